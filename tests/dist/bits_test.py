@@ -1,6 +1,8 @@
 """bits_test.py - loss, metrics, weights and states do not depend on how many ranks train: bits_test.py TUTTI [NAME]"""
 # SPDX-License-Identifier: Apache-2.0
+import json
 import os
+import struct
 import subprocess
 import sys
 
@@ -171,5 +173,35 @@ def onlookers(tutti, folder, report):
         report.check(f"which is said once where it is so: {training}", len(said) == training, f"{said}")
 
 
+def write_shards(folder, counts):
+    """A set of MDS shards with so many samples: 8 x 8 floats and a class."""
+    os.makedirs(folder)
+    shards, at = [], 0
+    for number, count in enumerate(counts):
+        rows = [struct.pack("<q64f", k % 10, *[(k * j % 23) / 9 for j in range(64)]) for k in range(at, at + count)]
+        ends = [4 + 4 * (count + 1) + 264 * k for k in range(count + 1)]
+        data = struct.pack(f"<{count + 2}I", count, *ends) + b"".join(rows)
+        name = f"shard.{number:05d}.mds"
+        with open(os.path.join(folder, name), "wb") as f:
+            f.write(data)
+        at += count
+        shards.append({"format": "mds", "version": 2, "samples": count, "hashes": [], "compression": None, "zip_data": None,
+                       "column_names": ["label", "x"], "column_encodings": ["int", "ndarray:float32:8,8,1"],
+                       "column_sizes": [8, 256], "raw_data": {"basename": name, "bytes": len(data), "hashes": {}}})
+    with open(os.path.join(folder, "index.json"), "w", encoding="utf-8") as f:
+        json.dump({"version": 2, "shards": shards}, f)
+
+
+def own_order(tutti, folder, report):
+    """A data set that gives the order of its epochs, and parts of them, gives batches the same samples in every world."""
+    where = os.path.join(folder, "set")
+    write_shards(where, [31, 40, 12, 40])
+    run = changed(max_duration="3ep", eval=[], model={"name": "mlp", "hidden": [16]})
+    run["train"] = {"dataset": {"name": "mds", "path": where, "classes": 10, "shuffle_algo": "py1br", "shuffle_block_size": 50,
+                                "num_canonical_nodes": 3, "repeat": [0.8]}, "batch_size": 30, "drop_last": False}
+    same(tutti, folder, report, "own order", run, (3,))
+
+
 if __name__ == "__main__":
-    sys.exit(main([plain, precisions, algorithms, shares, shares_resume, memory, whole_weights, groups_resume, explained, onlookers]))
+    sys.exit(main([plain, precisions, algorithms, shares, shares_resume, memory, whole_weights, groups_resume, explained, onlookers,
+                   own_order]))

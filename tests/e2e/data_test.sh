@@ -121,7 +121,7 @@ PY
 check "in one go" "$TUTTI" data convert many.npy whole --shard-samples 50 --threads 1
 # Killed once the first shard is there, wherever it is then; it may have been done.
 "$TUTTI" data convert many.npy killed --shard-samples 50 --threads 3 2>/dev/null &
-until [ -e killed/shard.00000.mds ] || [ -e killed/index.json ]; do sleep 0.01; done
+until [ -e killed/shard.00000.mds ] || ! kill -0 $! 2>/dev/null; do sleep 0.01; done
 kill -KILL $! 2>/dev/null
 wait $! 2>/dev/null
 [ -e killed/index.json ] || check "killed and begun again" "$TUTTI" data convert many.npy killed --shard-samples 50 --threads 2
