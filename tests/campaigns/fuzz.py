@@ -1,6 +1,6 @@
 """fuzz.py FUZZERS [--seconds N] [--hours H] [--target NAME] [--tally FILE] - libFuzzer on all that reads what others wrote.
 
-FUZZERS is a build folder of the preset clang with -DTUTTI_FUZZ=ON. Each fuzzer in turn begins with small seeds made of
+FUZZERS is the build folder that tools/campaign makes. Each fuzzer in turn begins with small seeds made of
 the tree (recipes, manifests, fixtures) and with what earlier turns have found (corpus/ in FUZZERS), knows the words
 of the schemas, and goes on for N seconds; with --hours they take turns. An input that fails is kept in crashes/.
 """
@@ -15,12 +15,13 @@ import subprocess
 import sys
 import tarfile
 import zipfile
+import zlib
 
 from campaign import Tally, npy, parser
 
 TREE = pathlib.Path(__file__).resolve().parent.parent.parent
 DEFAULT_SECONDS = 60
-LIMITS = {"elf": 1 << 17, "cubin": 1 << 16, "npy": 1 << 14, "tar": 1 << 14}  # bytes of an input; else 8192
+LIMITS = {"elf": 1 << 17, "cubin": 1 << 16, "npy": 1 << 14, "tar": 1 << 14, "tokenizer": 1 << 14}  # bytes of an input; else 8192
 
 
 def files(*patterns):
@@ -72,6 +73,30 @@ def shards():
     return [json.dumps({"version": 2, "shards": [e]}).encode() + b"\0" + data for e, data in seeds]
 
 
+def tokenizers():
+    """Of each kind the smallest that was recorded, and a little one."""
+    little = {"added_tokens": [{"id": 2, "content": "<x>", "special": True}], "normalizer": {"type": "Lowercase"},
+              "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": True}, "decoder": {"type": "ByteLevel"},
+              "model": {"type": "BPE", "vocab": {"a": 0, "b": 1, "<x>": 2, "ab": 3}, "merges": ["a b"]}}
+    found = files("plugins/common/tokenizer/recorded/*.json")
+    return [json.dumps(little).encode()] + [text for text in found if len(text) < LIMITS["tokenizer"]]
+
+
+def pictures():
+    """A PNG of two pixels, made here, and what begins a JPEG."""
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+    rows = b"\0\1\2\3\4\5\6"
+    return [b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">2I5B", 2, 1, 8, 2, 0, 0, 0)) +
+            chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""), b"\xff\xd8\xff\xe0\0\x10JFIF\0\1\1\0\0\1\0\1\0\0"]
+
+
+def answers():
+    return [b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\nETag: \"a\"\r\n\r\nabc",
+            b"HTTP/1.1 503 Busy\r\nRetry-After: 0\r\nContent-Length: 0\r\n\r\n",
+            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n"]
+
+
 def libraries():
     found = sorted((TREE / "build/release/lib/tutti/plugins").glob("*/*.so"), key=lambda p: p.stat().st_size)
     return [path.read_bytes() for path in found[:3]]
@@ -82,6 +107,7 @@ SEEDS = {
     "manifest": lambda: files("plugins/*/*/plugin.json", "tests/fixtures/*/plugin.json"),
     "override": lambda: [b"a.b.1.c=[1, 2]", b"d=\"y\"", b"e={}"],
     "checkpoint": checkpoints, "npy": arrays, "tar": archives, "mds": shards, "elf": libraries, "cubin": libraries,
+    "tokenizer": tokenizers, "picture": pictures, "http": answers,
 }
 
 

@@ -7,6 +7,7 @@ option(TUTTI_CUDA "Build the CUDA kernels" OFF)
 if(TUTTI_CUDA)
   find_program(TUTTI_NVCC nvcc HINTS /usr/local/cuda/bin REQUIRED)
 endif()
+option(TUTTI_FUZZ "Build the fuzzers (clang only)" OFF)
 set(TUTTI_SANITIZE "" CACHE STRING "Sanitizers, as in -fsanitize=")
 
 set(CMAKE_C_STANDARD 11)
@@ -143,6 +144,10 @@ function(tutti_add_plugin name)
   add_library(plugin_${name} MODULE ${T_SOURCES})
   tutti_plugin_module(plugin_${name} ${name} "${T_MANIFEST}" "${T_OUTPUT}/${name}")
   target_link_libraries(plugin_${name} PRIVATE tutti_flags tutti_sdk ${T_LIBS} m)
+  if(TUTTI_FUZZ) # for programs that link what is in it
+    add_library(plugin_${name}_inside STATIC EXCLUDE_FROM_ALL $<TARGET_OBJECTS:plugin_${name}>)
+    target_link_libraries(plugin_${name}_inside PUBLIC $<TARGET_PROPERTY:plugin_${name},LINK_LIBRARIES>)
+  endif()
   if(NOT TUTTI_SANITIZE) # the sanitizers' symbols come from the program
     target_link_options(plugin_${name} PRIVATE -Wl,--no-undefined)
   endif()
