@@ -4,6 +4,7 @@
 #include "tutti/checkpoint.h"
 #include "tutti/dataset.h"
 #include "tutti/engine.h"
+#include "tutti/export.h"
 #include "tutti/files.h"
 #include "tutti/history.h"
 #include "tutti/kernel.h"

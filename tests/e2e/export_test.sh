@@ -50,6 +50,14 @@ check "without a remark" test ! -s err.txt
 check "a run file says the same" cmp model.onnx again.onnx
 "$TUTTI" export "$saved" --onnx fixed.onnx --batch 4 >/dev/null
 check "a fixed number of samples is another file" sh -c "! cmp -s model.onnx fixed.onnx"
+small_run | python3 "$e2e/small_run.py" <(echo '{"callbacks": [{"name": "checkpoint_saver", "folder": "ends"},
+  {"name": "export_for_inference", "save_path": "end.onnx"}]}') >ends.json
+"$TUTTI" train ends.json --quiet --duration 3ba >train.txt 2>&1
+check "a run that exports its model at the end" test $? = 0
+"$TUTTI" export "$(ls ends/*latest*)" --onnx checkpoint.onnx >/dev/null
+check "as its last checkpoint has it" cmp end.onnx checkpoint.onnx
+says "an export that cannot be written ends the run" 1 "tutti: export_for_inference on fit_end: none/end.onnx.part: No such file or directory" \
+  "$TUTTI" train ends.json --quiet --duration 1ba --set name=other --set callbacks.0.folder=others --set callbacks.1.save_path=none/end.onnx
 if command -v protoc >/dev/null; then
   protoc --decode=onnx.ModelProto -I "$SOURCE/host/export" onnx.proto <model.onnx >model.txt
   check "which protoc reads" grep -q 'producer_name: "tutti"' model.txt

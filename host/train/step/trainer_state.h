@@ -12,6 +12,7 @@
 #include "train/update/plugin_kernels.h"
 #include "train/update/weights_service.h"
 #include "tutti/checkpoint.h"
+#include "tutti/export.h"
 #include "tutti/metrics.h"
 #include "tutti/plan.h"
 #include "tutti/state.h"
@@ -64,6 +65,7 @@ typedef struct trainer_services {
     tutti_activations_v1 activations;
     tutti_plan_v1 plan;
     tutti_checkpoint_v1 checkpoint;
+    tutti_export_v1 exporting;
 } trainer_services;
 
 /* How a checkpoint is taken up, and what came of it. */

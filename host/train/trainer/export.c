@@ -8,15 +8,21 @@
 #include <stdio.h>
 #include <string.h>
 
+static tutti_status write_onnx(trainer *t, const char *path, const onnx_options *o,
+                               onnx_report *ret_report, tutti_error *err)
+{
+    onnx_options options = *o;
+    if (!options.model)
+        options.model = t->run.file->name;
+    return onnx_export(t->run.net, path, &options, ret_report, err);
+}
+
 tutti_status trainer_export_onnx(trainer *t, const char *checkpoint, const char *path,
                                  const onnx_options *o, onnx_report *ret_report,
                                  tutti_error *err)
 {
-    onnx_options options = *o;
     const tutti_status s = trainer_begin(t, checkpoint, err);
-    if (!options.model)
-        options.model = t->run.file->name;
-    return s ? s : onnx_export(t->run.net, path, &options, ret_report, err);
+    return s ? s : write_onnx(t, path, o, ret_report, err);
 }
 
 /* The tokenizer.json of a data set, by its setting of that name; NULL: it has none. */
@@ -38,16 +44,44 @@ static const char *began_with(const run_file *file, char *text, size_t size)
     return text;
 }
 
+static tutti_status write_folder(trainer *t, const char *folder, uint64_t shard_bytes,
+                                 publish_report *ret_report, tutti_error *err)
+{
+    char began[4096];
+    publish_model m = {.net = t->run.net,
+                       .model = t->run.model,
+                       .began = began_with(t->run.file, began, sizeof began),
+                       .tokenizer = tokenizer_of(&t->train)};
+    m.columns = loader_columns(t->train.loader, &m.ncolumns);
+    return publish_folder(&m, folder, shard_bytes, ret_report, err);
+}
+
 tutti_status trainer_export_folder(trainer *t, const char *checkpoint, const char *folder,
                                    uint64_t shard_bytes, publish_report *ret_report,
                                    tutti_error *err)
 {
-    char began[4096];
-    publish_model m = {.began = began_with(t->run.file, began, sizeof began),
-                       .tokenizer = tokenizer_of(&t->train)};
     const tutti_status s = trainer_begin(t, checkpoint, err);
-    m.net = t->run.net;
-    m.model = t->run.model;
-    m.columns = loader_columns(t->train.loader, &m.ncolumns);
-    return s ? s : publish_folder(&m, folder, shard_bytes, ret_report, err);
+    return s ? s : write_folder(t, folder, shard_bytes, ret_report, err);
+}
+
+/* ---- tutti.export/1 ---- */
+
+static tutti_status export_write(void *ctx, const char *format, const char *path,
+                                 tutti_error *err)
+{
+    static const onnx_options as_it_is = {.model = NULL};
+    onnx_report file;
+    publish_report folder;
+    if (strcmp(format, "onnx") == 0)
+        return write_onnx(ctx, path, &as_it_is, &file, err);
+    if (strcmp(format, "huggingface") == 0)
+        return write_folder(ctx, path, 0, &folder, err);
+    return tutti_fail(err, TUTTI_E_ARG,
+                      "%s: there is no format \"%s\", want onnx or huggingface", path, format);
+}
+
+void export_service_init(trainer *t)
+{
+    t->services.exporting = (tutti_export_v1){
+        .struct_size = sizeof t->services.exporting, .ctx = t, .write = export_write};
 }

@@ -19,5 +19,7 @@ TUTTI_NODISCARD tutti_status trainer_export_folder(trainer *t, const char *check
                                                    const char *folder, uint64_t shard_bytes,
                                                    publish_report *ret_report,
                                                    tutti_error *err);
+/* Fills tutti.export/1 in: the same of a run under way. */
+void export_service_init(trainer *t);
 
 #endif

@@ -10,6 +10,7 @@
 #include "train/step/trainer_state.h"
 #include "train/trainer/begin.h"
 #include "train/trainer/describe.h"
+#include "train/trainer/export.h"
 #include "train/trainer/trainer.h"
 #include "tutti/kernel.h"
 
@@ -96,6 +97,7 @@ void trainer_services_init(trainer *t)
     activations_service_init(t);
     plan_service_init(t);
     weights_service_init(&t->services.weights, &t->updater);
+    export_service_init(t);
     t->services.checkpoint = (tutti_checkpoint_v1){.struct_size = sizeof t->services.checkpoint,
                                                    .ctx = t,
                                                    .due = checkpoint_due,
@@ -136,6 +138,8 @@ const void *trainer_service(void *ctx, instance *i, const char *interface_id)
     }
     if (strcmp(interface_id, TUTTI_CHECKPOINT_V1) == 0)
         return &t->services.checkpoint;
+    if (strcmp(interface_id, TUTTI_EXPORT_V1) == 0)
+        return t->run.file->model.object ? &t->services.exporting : NULL;
     if (strcmp(interface_id, TUTTI_MODULE_V1) == 0)
         return t->run.net ? net_modules(t->run.net) : NULL;
     if (strcmp(interface_id, TUTTI_ENGINE_V1) == 0)
