@@ -2,8 +2,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/generate_run.h"
 #include "cli/numbers.h"
-#include "train/checkpoint_file/checkpoint.h"
 #include "train/generate/decoder.h"
 #include "train/generate/sampler.h"
 #include "train/generate/text_stream.h"
@@ -22,6 +22,7 @@ enum { MOST_BYTES = 16 << 20 /* of a prompt */ };
 /* One text under way. */
 typedef struct generation {
     const cli_options *options;
+    char *weights; /* the file that they come from */
     decoder *decoder;
     const tutti_vocabulary_v1 *vocabulary;
     void *vocabulary_self;
@@ -99,44 +100,6 @@ static tutti_status read_prompt(generation *g, tutti_error *err)
                ? tutti_fail(err, TUTTI_E_RANGE, "%s: has more than %d MiB", o->file,
                             MOST_BYTES >> 20)
                : TUTTI_OK;
-}
-
-/* ---- the run ---- */
-
-/* The run that the checkpoint keeps. */
-static run_file *kept_run(const cli_options *o, registry *r)
-{
-    tutti_error e = TUTTI_ERROR_INIT;
-    checkpoint *c = NULL;
-    run_file *run = NULL;
-    faults *f = faults_create();
-    char here[PATH_MAX];
-    if (!getcwd(here, sizeof here))
-        (void)snprintf(here, sizeof here, ".");
-    const tutti_status s = checkpoint_open(o->words[0], &c, &e);
-    const char *text = s ? NULL : checkpoint_value(c, "run");
-    if (s)
-        (void)fprintf(stderr, "tutti: %s\n", e.text);
-    else if (!text)
-        (void)fprintf(
-            stderr,
-            "tutti: %s: is no checkpoint of a run; name the run file of its model with "
-            "--run\n",
-            o->words[0]);
-    else if (f && !registry_trusts_nothing(r))
-        run = run_file_parse(o->words[0], text, here, o->sets, r, &run, f) ? NULL : run;
-    for (size_t k = 0; f && k < faults_count(f); k++)
-        (void)fprintf(stderr, "%s\n", faults_text(f, k));
-    faults_destroy(f);
-    checkpoint_close(c);
-    return run;
-}
-
-static run_file *find_run(const cli_options *o, registry *r)
-{
-    cli_options named = *o;
-    named.run = o->generating.run;
-    return named.run ? cli_run_file(&named, RUN_FILE_TRAIN, r) : kept_run(o, r);
 }
 
 /* ---- tokens ---- */
@@ -269,7 +232,7 @@ static void tell(const generation *g)
 static tutti_status generate(generation *g, trainer *t, tutti_error *err)
 {
     const cli_options *o = g->options;
-    tutti_status s = decoder_create(t, o->words[0], !o->generating.no_cache, &g->decoder, err);
+    tutti_status s = decoder_create(t, g->weights, !o->generating.no_cache, &g->decoder, err);
     if (s)
         return s;
     if (decoder_complaint(g->decoder))
@@ -300,7 +263,7 @@ static int run(const cli_options *o, const tutti_op *const *ops)
         goto end;
     }
     r = cli_registry(o);
-    run = r ? find_run(o, r) : NULL;
+    run = r ? generate_run(o, r, g.prompt.size + (uint64_t)g.most, &g.weights) : NULL;
     if (!run)
         goto end;
     run_file_be_quiet(run);
@@ -323,17 +286,19 @@ end:
     free(g.text.data);
     free(g.tokens);
     free(g.scratch);
+    free(g.weights);
     return status;
 }
 
 const cli_command cli_generate = {
     .name = "generate",
-    .args = "CHECKPOINT",
+    .args = "CHECKPOINT|FOLDER",
     .kind = CLI_VALUE_FILE,
     .summary = "let a language model go on with a text",
     .doc = "Lets the language model of a checkpoint go on with a text, and prints what it adds "
            "as it "
-           "comes.  With --run the file may be another program's.",
+           "comes.  With --run the file may be another program's.  A folder of Hugging Face's "
+           "libraries needs nothing else: its config.json and tokenizer.json say the rest.",
     .more = "Where a text becomes longer than what the model sees, the older half of that is "
             "forgotten.\n\n"
             "Exit status: 0 generated, 1 failed, 2 wrong usage or input, 128 + signal when "

@@ -58,6 +58,7 @@ typedef struct cli_generating {
     const char *prompt;
     const char *file; /* the prompt's */
     const char *run;  /* run file */
+    const char *tokenizer;
     const char *max_tokens, *temperature, *top_k, *top_p, *seed;
     const char *stops[CLI_MAX_OPTIONS + 1];
     size_t nstops;

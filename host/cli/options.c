@@ -80,6 +80,9 @@ const cli_option cli_option_table[] = {
      "whose "
      "files count from where you stand",
      ONE(generating.run), NULL},
+    {"tokenizer", "FILE", CLI_VALUE_FILE, CLI_TAKES_GENERATE,
+     "The tokenizer.json, in the place of the data's or the folder's",
+     ONE(generating.tokenizer), NULL},
     {"max-tokens", "N", CLI_VALUE_ANY, CLI_TAKES_GENERATE, "How far to go on; 200 without it",
      ONE(generating.max_tokens), NULL},
     {"temperature", "X", CLI_VALUE_ANY, CLI_TAKES_GENERATE,

@@ -63,6 +63,27 @@ check "which have its loss" test "$(loss first.txt)" = "$(loss parts.txt)"
 "$TUTTI" export "$saved" --huggingface parts >told.txt
 check "one file in their place" test "$(ls parts | sort | tr '\n' ' ')" = 'config.json model.safetensors tokenizer.json '
 
+train --set name=ends --set 'callbacks=[{"name": "checkpoint_saver", "folder": "saves/ends"}, {"name": "export_for_inference", "save_format": "huggingface"}]'
+"$TUTTI" export "$(ls saves/ends/*latest*)" --huggingface ends >told.txt
+check "a run that writes its folder at the end" cmp runs/ends/model/model.safetensors ends/model.safetensors
+check "with the same config" cmp runs/ends/model/config.json ends/config.json
+
+# A folder is enough to go on with a text, and so are a checkpoint and a tokenizer, wherever the data are.
+on=(--prompt "12 a" --max-tokens 8 --json)
+"$TUTTI" generate "$saved" "${on[@]}" >kept.json
+"$TUTTI" generate out "${on[@]}" >made.json 2>err.txt
+mv numbers.txt tokenizer.json parts
+"$TUTTI" generate "$saved" --tokenizer parts/tokenizer.json "${on[@]}" >named.json
+mv parts/numbers.txt parts/tokenizer.json .
+check "a folder goes on with a text as its checkpoint does" python3 -c '
+import json
+kept, made, named = (json.load(open(f"{k}.json")) for k in ("kept", "made", "named"))
+assert len(kept["tokens"]) == 8 and kept["tokens"] == made["tokens"] == named["tokens"], (kept, made, named)'
+says "a folder without a tokenizer" 2 'tutti: merely/tokenizer.json: is not there; --tokenizer names another' \
+  sh -c "mkdir merely && cp out/config.json out/model.safetensors merely && '$TUTTI' generate merely --prompt 1"
+says "a folder of another model" 2 'tutti: merely/config.json: no model here reads a model_type of mamba' \
+  sh -c "sed -i s/qwen2/mamba/ merely/config.json && '$TUTTI' generate merely --prompt 1"
+
 # ---- LoRA ----
 
 lora='algorithms=[{"name": "lora", "target": ["*_proj"], "rank": 2}]'

@@ -228,3 +228,28 @@ void published_settings(json_doc *run, registry *r, const char *folder, faults *
     json_free(config);
     json_free(says);
 }
+
+/* Whether it says so; a file that cannot be read says nothing. */
+static bool reads_type(const object *o, const char *model_type)
+{
+    json_doc *doc = NULL;
+    faults *f = faults_create();
+    const json_node *says = f ? published_table(o, &doc, f) : NULL;
+    const bool reads = json_get(json_get(says, "model_types"), model_type) != NULL;
+    json_free(doc);
+    faults_destroy(f);
+    return reads;
+}
+
+const object *published_model(const registry *r, const char *model_type)
+{
+    for (size_t k = 0; k < registry_plugin_count(r); k++) {
+        plugin_info p;
+        registry_plugin(r, k, &p);
+        for (size_t n = 0; !p.fault && n < p.nobjects; n++)
+            if (strcmp(object_describe(p.objects[n])->kind, TUTTI_KIND_MODEL) == 0 &&
+                reads_type(p.objects[n], model_type))
+                return p.objects[n];
+    }
+    return NULL;
+}
