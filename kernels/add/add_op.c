@@ -14,4 +14,4 @@ static tutti_status add_vjp(tutti_graph *g, const tutti_node *n, const tutti_val
 
 OP_TRAITS(add, WIDEST, WHOLE, IDENTITY, SAME, UNCOUNTED, CODE, ADD, .identity = op_zero_either,
           .onnx_type = "Add");
-OP_BINARY(add, 1, TUTTI_OP_COMMUTATIVE, add_vjp);
+OP_BINARY(add, 1, TUTTI_OP_COMMUTATIVE | TUTTI_OP_REPRODUCIBLE, add_vjp);

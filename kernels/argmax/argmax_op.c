@@ -104,5 +104,6 @@ static tutti_value argmax_onnx(const tutti_onnx *o)
 }
 
 OP_PLAIN(argmax, .onnx = argmax_onnx);
-OP_DEFINE(argmax, .nin_min = 1, .nin_max = 1, OP_ATTR(argmax_attr, fields), .infer = infer,
-          .vjp = op_no_gradient, .reference = reference, .cpu = &cpu, .cuda = &cuda);
+OP_DEFINE(argmax, .flags = TUTTI_OP_REPRODUCIBLE, .nin_min = 1, .nin_max = 1,
+          OP_ATTR(argmax_attr, fields), .infer = infer, .vjp = op_no_gradient,
+          .reference = reference, .cpu = &cpu, .cuda = &cuda);

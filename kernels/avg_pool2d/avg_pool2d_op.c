@@ -156,7 +156,7 @@ OP_TRAITS(avg_pool2d, KEEP, APART, CONSTANTS, NEVER, UNCOUNTED, NONE, OTHER, .ba
 extern const tutti_op tutti_op_avg_pool2d;
 const tutti_op tutti_op_avg_pool2d = {.struct_size = sizeof(tutti_op),
                                       .traits = &avg_pool2d_traits,
-                                      .flags = 0,
+                                      .flags = TUTTI_OP_REPRODUCIBLE,
                                       .name = "avg_pool2d",
                                       .nin_min = 1,
                                       .nin_max = 1,
@@ -240,7 +240,7 @@ OP_TRAITS(avg_pool2d_grad, KEEP, APART, CONSTANTS, NEVER, UNCOUNTED, NONE, OTHER
 extern const tutti_op tutti_op_avg_pool2d_grad;
 const tutti_op tutti_op_avg_pool2d_grad = {.struct_size = sizeof(tutti_op),
                                            .traits = &avg_pool2d_grad_traits,
-                                           .flags = 0,
+                                           .flags = TUTTI_OP_REPRODUCIBLE,
                                            .name = "avg_pool2d_grad",
                                            .nin_min = 1,
                                            .nin_max = 1,

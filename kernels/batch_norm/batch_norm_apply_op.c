@@ -47,7 +47,7 @@ static const tutti_kernel cpu = {sizeof(tutti_kernel), 33, batch_norm_sweep_prep
 OP_TRAITS(batch_norm_apply, KEEP, WHOLE, CONSTANTS, NEVER, UNCOUNTED, NONE, OTHER);
 const tutti_op tutti_op_batch_norm_apply = {.struct_size = sizeof(tutti_op),
                                             .traits = &batch_norm_apply_traits,
-                                            .flags = TUTTI_OP_HALF,
+                                            .flags = TUTTI_OP_HALF | TUTTI_OP_REPRODUCIBLE,
                                             .name = "batch_norm_apply",
                                             .nin_min = 5,
                                             .nin_max = 6,

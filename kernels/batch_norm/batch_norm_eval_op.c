@@ -134,7 +134,7 @@ OP_TRAITS(batch_norm_eval, KEEP, WHOLE, CONSTANTS, NEVER, UNCOUNTED, NONE, OTHER
           .fusions = batch_norm_eval_fusions, .onnx = batch_norm_eval_onnx);
 const tutti_op tutti_op_batch_norm_eval = {.struct_size = sizeof(tutti_op),
                                            .traits = &batch_norm_eval_traits,
-                                           .flags = TUTTI_OP_HALF,
+                                           .flags = TUTTI_OP_HALF | TUTTI_OP_REPRODUCIBLE,
                                            .name = "batch_norm_eval",
                                            .nin_min = 5,
                                            .nin_max = 6,

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include <omp.h>
+
 /* In: x, dy (..., C), gamma, mean, invstd (C), with act also beta (C).
  * Out: dx (..., C), dgamma, dbeta (C).  With act, dy counts as 0 where y was not above 0:
  * xhat gamma + beta tells that again, to the bit, which is cheaper than to read y.
@@ -70,30 +72,27 @@ static tutti_status reference(const tutti_op_call *c, const double *const *in,
     return TUTTI_OK;
 }
 
-/* Scratch: per thread sum and product (C) f64; batch_norm_grad_apply's coefficients; the scale; then
+/* Scratch: per part of the rows sum and product (C) f64; batch_norm_grad_apply's coefficients; the scale; then
  * per thread three blocks. */
 static tutti_status prepare(const tutti_op_call *c, void **ret_state, uint64_t *ret_scratch,
                             tutti_error *err)
 {
     (void)ret_state, (void)err;
     const uint64_t n = (uint64_t)batch_norm_channels(&c->in[0]);
-    *ret_scratch = n * ((uint64_t)c->threads * 2 * sizeof(double) + 4 * sizeof(float)) +
+    const uint64_t parts = (uint64_t)op_parts(tutti_numel(&c->in[0]));
+    *ret_scratch = n * (parts * 2 * sizeof(double) + 4 * sizeof(float)) +
                    (uint64_t)c->threads * batch_norm_scratch(c) * sizeof(float);
     return TUTTI_OK;
 }
 
-static void finish(int64_t n, int64_t rows, const double *sums, int threads,
-                   const void *const *in, void *const *out, float *coef)
+static void finish(int64_t n, int64_t rows, const double *sums, const void *const *in,
+                   void *const *out, float *coef)
 {
     const float *gamma = in[2], *invstd = in[4];
     float *dgamma = out[1], *dbeta = out[2];
     const double each = rows ? 1.0 / (double)rows : 0.0;
     for (int64_t k = 0; k < n; k++) {
-        double sum = 0.0, product = 0.0;
-        for (int t = 0; t < threads; t++) {
-            sum += sums[2 * t * n + k];
-            product += sums[(2 * t + 1) * n + k];
-        }
+        const double sum = sums[k], product = sums[n + k];
         const double i = (double)invstd[k], a = (double)gamma[k] * i;
         dgamma[k] = (float)(product * i);
         dbeta[k] = (float)sum;
@@ -130,8 +129,8 @@ static tutti_status run(void *state, const tutti_op_call *c, const void *const *
     const int64_t n = batch_norm_channels(&c->in[0]), rows = batch_norm_rows(&c->in[0]);
     const int64_t block = batch_norm_block(c);
     const uint64_t each = batch_norm_scratch(c);
-    const int threads = op_threads(c, rows * n);
-    float *coef = (float *)scratch + 4 * n * c->threads, *scale = coef + 3 * n;
+    const int threads = op_threads(c, rows * n), parts = op_parts(rows * n);
+    float *coef = (float *)scratch + 4 * n * parts, *scale = coef + 3 * n;
     float *buffers = scale + n;
     double *sums = scratch;
     const batch_norm_line line = {in[3], scale, act_of(c) ? in[5] : in[3], act_of(c)};
@@ -141,20 +140,23 @@ static tutti_status run(void *state, const tutti_op_call *c, const void *const *
 #pragma omp parallel num_threads(threads) if (threads > 1)
     {
 #pragma omp for schedule(static)
-        for (int t = 0; t < threads; t++) {
+        for (int t = 0; t < parts; t++) {
             int64_t first;
-            const int64_t end = op_chunk(rows, t, threads, &first) + first;
+            const int64_t end = op_chunk(rows, t, parts, &first) + first;
+            float *own = buffers + (uint64_t)omp_get_thread_num() * each;
             double *mine = sums + 2 * t * n;
             memset(mine, 0, (size_t)(2 * n) * sizeof *sums);
             for (int64_t at = first; at < end; at += block) {
                 const int64_t part = end - at < block ? end - at : block;
-                const block_rows r =
-                    read_rows(c, in, out[0], at * n, part * n, buffers + (uint64_t)t * each);
+                const block_rows r = read_rows(c, in, out[0], at * n, part * n, own);
                 batch_norm_grad_sums(r.x, r.dy, r.bf16, part, n, &line, mine, mine + n);
             }
         }
 #pragma omp single
-        finish(n, rows, sums, threads, in, out, coef);
+        {
+            op_join_parts(sums, parts, (uint64_t)(2 * n), 2 * n);
+            finish(n, rows, sums, in, out, coef);
+        }
 #pragma omp for schedule(static)
         for (int t = 0; t < threads; t++) {
             int64_t first, end = op_chunk(rows, t, threads, &first);
@@ -205,7 +207,8 @@ static const tutti_kernel cpu = {sizeof(tutti_kernel), 3, prepare, run, NULL};
 OP_TRAITS(batch_norm_grad, KEEP, WHOLE, CONSTANTS, NEVER, UNCOUNTED, NONE, OTHER);
 const tutti_op tutti_op_batch_norm_grad = {.struct_size = sizeof(tutti_op),
                                            .traits = &batch_norm_grad_traits,
-                                           .flags = TUTTI_OP_FUSED | TUTTI_OP_HALF,
+                                           .flags = TUTTI_OP_FUSED | TUTTI_OP_HALF |
+                                                    TUTTI_OP_REPRODUCIBLE,
                                            .name = "batch_norm_grad",
                                            .nin_min = 5,
                                            .nin_max = 6,

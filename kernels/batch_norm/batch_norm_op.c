@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include <omp.h>
+
 /* In: x (..., C), gamma, beta, running_mean, running_var (C), optionally residual (..., C).
  * Out: y (..., C), mean, invstd, new running_mean, new running_var (C).
  * The running variance takes the unbiased variance; no rows leave the running values alone. */
@@ -126,20 +128,21 @@ static tutti_status reference(const tutti_op_call *c, const double *const *in,
     return TUTTI_OK;
 }
 
-/* Scratch: per thread sum and square (C) f64; then scale (C) f32; then per thread three blocks. */
+/* Scratch: per part of the rows sum and square (C) f64; then scale (C) f32; then per thread three blocks. */
 static tutti_status prepare(const tutti_op_call *c, void **ret_state, uint64_t *ret_scratch,
                             tutti_error *err)
 {
     (void)ret_state, (void)err;
     const uint64_t n = (uint64_t)batch_norm_channels(&c->in[0]);
-    *ret_scratch = n * ((uint64_t)c->threads * 2 * sizeof(double) + sizeof(float)) +
+    const uint64_t parts = (uint64_t)op_parts(tutti_numel(&c->in[0]));
+    *ret_scratch = n * (parts * 2 * sizeof(double) + sizeof(float)) +
                    (uint64_t)c->threads * batch_norm_scratch(c) * sizeof(float);
     return TUTTI_OK;
 }
 
-/* Statistics out of the threads' sums, in thread order. */
-static void finish(const tutti_op_call *c, const double *sums, int threads,
-                   const void *const *in, void *const *out, float *scale)
+/* Statistics out of the sums of all rows. */
+static void finish(const tutti_op_call *c, const double *sums, const void *const *in,
+                   void *const *out, float *scale)
 {
     const batch_norm_attr *a = c->attr;
     const int64_t n = batch_norm_channels(&c->in[0]), rows = batch_norm_rows(&c->in[0]);
@@ -147,11 +150,7 @@ static void finish(const tutti_op_call *c, const double *sums, int threads,
     float *means = out[1], *invstds = out[2], *new_mean = out[3], *new_var = out[4];
     const double m = weight_of_new(a, rows), count = rows ? (double)rows : 1.0;
     for (int64_t k = 0; k < n; k++) {
-        double sum = 0.0, square = 0.0;
-        for (int t = 0; t < threads; t++) {
-            sum += sums[2 * t * n + k];
-            square += sums[(2 * t + 1) * n + k];
-        }
+        const double sum = sums[k], square = sums[n + k];
         const double mean = sum / count, raw = square / count - mean * mean;
         const double var = raw > 0.0 || isnan(raw) ? raw : 0.0;
         const double invstd = 1.0 / sqrt(var + a->eps);
@@ -163,7 +162,7 @@ static void finish(const tutti_op_call *c, const double *sums, int threads,
     }
 }
 
-/* Rows [first, first + count) into one thread's sums. */
+/* Rows [first, first + count) into the sums of a part. */
 static void sum_rows(const tutti_op_call *c, const void *x, int64_t first, int64_t count,
                      double *sums, float *buffer)
 {
@@ -204,21 +203,25 @@ static tutti_status run(void *state, const tutti_op_call *c, const void *const *
     const int64_t n = batch_norm_channels(&c->in[0]), rows = batch_norm_rows(&c->in[0]);
     const int64_t block = batch_norm_block(c);
     const uint64_t each = batch_norm_scratch(c);
-    const int threads = op_threads(c, rows * n);
-    float *scale = (float *)scratch + 4 * n * c->threads, *buffers = scale + n;
+    const int threads = op_threads(c, rows * n), parts = op_parts(rows * n);
+    float *scale = (float *)scratch + 4 * n * parts, *buffers = scale + n;
     double *sums = scratch;
     const batch_norm_line line = {out[1], scale, in[2],
                                   ((const batch_norm_attr *)c->attr)->act};
 #pragma omp parallel num_threads(threads) if (threads > 1)
     {
 #pragma omp for schedule(static)
-        for (int t = 0; t < threads; t++) {
+        for (int t = 0; t < parts; t++) {
             int64_t first;
-            const int64_t count = op_chunk(rows, t, threads, &first);
-            sum_rows(c, in[0], first, count, sums + 2 * t * n, buffers + (uint64_t)t * each);
+            const int64_t count = op_chunk(rows, t, parts, &first);
+            sum_rows(c, in[0], first, count, sums + 2 * t * n,
+                     buffers + (uint64_t)omp_get_thread_num() * each);
         }
 #pragma omp single
-        finish(c, sums, threads, in, out, scale);
+        {
+            op_join_parts(sums, parts, (uint64_t)(2 * n), 2 * n);
+            finish(c, sums, in, out, scale);
+        }
 #pragma omp for schedule(static)
         for (int t = 0; t < threads; t++) {
             int64_t first, end = op_chunk(rows, t, threads, &first);
@@ -350,7 +353,8 @@ OP_TRAITS(batch_norm, KEEP, WHOLE, CONSTANTS, BY, UNCOUNTED, NONE, OTHER,
           .substitute = batch_norm_substitute, .fusions = batch_norm_fusions);
 const tutti_op tutti_op_batch_norm = {.struct_size = sizeof(tutti_op),
                                       .traits = &batch_norm_traits,
-                                      .flags = TUTTI_OP_FUSED | TUTTI_OP_HALF,
+                                      .flags = TUTTI_OP_FUSED | TUTTI_OP_HALF |
+                                               TUTTI_OP_REPRODUCIBLE,
                                       .name = "batch_norm",
                                       .nin_min = 5,
                                       .nin_max = 6,

@@ -51,5 +51,6 @@ static tutti_value broadcast_to_onnx(const tutti_onnx *o)
 
 OP_TRAITS(broadcast_to, F32, WHOLE, IDENTITY, SAME, UNCOUNTED, NONE, BROADCAST,
           .identity = op_same, .onnx = broadcast_to_onnx);
-OP_DEFINE(broadcast_to, .nin_min = 1, .nin_max = 1, OP_ATTR(shape_attr, shape_fields),
-          .infer = infer, .vjp = vjp, .reference = reference, .cpu = &cpu, .cuda = &cuda);
+OP_DEFINE(broadcast_to, .flags = TUTTI_OP_REPRODUCIBLE, .nin_min = 1, .nin_max = 1,
+          OP_ATTR(shape_attr, shape_fields), .infer = infer, .vjp = vjp, .reference = reference,
+          .cpu = &cpu, .cuda = &cuda);

@@ -115,5 +115,5 @@ static const tutti_kernel cuda = {.struct_size = sizeof(tutti_kernel),
                                   .inplace = 1};
 
 OP_PLAIN(cache_write);
-OP_DEFINE(cache_write, .nin_min = 3, .nin_max = 3, .infer = infer, .reference = reference,
-          .cpu = &cpu, .cuda = &cuda);
+OP_DEFINE(cache_write, .flags = TUTTI_OP_REPRODUCIBLE, .nin_min = 3, .nin_max = 3,
+          .infer = infer, .reference = reference, .cpu = &cpu, .cuda = &cuda);

@@ -286,6 +286,6 @@ static tutti_value cast_onnx(const tutti_onnx *o)
 
 OP_TRAITS(cast, WIDEST, WHOLE, IDENTITY, SAME, UNCOUNTED, CODE, CAST, .identity = op_same,
           .onnx = cast_onnx);
-OP_DEFINE(cast, .flags = TUTTI_OP_ELEMENTWISE, .nin_min = 1, .nin_max = 1,
-          OP_ATTR(cast_attr, fields), .infer = infer, .vjp = vjp, .reference = reference,
-          .cpu = &cpu, .cuda = &cuda);
+OP_DEFINE(cast, .flags = TUTTI_OP_ELEMENTWISE | TUTTI_OP_REPRODUCIBLE, .nin_min = 1,
+          .nin_max = 1, OP_ATTR(cast_attr, fields), .infer = infer, .vjp = vjp,
+          .reference = reference, .cpu = &cpu, .cuda = &cuda);

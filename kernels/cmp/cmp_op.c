@@ -29,6 +29,6 @@ static tutti_value cmp_onnx(const tutti_onnx *o)
 }
 
 OP_POINTWISE(cmp, WIDEST, .onnx = cmp_onnx);
-OP_DEFINE(cmp, .flags = TUTTI_OP_ELEMENTWISE, .nin_min = 2, .nin_max = 2,
-          OP_ATTR(cmp_attr, fields), .infer = infer, .vjp = op_no_gradient,
+OP_DEFINE(cmp, .flags = TUTTI_OP_ELEMENTWISE | TUTTI_OP_REPRODUCIBLE, .nin_min = 2,
+          .nin_max = 2, OP_ATTR(cmp_attr, fields), .infer = infer, .vjp = op_no_gradient,
           .reference = cmp_reference, .cpu = &cmp_cpu, .cuda = &cmp_cuda);

@@ -89,9 +89,9 @@ static inline void elementwise_run(const tutti_op_call *c, const float *x, float
     }                                                                                          \
     static const tutti_kernel op##_cpu = {sizeof(tutti_kernel), 1, NULL, op##_run, NULL};      \
     OP_CUDA(op, attr_type, 1)                                                                  \
-    OP_DEFINE(op, .flags = TUTTI_OP_ELEMENTWISE, .nin_min = 1, .nin_max = 1,                   \
-              .infer = op##_infer, .reference = op##_reference, .cpu = &op##_cpu,              \
-              .cuda = &op##_cuda, __VA_ARGS__)
+    OP_DEFINE(op, .flags = TUTTI_OP_ELEMENTWISE | TUTTI_OP_REPRODUCIBLE, .nin_min = 1,         \
+              .nin_max = 1, .infer = op##_infer, .reference = op##_reference,                  \
+              .cpu = &op##_cpu, .cuda = &op##_cuda, __VA_ARGS__)
 
 #define OP_UNARY(op, cost, vjp_) OP_UNARY_WITH(op, no_attr, cost, (x), .vjp = (vjp_))
 #define OP_UNARY_ATTR(op, attr_type, fields, cost, vjp_)                                       \
@@ -169,7 +169,8 @@ static inline void elementwise_run(const tutti_op_call *c, const float *x, float
 #define OP_BINARY(op, cost, flags_, vjp_)                                                      \
     OP_BINARY_WITH(op, no_attr, cost, (x, y), flags_, .vjp = (vjp_))
 #define OP_BINARY_ATTR(op, attr_type, fields, cost, vjp_)                                      \
-    OP_BINARY_WITH(op, attr_type, cost, (x, y, a), 0, .vjp = (vjp_), OP_ATTR(attr_type, fields))
+    OP_BINARY_WITH(op, attr_type, cost, (x, y, a), TUTTI_OP_REPRODUCIBLE, .vjp = (vjp_),       \
+                   OP_ATTR(attr_type, fields))
 
 /* A gradient out of dy and the input or output x, which have one shape. */
 #define OP_GRADIENT_WITH(op, attr_type, cost, ARGS, ...)                                       \
@@ -180,9 +181,9 @@ static inline void elementwise_run(const tutti_op_call *c, const float *x, float
         const tutti_status s = op_want_same(#op, "dy", &c->in[0], "x", &c->in[1], err);        \
         return s ? s : op##_infer(c, out, err);                                                \
     }                                                                                          \
-    OP_DEFINE(op, .flags = TUTTI_OP_ELEMENTWISE, .nin_min = 2, .nin_max = 2,                   \
-              .infer = op##_infer_same, .reference = op##_reference, .cpu = &op##_cpu,         \
-              .cuda = &op##_cuda, __VA_ARGS__)
+    OP_DEFINE(op, .flags = TUTTI_OP_ELEMENTWISE | TUTTI_OP_REPRODUCIBLE, .nin_min = 2,         \
+              .nin_max = 2, .infer = op##_infer_same, .reference = op##_reference,             \
+              .cpu = &op##_cpu, .cuda = &op##_cuda, __VA_ARGS__)
 
 #define OP_GRADIENT(op, cost, vjp_) OP_GRADIENT_WITH(op, no_attr, cost, (x, y), .vjp = (vjp_))
 #define OP_GRADIENT_ATTR(op, attr_type, fields, cost, vjp_)                                    \

@@ -262,12 +262,12 @@ static void by_columns(const gemm *p, const gemm_data *d, float *scratch)
     }
 }
 
-/* ---- depth: each has a part of K, and sums of its own ---- */
+/* ---- depth: each part of K has sums of its own ---- */
 
 static void depth_multiply(const gemm *p, const gemm_data *d, int64_t t, float *own,
                            float *sums, int64_t sums_row)
 {
-    const int64_t begin = p->k * t / p->threads, end = p->k * (t + 1) / p->threads;
+    const int64_t begin = p->k * t / p->parts, end = p->k * (t + 1) / p->parts;
     const int64_t high = height(p, p->m), most = BLOCK_PANELS * high;
     const gemm_data alone = {.a = d->a, .b = d->b}; /* the end comes after the joining */
     float *b = own + a_scratch(p);
@@ -296,7 +296,7 @@ static void depth_join(const gemm *p, const gemm_data *d, int64_t t, const float
     const int64_t begin = p->m * t / p->threads, end = p->m * (t + 1) / p->threads;
     for (int64_t i = begin; i < end; i++) {
         float *y = d->y + i * p->y_row;
-        for (int32_t s = 1; s < p->threads; s++) {
+        for (int32_t s = 1; s < p->parts; s++) {
             const float *x = sums + ((s - 1) * p->m + i) * p->n;
             for (int64_t j = 0; j < p->n; j++)
                 y[j] += x[j];
@@ -310,11 +310,11 @@ static void depth_join(const gemm *p, const gemm_data *d, int64_t t, const float
 static void by_depth(const gemm *p, const gemm_data *d, float *scratch)
 {
     const int64_t own = a_scratch(p) + b_width(p, p->n) * words_of(p, p->depth);
-    float *sums = scratch + p->threads * own;
+    float *sums = scratch + p->parts * own;
 #pragma omp parallel num_threads(p->threads) if (p->threads > 1)
     {
 #pragma omp for schedule(static)
-        for (int t = 0; t < p->threads; t++)
+        for (int t = 0; t < p->parts; t++)
             depth_multiply(p, d, t, scratch + t * own, t ? sums + (t - 1) * p->m * p->n : d->y,
                            t ? p->n : p->y_row);
 #pragma omp for schedule(static)
@@ -346,7 +346,7 @@ static int32_t divide(const gemm *p)
     const int64_t longest = p->m > p->n ? p->m : p->n;
     if (p->unstored)
         return GEMM_ROWS;
-    if (p->threads * longest <= p->k)
+    if (p->parts * longest <= p->k)
         return GEMM_DEPTH;
     return p->m < p->n && parts_of(p->n, p->microkernel->cols) >= 2 * p->threads ? GEMM_COLUMNS
                                                                                  : GEMM_ROWS;
@@ -367,9 +367,11 @@ tutti_status gemm_plan(gemm *p, uint64_t *ret_scratch)
         p->microkernel = gemm_microkernel_at(p->bf16, 0);
     if (!p->microkernel)
         return TUTTI_E_UNSUPPORTED;
+    if (!p->parts)
+        p->parts = p->threads;
     if (p->division == GEMM_ANY)
         p->division = divide(p);
-    p->depth = depth_of(p, p->division == GEMM_DEPTH ? parts_of(p->k, t) : p->k);
+    p->depth = depth_of(p, p->division == GEMM_DEPTH ? parts_of(p->k, p->parts) : p->k);
     p->columns = parts_of(SHARED, p->k * BLOCK_COLS) * BLOCK_COLS;
     if (p->columns < 4 * BLOCK_COLS)
         p->columns = 4 * BLOCK_COLS;
@@ -382,7 +384,8 @@ tutti_status gemm_plan(gemm *p, uint64_t *ret_scratch)
     else if (p->division == GEMM_COLUMNS)
         floats = t * BLOCK_COLS * words + a_width(p, p->m) * all;
     else
-        floats = t * (a_scratch(p) + b_width(p, p->n) * words) + (t - 1) * p->m * p->n;
+        floats =
+            p->parts * (a_scratch(p) + b_width(p, p->n) * words) + (p->parts - 1) * p->m * p->n;
     *ret_scratch = (uint64_t)floats * sizeof(float);
     return TUTTI_OK;
 }

@@ -8,7 +8,8 @@
 
 /* y (M, N) = a (M, K) b (K, N) + bias, then what the epilogue makes of it; sums are f32.  To use it: fill in
  * the sizes with the rest 0, call gemm_plan, keep the struct, and gemm_run with the scratch that the plan
- * wants.  The same numbers in give the same bits, for one number of threads. */
+ * wants.  The same numbers in give the same bits, for one number of threads; with `parts` set for any number, and in
+ * f32 on every CPU that has a micro-kernel. */
 typedef struct gemm {
     int64_t m, n, k;      /* none is 0 */
     int64_t a_row, a_col; /* a(i, j) = a[i * a_row + j * a_col]; one of them is 1 */
@@ -19,6 +20,7 @@ typedef struct gemm {
     int32_t bf16;             /* factors are rounded to bf16 */
     int32_t unstored;         /* there is no y: the epilogue stores what it gets */
     int32_t division;         /* GEMM_ANY: gemm_plan's choice */
+    int32_t parts, reserved;  /* of K where that is divided; 0: as many as there are threads */
     const struct gemm_microkernel
         *microkernel; /* NULL: gemm_plan's choice, gemm_microkernel.h */
     int64_t depth;    /* gemm_plan's: of K that is packed at a time */

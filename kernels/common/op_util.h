@@ -34,6 +34,24 @@ static inline int64_t op_chunk(int64_t n, int k, int threads, int64_t *ret_first
     return first + part < n ? part : n - first;
 }
 
+/* Into how many parts `elements` of work are cut whose sums are joined: by the shapes alone, so that no
+ * number of threads changes a bit. */
+enum { OP_MOST_PARTS = 64 };
+
+static inline int op_parts(int64_t elements)
+{
+    const int64_t parts = elements / OP_SERIAL_BELOW;
+    return parts < 1 ? 1 : parts > OP_MOST_PARTS ? OP_MOST_PARTS : (int)parts;
+}
+
+/* sums[k] += those of the other parts, each `size` numbers behind the one before. */
+static inline void op_join_parts(double *sums, int parts, uint64_t size, int64_t n)
+{
+    for (int t = 1; t < parts; t++)
+        for (int64_t k = 0; k < n; k++)
+            sums[k] += sums[(uint64_t)t * size + (uint64_t)k];
+}
+
 static inline tutti_status op_want_f32(const char *op, const char *input, const tutti_desc *d,
                                        tutti_error *err)
 {

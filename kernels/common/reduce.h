@@ -84,17 +84,22 @@ static inline double reduce_row(const float *x, int64_t n)
     return s;
 }
 
-/* sum of a row, a piece of it by each thread; part: one number a thread */
-static inline double reduce_shared(const float *x, int64_t n, int threads, double *part)
+/* A row in pieces whose sums are joined, so that threads may share it: numbers in a piece. */
+static inline int64_t reduce_piece(int64_t n)
 {
-    const int64_t some = (n + threads - 1) / threads;
-#pragma omp parallel for schedule(static) num_threads(threads)
-    for (int t = 0; t < threads; t++) {
-        const int64_t first = some * t < n ? some * t : n;
-        part[t] = reduce_row(x + first, first + some < n ? some : n - first);
-    }
+    const int64_t each = (n + OP_MOST_PARTS - 1) / OP_MOST_PARTS;
+    return each < OP_SERIAL_BELOW ? OP_SERIAL_BELOW : each;
+}
+
+/* The sum of row x; part: a number a piece, OP_MOST_PARTS at most. */
+static inline double reduce_pieces(const float *x, int64_t n, int threads, double *part)
+{
+    const int64_t piece = reduce_piece(n), count = (n + piece - 1) / piece;
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+    for (int64_t t = 0; t < count; t++)
+        part[t] = reduce_row(x + piece * t, n - piece * t < piece ? n - piece * t : piece);
     double s = 0.0;
-    for (int t = 0; t < threads; t++)
+    for (int64_t t = 0; t < count; t++)
         s += part[t];
     return s;
 }
@@ -148,7 +153,7 @@ static inline int reduction_simple(const reduction *r, int64_t *outer, int64_t *
     return k == r->rank;
 }
 
-/* Whether rows are so few that threads share each of them. */
+/* Whether rows are so few that threads share each of them; the sums are the same either way. */
 static inline int reduce_splits(int64_t outer, int64_t inner, int threads)
 {
     return inner == 1 && outer < threads;
@@ -160,12 +165,13 @@ static inline uint64_t reduce_scratch(const reduction *r, int threads, int64_t n
     int64_t outer, mid, inner;
     if (!reduction_simple(r, &outer, &mid, &inner))
         return (uint64_t)ny * sizeof(double);
-    return inner > 1 || reduce_splits(outer, inner, threads)
-               ? (uint64_t)threads * (uint64_t)inner * sizeof(double)
-               : 0;
+    if (inner == 1)
+        return reduce_splits(outer, inner, threads) ? OP_MOST_PARTS * sizeof(double) : 0;
+    return (uint64_t)(outer > 1 ? threads : op_parts(mid * inner)) * (uint64_t)inner *
+           sizeof(double);
 }
 
-/* y = scale * sum; partial sums are f64 and join in the order of the threads. */
+/* y = scale * sum; partial sums are f64, of parts that shapes alone tell, and join in their order. */
 static inline void reduce_f32(const tutti_op_call *c, const reduction *r, const float *x,
                               float *y, double scale, void *scratch)
 {
@@ -191,11 +197,13 @@ static inline void reduce_f32(const tutti_op_call *c, const reduction *r, const 
             y[i] = (float)(scale * part[i]);
     } else if (reduce_splits(outer, inner, threads)) {
         for (int64_t o = 0; o < outer; o++)
-            y[o] = (float)(scale * reduce_shared(x + o * mid, mid, threads, part));
+            y[o] = (float)(scale * reduce_pieces(x + o * mid, mid, threads, part));
     } else if (inner == 1) {
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
-        for (int64_t o = 0; o < outer; o++)
-            y[o] = (float)(scale * reduce_row(x + o * mid, mid));
+        for (int64_t o = 0; o < outer; o++) {
+            double own[OP_MOST_PARTS];
+            y[o] = (float)(scale * reduce_pieces(x + o * mid, mid, 1, own));
+        }
     } else if (outer > 1) {
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
         for (int t = 0; t < threads; t++) {
@@ -209,20 +217,16 @@ static inline void reduce_f32(const tutti_op_call *c, const reduction *r, const 
             }
         }
     } else {
+        const int parts = op_parts(nx);
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
-        for (int t = 0; t < threads; t++) {
-            const int64_t some = (mid + threads - 1) / threads;
-            const int64_t first = some * t < mid ? some * t : mid;
-            const int64_t count = first + some < mid ? some : mid - first;
+        for (int t = 0; t < parts; t++) {
+            const int64_t first = mid * t / parts, count = mid * (t + 1) / parts - first;
             memset(part + (int64_t)t * inner, 0, (size_t)inner * sizeof *part);
             reduce_columns(x + first * inner, count, inner, part + (int64_t)t * inner);
         }
-        for (int64_t i = 0; i < inner; i++) {
-            double s = 0.0;
-            for (int t = 0; t < threads; t++)
-                s += part[(int64_t)t * inner + i];
-            y[i] = (float)(scale * s);
-        }
+        op_join_parts(part, parts, (uint64_t)inner, inner);
+        for (int64_t i = 0; i < inner; i++)
+            y[i] = (float)(scale * part[i]);
     }
 }
 

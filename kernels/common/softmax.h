@@ -9,7 +9,7 @@
 
 /* A row is gone over once, a chunk at a time: its largest number, then its exponentials less that; when
  * a chunk has a larger one, what was there is scaled.  A chunk's sums go in f32 lanes, joined in f64:
- * the same on every CPU of one instruction set.  A NaN in x reaches the sum. */
+ * the same on every CPU with FMA.  A NaN in x reaches the sum. */
 enum { SOFTMAX_CHUNK = 1024, SOFTMAX_CHUNKS = 64, SOFTMAX_TILE = 4 * SIMD_LANES };
 
 /* Chunks are larger where there would be too many. */
@@ -74,7 +74,7 @@ static inline double softmax_sum(const float *x, int64_t n, float *ret_max)
         const int64_t some = n - i < SOFTMAX_CHUNK ? n - i : SOFTMAX_CHUNK;
         const float larger = softmax_larger(x + i, some, max);
         if (larger > max && sum > 0.0)
-            sum *= exp((double)max - (double)larger);
+            sum *= fast_exp_down_f64((double)max - (double)larger);
         max = larger;
         sum += softmax_add(x + i, softmax_shift(max), NULL, some, SOFTMAX_CHUNK);
     }
@@ -92,7 +92,7 @@ static inline void softmax_row(const float *x, float *y, int64_t n, double facto
         const int64_t some = n - i < chunk ? n - i : chunk;
         const float larger = softmax_larger(x + i, some, max);
         if (larger > max && sum > 0.0)
-            sum *= exp((double)max - (double)larger);
+            sum *= fast_exp_down_f64((double)max - (double)larger);
         was[i / chunk] = max = larger;
         sum += softmax_add(x + i, softmax_shift(max), y + i, some, chunk);
     }
@@ -101,7 +101,8 @@ static inline void softmax_row(const float *x, float *y, int64_t n, double facto
         const int64_t end = n - i < chunk ? n : i + chunk;
         const float less = was[i / chunk];
         const float scale =
-            (float)(less < max ? factor * exp((double)less - (double)max) : factor);
+            (float)(less < max ? factor * fast_exp_down_f64((double)less - (double)max)
+                               : factor);
         OP_LOOP for (int64_t k = i; k < end; k++)
         {
             y[k] *= scale;
@@ -199,7 +200,8 @@ static inline void softmax_rows(const tutti_op_call *c, const float *x, float *y
     static const tutti_kernel cpu = {sizeof(tutti_kernel), 1, prepare, run, NULL};             \
     static const tutti_kernel cuda = {sizeof(tutti_kernel), 1, cuda_prepare, softmax_cuda_run, \
                                       NULL};                                                   \
-    OP_DEFINE(op, .nin_min = 1, .nin_max = 1, OP_ATTR(softmax_attr, softmax_fields),           \
-              .infer = infer, .vjp = vjp, .reference = reference, .cpu = &cpu, .cuda = &cuda)
+    OP_DEFINE(op, .flags = TUTTI_OP_REPRODUCIBLE, .nin_min = 1, .nin_max = 1,                  \
+              OP_ATTR(softmax_attr, softmax_fields), .infer = infer, .vjp = vjp,               \
+              .reference = reference, .cpu = &cpu, .cuda = &cuda)
 
 #endif

@@ -107,5 +107,6 @@ static tutti_value concat_onnx(const tutti_onnx *o)
 }
 
 OP_TRAITS(concat, WIDEST, WHOLE, CONSTANTS, NEVER, UNCOUNTED, NONE, OTHER, .onnx = concat_onnx);
-OP_DEFINE(concat, .nin_min = 1, .nin_max = TUTTI_OP_MAX_IN, OP_ATTR(concat_attr, concat_fields),
-          .infer = infer, .vjp = vjp, .reference = reference, .cpu = &cpu, .cuda = &cuda);
+OP_DEFINE(concat, .flags = TUTTI_OP_REPRODUCIBLE, .nin_min = 1, .nin_max = TUTTI_OP_MAX_IN,
+          OP_ATTR(concat_attr, concat_fields), .infer = infer, .vjp = vjp,
+          .reference = reference, .cpu = &cpu, .cuda = &cuda);

@@ -97,4 +97,17 @@ tutti_status conv2d_wgrad_per_thread_run(const conv2d_wgrad_per_thread *s, const
                                          const void *dy, float *dw, void *scratch);
 void conv2d_wgrad_per_thread_destroy(conv2d_wgrad_per_thread *s); /* NULL is fine */
 
+/* Any convolution in one group as products of patches: the same bits on every CPU that has AVX2 and FMA and with any
+ * number of threads.  F32. */
+typedef struct conv2d_im2col conv2d_im2col;
+
+int conv2d_im2col_fits(const conv2d_geometry *g);
+/* E_UNSUPPORTED where common/gemm.h has nothing for this CPU. */
+tutti_status conv2d_im2col_create(int32_t kind, const conv2d_geometry *g, int32_t threads,
+                                  conv2d_im2col **ret, uint64_t *ret_scratch, tutti_error *err);
+/* The operation's inputs and its output; bias may be NULL. */
+void conv2d_im2col_run(const conv2d_im2col *s, const float *in0, const float *in1,
+                       const float *bias, float *out, void *scratch);
+void conv2d_im2col_destroy(conv2d_im2col *s); /* NULL is fine */
+
 #endif

@@ -9,12 +9,13 @@
 
 typedef struct state {
     conv2d_geometry g;
-    dnn *big; /* or one of the next five, or none: the plain loops */
+    dnn *big; /* or one of the next six, or none: the plain loops */
     conv2d_1x1 *gemm_1x1;
     conv2d_dgrad_flipped *dgrad;
     conv2d_wgrad_per_thread *wgrad;
     conv2d_winograd_state *winograd;
     conv2d_wgrad_pairs *pairs;
+    conv2d_im2col *im2col;
 } state;
 
 static void destroy(void *self)
@@ -28,6 +29,7 @@ static void destroy(void *self)
     conv2d_wgrad_per_thread_destroy(s->wgrad);
     conv2d_winograd_destroy(s->winograd);
     conv2d_wgrad_pairs_destroy(s->pairs);
+    conv2d_im2col_destroy(s->im2col);
     free(s);
 }
 
@@ -182,6 +184,29 @@ static tutti_status prepare(int kind, const tutti_op_call *c, uint32_t k, void *
     return TUTTI_OK;
 }
 
+/* Patches, or for groups the plain loops, whose sums in f64 have one order. */
+static tutti_status prepare_same(int kind, const tutti_op_call *c, void **ret_state,
+                                 uint64_t *ret_scratch, tutti_error *err)
+{
+    const conv2d_dtypes f32 = {TUTTI_F32, TUTTI_F32, TUTTI_F32, 0};
+    if (!is_known(c, &f32) || has_bf16(c))
+        return TUTTI_E_UNSUPPORTED; /* the host converts around it */
+    state *s = calloc(1, sizeof *s);
+    if (!s)
+        return tutti_fail(err, TUTTI_E_NOMEM, "conv2d: no memory for its state");
+    s->g = geometry(kind, c);
+    *ret_scratch = 0;
+    const tutti_status status =
+        conv2d_im2col_fits(&s->g)
+            ? conv2d_im2col_create(kind, &s->g, c->threads, &s->im2col, ret_scratch, err)
+            : TUTTI_OK;
+    if (status)
+        destroy(s);
+    else
+        *ret_state = s;
+    return status;
+}
+
 static const char *algorithm_name(int kind, const tutti_op_call *c, uint32_t k)
 {
     const conv2d_geometry g = geometry(kind, c);
@@ -209,8 +234,13 @@ static const char *algorithm_name(int kind, const tutti_op_call *c, uint32_t k)
     {                                                                                          \
         return algorithm_name(kind, c, k);                                                     \
     }                                                                                          \
+    static tutti_status op##_same(const tutti_op_call *c, void **ret_state,                    \
+                                  uint64_t *ret_scratch, tutti_error *err)                     \
+    {                                                                                          \
+        return prepare_same(kind, c, ret_state, ret_scratch, err);                             \
+    }                                                                                          \
     const tutti_algorithms conv2d_##op##_algorithms = {sizeof(tutti_algorithms), 0, op##_name, \
-                                                       op##_algorithm}
+                                                       op##_algorithm, op##_same}
 
 ALGORITHMS(forward, DNN_CONV);
 ALGORITHMS(input, DNN_CONV_GRAD_INPUT);
@@ -233,11 +263,20 @@ static tutti_status run_winograd(const state *s, const void *const *in, const fl
     return TUTTI_OK;
 }
 
+static tutti_status run_im2col(const state *s, const void *const *in, const float *bias,
+                               void *out, void *scratch)
+{
+    conv2d_im2col_run(s->im2col, in[0], in[1], bias, out, scratch);
+    return TUTTI_OK;
+}
+
 static tutti_status forward_run(void *self, const tutti_op_call *c, const void *const *in,
                                 void *const *out, void *scratch)
 {
     const state *s = self;
     const void *bias = c->nin > 2 ? in[2] : NULL;
+    if (s->im2col)
+        return run_im2col(s, in, bias, out[0], scratch);
     if (s->gemm_1x1)
         return conv2d_1x1_run(s->gemm_1x1, in[0], in[1], bias, out[0], scratch);
     if (s->winograd)
@@ -255,6 +294,8 @@ static tutti_status input_run(void *self, const tutti_op_call *c, const void *co
                               void *const *out, void *scratch)
 {
     const state *s = self;
+    if (s->im2col)
+        return run_im2col(s, in, NULL, out[0], scratch);
     if (s->gemm_1x1)
         return conv2d_1x1_run(s->gemm_1x1, in[0], in[1], NULL, out[0], scratch);
     if (s->dgrad)
@@ -274,6 +315,8 @@ static tutti_status weight_run(void *self, const tutti_op_call *c, const void *c
                                void *const *out, void *scratch)
 {
     const state *s = self;
+    if (s->im2col)
+        return run_im2col(s, in, NULL, out[0], scratch);
     if (s->gemm_1x1)
         return conv2d_1x1_run(s->gemm_1x1, in[0], in[1], NULL, out[0], scratch);
     if (s->wgrad)

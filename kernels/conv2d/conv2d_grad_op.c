@@ -45,7 +45,7 @@ OP_TRAITS(conv2d_grad_input, PRODUCT, APART, CONSTANTS, NEVER, PRODUCTS, NONE, O
           .flops = conv2d_grad_input_flops);
 const tutti_op tutti_op_conv2d_grad_input = {.struct_size = sizeof(tutti_op),
                                              .traits = &conv2d_grad_input_traits,
-                                             .flags = TUTTI_OP_BF16,
+                                             .flags = TUTTI_OP_BF16 | TUTTI_OP_REPRODUCIBLE,
                                              .name = "conv2d_grad_input",
                                              .nin_min = 2,
                                              .nin_max = 2,
@@ -98,7 +98,7 @@ OP_TRAITS(conv2d_grad_weight, PRODUCT, SUMMED, CONSTANTS, NEVER, PRODUCTS, NONE,
           .flops = conv2d_grad_weight_flops, .fusions = conv2d_grad_weight_fusions);
 const tutti_op tutti_op_conv2d_grad_weight = {.struct_size = sizeof(tutti_op),
                                               .traits = &conv2d_grad_weight_traits,
-                                              .flags = TUTTI_OP_BF16,
+                                              .flags = TUTTI_OP_BF16 | TUTTI_OP_REPRODUCIBLE,
                                               .name = "conv2d_grad_weight",
                                               .nin_min = 2,
                                               .nin_max = 2,

@@ -81,7 +81,7 @@ OP_TRAITS(conv2d, PRODUCT, APART, CONSTANTS, NEVER, PRODUCTS, NONE, OTHER, .low_
           .onnx = conv2d_onnx);
 const tutti_op tutti_op_conv2d = {.struct_size = sizeof(tutti_op),
                                   .traits = &conv2d_traits,
-                                  .flags = TUTTI_OP_BF16,
+                                  .flags = TUTTI_OP_BF16 | TUTTI_OP_REPRODUCIBLE,
                                   .name = "conv2d",
                                   .nin_min = 2,
                                   .nin_max = 3,

@@ -35,5 +35,6 @@ static tutti_status vjp(tutti_graph *g, const tutti_node *n, const tutti_value *
 }
 
 OP_POINTWISE(copy, WIDEST, .onnx_type = "Identity");
-OP_DEFINE(copy, .flags = TUTTI_OP_ELEMENTWISE, .nin_min = 1, .nin_max = 1, .infer = infer,
-          .vjp = vjp, .reference = reference, .cpu = &cpu, .cuda = &cuda);
+OP_DEFINE(copy, .flags = TUTTI_OP_ELEMENTWISE | TUTTI_OP_REPRODUCIBLE, .nin_min = 1,
+          .nin_max = 1, .infer = infer, .vjp = vjp, .reference = reference, .cpu = &cpu,
+          .cuda = &cuda);

@@ -16,4 +16,4 @@ static tutti_status div_vjp(tutti_graph *g, const tutti_node *n, const tutti_val
 
 OP_TRAITS(div, WIDEST, WHOLE, IDENTITY, SAME, UNCOUNTED, CODE, OTHER,
           .identity = op_unit_second, .onnx_type = "Div");
-OP_BINARY(div, 3, 0, div_vjp);
+OP_BINARY(div, 3, TUTTI_OP_REPRODUCIBLE, div_vjp);

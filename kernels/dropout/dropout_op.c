@@ -132,6 +132,6 @@ static const tutti_kernel cuda = {sizeof(tutti_kernel), 1, cuda_prepare, cuda_ru
 static const tutti_kernel cpu = {sizeof(tutti_kernel), 1, NULL, run, NULL};
 
 OP_TRAITS(dropout, KEEP, WHOLE, NEVER, SAME, UNCOUNTED, NONE, OTHER);
-OP_DEFINE(dropout, .flags = TUTTI_OP_RNG, .nin_min = 1, .nin_max = 1,
+OP_DEFINE(dropout, .flags = TUTTI_OP_RNG | TUTTI_OP_REPRODUCIBLE, .nin_min = 1, .nin_max = 1,
           OP_ATTR(dropout_attr, dropout_fields), .infer = infer, .vjp = vjp,
           .reference = reference, .cpu = &cpu, .cuda = &cuda);

@@ -68,5 +68,6 @@ static tutti_value flip_onnx(const tutti_onnx *o)
 }
 
 OP_PLAIN(flip, .onnx = flip_onnx);
-OP_DEFINE(flip, .nin_min = 1, .nin_max = 1, OP_ATTR(flip_attr, fields), .infer = infer,
-          .vjp = vjp, .reference = reference, .cpu = &cpu, .cuda = &cuda);
+OP_DEFINE(flip, .flags = TUTTI_OP_REPRODUCIBLE, .nin_min = 1, .nin_max = 1,
+          OP_ATTR(flip_attr, fields), .infer = infer, .vjp = vjp, .reference = reference,
+          .cpu = &cpu, .cuda = &cuda);

@@ -129,5 +129,6 @@ static tutti_value gather_onnx(const tutti_onnx *o)
 }
 
 OP_PLAIN(gather, .onnx = gather_onnx);
-OP_DEFINE(gather, .nin_min = 2, .nin_max = 2, OP_ATTR(gather_attr, fields), .infer = infer,
-          .vjp = vjp, .reference = reference, .cpu = &cpu, .cuda = &cuda);
+OP_DEFINE(gather, .flags = TUTTI_OP_REPRODUCIBLE, .nin_min = 2, .nin_max = 2,
+          OP_ATTR(gather_attr, fields), .infer = infer, .vjp = vjp, .reference = reference,
+          .cpu = &cpu, .cuda = &cuda);

@@ -153,7 +153,7 @@ static const tutti_kernel cpu = {sizeof(tutti_kernel), 0, prepare, run, NULL};
 OP_PLAIN(group_norm_grad);
 const tutti_op tutti_op_group_norm_grad = {.struct_size = sizeof(tutti_op),
                                            .traits = &group_norm_grad_traits,
-                                           .flags = TUTTI_OP_FUSED,
+                                           .flags = TUTTI_OP_FUSED | TUTTI_OP_REPRODUCIBLE,
                                            .name = "group_norm_grad",
                                            .nin_min = 3,
                                            .nin_max = 3,

@@ -183,7 +183,7 @@ static tutti_value group_norm_onnx(const tutti_onnx *o)
 OP_PLAIN(group_norm, .onnx = group_norm_onnx);
 const tutti_op tutti_op_group_norm = {.struct_size = sizeof(tutti_op),
                                       .traits = &group_norm_traits,
-                                      .flags = TUTTI_OP_FUSED,
+                                      .flags = TUTTI_OP_FUSED | TUTTI_OP_REPRODUCIBLE,
                                       .name = "group_norm",
                                       .nin_min = 3,
                                       .nin_max = 3,

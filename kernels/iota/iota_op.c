@@ -82,5 +82,6 @@ static tutti_value iota_onnx(const tutti_onnx *o)
 }
 
 OP_PLAIN(iota, .onnx = iota_onnx);
-OP_DEFINE(iota, .nin_min = 0, .nin_max = 0, OP_ATTR(iota_attr, fields), .infer = infer,
-          .vjp = op_no_gradient, .reference = reference, .cpu = &cpu, .cuda = &cuda);
+OP_DEFINE(iota, .flags = TUTTI_OP_REPRODUCIBLE, .nin_min = 0, .nin_max = 0,
+          OP_ATTR(iota_attr, fields), .infer = infer, .vjp = op_no_gradient,
+          .reference = reference, .cpu = &cpu, .cuda = &cuda);

@@ -57,7 +57,7 @@ static tutti_status reference(const tutti_op_call *c, const double *const *in,
 /* The rows' sums for gamma and beta go in f32 over this many rows, then in f64. */
 enum { BLOCK = 32 };
 
-/* Scratch, a thread: dgamma, dbeta (C) f64, then the same in f32. */
+/* Scratch, a part of the rows: dgamma, dbeta (C) f64, then the same in f32. */
 static uint64_t part_size(int64_t n)
 {
     return ((uint64_t)n * 2 * (sizeof(double) + sizeof(float)) + 63) / 64 * 64;
@@ -67,7 +67,8 @@ static tutti_status prepare(const tutti_op_call *c, void **ret_state, uint64_t *
                             tutti_error *err)
 {
     (void)ret_state, (void)err;
-    *ret_scratch = part_size(layer_norm_width(&c->in[0])) * (uint64_t)c->threads;
+    *ret_scratch =
+        part_size(layer_norm_width(&c->in[0])) * (uint64_t)op_parts(4 * tutti_numel(&c->in[0]));
     return TUTTI_OK;
 }
 
@@ -91,24 +92,20 @@ static tutti_status run(void *state, const tutti_op_call *c, const void *const *
 {
     (void)state;
     const int64_t n = layer_norm_width(&c->in[0]), rows = layer_norm_rows(&c->in[0]);
-    const int threads = op_threads(c, 4 * rows * n);
+    const int threads = op_threads(c, 4 * rows * n), parts = op_parts(4 * rows * n);
     const uint64_t size = part_size(n);
     const float *more = c->nin > 5 ? in[5] : NULL;
     float *dgamma = out[1], *dbeta = out[2];
+    double *sums = scratch;
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
-    for (int t = 0; t < threads; t++) {
-        const int64_t first = rows * t / threads, end = rows * (t + 1) / threads;
+    for (int t = 0; t < parts; t++) {
+        const int64_t first = rows * t / parts, end = rows * (t + 1) / parts;
         part(in, more, out[0], n, first, end, (double *)((char *)scratch + (uint64_t)t * size));
     }
+    op_join_parts(sums, parts, size / sizeof *sums, 2 * n);
     for (int64_t k = 0; k < n; k++) {
-        double a = 0.0, b = 0.0;
-        for (int t = 0; t < threads; t++) {
-            const double *sums = (const double *)((const char *)scratch + (uint64_t)t * size);
-            a += sums[k];
-            b += sums[n + k];
-        }
-        dgamma[k] = (float)a;
-        dbeta[k] = (float)b;
+        dgamma[k] = (float)sums[k];
+        dbeta[k] = (float)sums[n + k];
     }
     return TUTTI_OK;
 }
@@ -150,7 +147,7 @@ OP_TRAITS(layer_norm_grad, F32, WHOLE, CONSTANTS, NEVER, UNCOUNTED, NONE, OTHER,
           .fusions = layer_norm_grad_fusions);
 const tutti_op tutti_op_layer_norm_grad = {.struct_size = sizeof(tutti_op),
                                            .traits = &layer_norm_grad_traits,
-                                           .flags = TUTTI_OP_FUSED,
+                                           .flags = TUTTI_OP_FUSED | TUTTI_OP_REPRODUCIBLE,
                                            .name = "layer_norm_grad",
                                            .nin_min = 5,
                                            .nin_max = 6,

@@ -165,7 +165,7 @@ OP_TRAITS(layer_norm, F32, WHOLE, CONSTANTS, SAME, UNCOUNTED, NONE, OTHER,
           .onnx = layer_norm_onnx);
 const tutti_op tutti_op_layer_norm = {.struct_size = sizeof(tutti_op),
                                       .traits = &layer_norm_traits,
-                                      .flags = TUTTI_OP_FUSED,
+                                      .flags = TUTTI_OP_FUSED | TUTTI_OP_REPRODUCIBLE,
                                       .name = "layer_norm",
                                       .nin_min = 3,
                                       .nin_max = 3,

@@ -15,7 +15,7 @@ static void row(const float *x, float *y, int64_t n)
 {
     float max;
     const double sum = softmax_sum(x, n, &max);
-    shift(x, max, (float)log(sum), y, n);
+    shift(x, max, (float)fast_log_f64(sum), y, n);
 }
 
 static tutti_status reference(const tutti_op_call *c, const double *const *in,

@@ -87,7 +87,8 @@ OP_TRAITS(matmul_act, PRODUCT, WHOLE, CONSTANTS, BY_F32, PRODUCTS, NONE, OTHER, 
           .low_out = 3, .flops = matmul_flops, .substitute = matmul_act_substitute);
 const tutti_op tutti_op_matmul_act = {.struct_size = sizeof(tutti_op),
                                       .traits = &matmul_act_traits,
-                                      .flags = TUTTI_OP_FUSED | TUTTI_OP_BF16,
+                                      .flags = TUTTI_OP_FUSED | TUTTI_OP_BF16 |
+                                               TUTTI_OP_REPRODUCIBLE,
                                       .name = "matmul_act",
                                       .nin_min = 2,
                                       .nin_max = 3,
@@ -150,7 +151,8 @@ OP_TRAITS(matmul_act_grad, PRODUCT, WHOLE, CONSTANTS, NEVER, PRODUCTS, NONE, OTH
           .low_out = 1, .flops = matmul_flops);
 const tutti_op tutti_op_matmul_act_grad = {.struct_size = sizeof(tutti_op),
                                            .traits = &matmul_act_grad_traits,
-                                           .flags = TUTTI_OP_FUSED | TUTTI_OP_BF16,
+                                           .flags = TUTTI_OP_FUSED | TUTTI_OP_BF16 |
+                                                    TUTTI_OP_REPRODUCIBLE,
                                            .name = "matmul_act_grad",
                                            .nin_min = 3,
                                            .nin_max = 3,

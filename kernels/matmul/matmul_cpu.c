@@ -159,7 +159,10 @@ static int tile_groups(const state *s, const tutti_op_call *c)
     return s->shape.count >= c->threads ? c->threads : 1;
 }
 
-static tutti_status prepare_tiles(state *s, const tutti_op_call *c, int bf16,
+/* Parts of K where a reproducible product divides it, however many threads there are. */
+enum { REPRODUCIBLE_PARTS = 16 };
+
+static tutti_status prepare_tiles(state *s, const tutti_op_call *c, int bf16, int32_t parts,
                                   uint64_t *ret_scratch)
 {
     const matmul_shape *m = &s->shape;
@@ -179,24 +182,59 @@ static tutti_status prepare_tiles(state *s, const tutti_op_call *c, int bf16,
                       .a_dtype = c->in[0].dtype,
                       .b_dtype = c->in[1].dtype,
                       .bf16 = bf16,
-                      .unstored = s->stores};
+                      .unstored = s->stores,
+                      .parts = parts};
     const tutti_status status = gemm_plan(&s->tiles, &bytes);
     s->packed = (int64_t)(bytes + 63) / 64 * 64;
     *ret_scratch = (uint64_t)(s->packed * tile_groups(s, c));
     return status;
 }
 
-static tutti_status prepare_any(const tutti_op_call *c, uint32_t k, int grad, void **ret_state,
-                                uint64_t *ret_scratch, tutti_error *err)
+static state *state_of(const tutti_op_call *c, int grad, tutti_error *err)
 {
     state *s = calloc(1, sizeof *s);
-    if (!s)
-        return tutti_fail(err, TUTTI_E_NOMEM, "matmul: no memory for its state");
+    if (!s) {
+        (void)tutti_fail(err, TUTTI_E_NOMEM, "matmul: no memory for its state");
+        return NULL;
+    }
     s->shape = matmul_shape_of(c);
     s->bias = !grad && c->nin > 2;
     s->grad = grad;
+    s->packed = (matmul_small_scratch(&s->shape) + 15) / 16 * 16;
+    return s;
+}
+
+static uint64_t small_scratch(const state *s, const tutti_op_call *c)
+{
+    return (uint64_t)(s->packed * small_threads(&s->shape, c)) * sizeof(float);
+}
+
+/* In f32 by our own tiles, or by the loop for small ones. */
+static tutti_status prepare_same(const tutti_op_call *c, int grad, void **ret_state,
+                                 uint64_t *ret_scratch, tutti_error *err)
+{
+    if (count_of(c, TUTTI_BF16) + count_of(c, TUTTI_F16) > 0)
+        return TUTTI_E_UNSUPPORTED; /* the host converts around it */
+    state *s = state_of(c, grad, err);
+    if (!s)
+        return TUTTI_E_NOMEM;
+    *ret_scratch = small_scratch(s, c);
+    if (is_big(&s->shape) && prepare_tiles(s, c, 0, REPRODUCIBLE_PARTS, ret_scratch)) {
+        destroy(s);
+        return tutti_fail(err, TUTTI_E_UNSUPPORTED,
+                          "matmul: a reproducible product wants a CPU with AVX2 and FMA");
+    }
+    *ret_state = s;
+    return TUTTI_OK;
+}
+
+static tutti_status prepare_any(const tutti_op_call *c, uint32_t k, int grad, void **ret_state,
+                                uint64_t *ret_scratch, tutti_error *err)
+{
+    state *s = state_of(c, grad, err);
+    if (!s)
+        return TUTTI_E_NOMEM;
     const matmul_shape *m = &s->shape;
-    s->packed = (matmul_small_scratch(m) + 15) / 16 * 16;
     tutti_status status = TUTTI_OK;
     const int32_t algorithm = is_bf16(c, m, grad) ? BF16_TILES
                               : is_big(m)         ? big_algorithm(m, c->attr, k)
@@ -207,7 +245,7 @@ static tutti_status prepare_any(const tutti_op_call *c, uint32_t k, int grad, vo
     }
     s->gemm = algorithm == GEMM_PARTS;
     if (algorithm == TILES || algorithm == BF16_TILES)
-        status = prepare_tiles(s, c, algorithm == BF16_TILES, ret_scratch);
+        status = prepare_tiles(s, c, algorithm == BF16_TILES, 0, ret_scratch);
     else if (algorithm == SPLIT)
         status = matmul_split_create(m, c->threads, s->bias, &s->split, ret_scratch, err);
     else if (algorithm == DIRECT)
@@ -219,7 +257,7 @@ static tutti_status prepare_any(const tutti_op_call *c, uint32_t k, int grad, vo
         return tutti_fail(err, status, "matmul: no memory for oneDNN");
     }
     if (!s->big && !s->gemm && !s->split && !s->tiles.threads)
-        *ret_scratch = (uint64_t)(s->packed * small_threads(m, c)) * sizeof(float);
+        *ret_scratch = small_scratch(s, c);
     *ret_state = s;
     return TUTTI_OK;
 }
@@ -246,6 +284,18 @@ static tutti_status prepare_grad(const tutti_op_call *c, void **ret_state,
                                  uint64_t *ret_scratch, tutti_error *err)
 {
     return prepare_any(c, 0, 1, ret_state, ret_scratch, err);
+}
+
+static tutti_status prepare_reproducible(const tutti_op_call *c, void **ret_state,
+                                         uint64_t *ret_scratch, tutti_error *err)
+{
+    return prepare_same(c, 0, ret_state, ret_scratch, err);
+}
+
+static tutti_status prepare_grad_reproducible(const tutti_op_call *c, void **ret_state,
+                                              uint64_t *ret_scratch, tutti_error *err)
+{
+    return prepare_same(c, 1, ret_state, ret_scratch, err);
 }
 
 static tutti_status run_big(const state *s, const void *const *in, const void *bias, float *y,
@@ -472,7 +522,8 @@ static tutti_status run(void *self, const tutti_op_call *c, const void *const *i
 
 const tutti_kernel matmul_cpu = {sizeof(tutti_kernel), 0, prepare, run, destroy};
 const tutti_algorithms matmul_algorithms = {sizeof(tutti_algorithms), 0, forward_algorithm_name,
-                                            prepare_algorithm};
+                                            prepare_algorithm, prepare_reproducible};
 const tutti_kernel matmul_act_grad_cpu = {sizeof(tutti_kernel), 0, prepare_grad, run, destroy};
 const tutti_algorithms matmul_act_grad_algorithms = {
-    sizeof(tutti_algorithms), 0, grad_algorithm_name, prepare_grad_algorithm};
+    sizeof(tutti_algorithms), 0, grad_algorithm_name, prepare_grad_algorithm,
+    prepare_grad_reproducible};

@@ -146,7 +146,7 @@ OP_TRAITS(matmul, PRODUCT, WHOLE, CONSTANTS, NEVER, PRODUCTS, NONE, OTHER, .low_
           .low_out = 1, .flops = matmul_flops, .fusions = matmul_fusions, .onnx = matmul_onnx);
 const tutti_op tutti_op_matmul = {.struct_size = sizeof(tutti_op),
                                   .traits = &matmul_traits,
-                                  .flags = TUTTI_OP_BF16,
+                                  .flags = TUTTI_OP_BF16 | TUTTI_OP_REPRODUCIBLE,
                                   .name = "matmul",
                                   .nin_min = 2,
                                   .nin_max = 3,

@@ -19,4 +19,4 @@ static tutti_status max_vjp(tutti_graph *g, const tutti_node *n, const tutti_val
 }
 
 OP_POINTWISE(max, WIDEST, .onnx_type = "Max");
-OP_BINARY(max, 2, TUTTI_OP_COMMUTATIVE, max_vjp);
+OP_BINARY(max, 2, TUTTI_OP_COMMUTATIVE | TUTTI_OP_REPRODUCIBLE, max_vjp);

@@ -95,7 +95,7 @@ OP_TRAITS(max_pool2d_grad, KEEP, APART, CONSTANTS, NEVER, UNCOUNTED, NONE, OTHER
           .batch_nin = 2, .batch_in = 3, .batch_out = 1);
 const tutti_op tutti_op_max_pool2d_grad = {.struct_size = sizeof(tutti_op),
                                            .traits = &max_pool2d_grad_traits,
-                                           .flags = 0,
+                                           .flags = TUTTI_OP_REPRODUCIBLE,
                                            .name = "max_pool2d_grad",
                                            .nin_min = 2,
                                            .nin_max = 2,
@@ -169,7 +169,7 @@ static const tutti_kernel gather_cpu = {sizeof(tutti_kernel), 0, NULL, gather_ru
 OP_PLAIN(max_pool2d_gather);
 const tutti_op tutti_op_max_pool2d_gather = {.struct_size = sizeof(tutti_op),
                                              .traits = &max_pool2d_gather_traits,
-                                             .flags = 0,
+                                             .flags = TUTTI_OP_REPRODUCIBLE,
                                              .name = "max_pool2d_gather",
                                              .nin_min = 2,
                                              .nin_max = 2,

@@ -128,7 +128,7 @@ OP_TRAITS(max_pool2d, KEEP, APART, CONSTANTS, NEVER, UNCOUNTED, NONE, OTHER, .ba
           .batch_in = 1, .batch_out = 3, .onnx = max_pool2d_onnx);
 const tutti_op tutti_op_max_pool2d = {.struct_size = sizeof(tutti_op),
                                       .traits = &max_pool2d_traits,
-                                      .flags = 0,
+                                      .flags = TUTTI_OP_REPRODUCIBLE,
                                       .name = "max_pool2d",
                                       .nin_min = 1,
                                       .nin_max = 1,

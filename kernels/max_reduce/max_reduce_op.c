@@ -140,5 +140,6 @@ static tutti_value max_reduce_onnx(const tutti_onnx *o)
 
 OP_TRAITS(max_reduce, KEEP, WHOLE, CONSTANTS, NEVER, UNCOUNTED, NONE, OTHER,
           .onnx = max_reduce_onnx);
-OP_DEFINE(max_reduce, .nin_min = 1, .nin_max = 1, OP_ATTR(axes_attr, axes_fields),
-          .infer = infer, .vjp = vjp, .reference = reference, .cpu = &cpu, .cuda = &cuda);
+OP_DEFINE(max_reduce, .flags = TUTTI_OP_REPRODUCIBLE, .nin_min = 1, .nin_max = 1,
+          OP_ATTR(axes_attr, axes_fields), .infer = infer, .vjp = vjp, .reference = reference,
+          .cpu = &cpu, .cuda = &cuda);

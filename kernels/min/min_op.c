@@ -19,4 +19,4 @@ static tutti_status min_vjp(tutti_graph *g, const tutti_node *n, const tutti_val
 }
 
 OP_POINTWISE(min, WIDEST, .onnx_type = "Min");
-OP_BINARY(min, 2, TUTTI_OP_COMMUTATIVE, min_vjp);
+OP_BINARY(min, 2, TUTTI_OP_COMMUTATIVE | TUTTI_OP_REPRODUCIBLE, min_vjp);

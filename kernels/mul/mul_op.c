@@ -14,4 +14,4 @@ static tutti_status mul_vjp(tutti_graph *g, const tutti_node *n, const tutti_val
 
 OP_TRAITS(mul, WIDEST, WHOLE, IDENTITY, SAME, UNCOUNTED, CODE, OTHER,
           .identity = op_unit_either, .onnx_type = "Mul");
-OP_BINARY(mul, 1, TUTTI_OP_COMMUTATIVE, mul_vjp);
+OP_BINARY(mul, 1, TUTTI_OP_COMMUTATIVE | TUTTI_OP_REPRODUCIBLE, mul_vjp);

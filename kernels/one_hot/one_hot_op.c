@@ -100,5 +100,6 @@ static tutti_value one_hot_onnx(const tutti_onnx *o)
 }
 
 OP_PLAIN(one_hot, .onnx = one_hot_onnx);
-OP_DEFINE(one_hot, .nin_min = 1, .nin_max = 1, OP_ATTR(one_hot_attr, fields), .infer = infer,
-          .vjp = op_no_gradient, .reference = reference, .cpu = &cpu, .cuda = &cuda);
+OP_DEFINE(one_hot, .flags = TUTTI_OP_REPRODUCIBLE, .nin_min = 1, .nin_max = 1,
+          OP_ATTR(one_hot_attr, fields), .infer = infer, .vjp = op_no_gradient,
+          .reference = reference, .cpu = &cpu, .cuda = &cuda);

@@ -117,5 +117,6 @@ static tutti_value pad_onnx(const tutti_onnx *o)
 }
 
 OP_TRAITS(pad, KEEP, WHOLE, CONSTANTS, SAME, UNCOUNTED, NONE, OTHER, .onnx = pad_onnx);
-OP_DEFINE(pad, .nin_min = 1, .nin_max = 1, OP_ATTR(pad_attr, pad_fields), .infer = infer,
-          .vjp = vjp, .reference = reference, .cpu = &cpu, .cuda = &cuda);
+OP_DEFINE(pad, .flags = TUTTI_OP_REPRODUCIBLE, .nin_min = 1, .nin_max = 1,
+          OP_ATTR(pad_attr, pad_fields), .infer = infer, .vjp = vjp, .reference = reference,
+          .cpu = &cpu, .cuda = &cuda);

@@ -136,5 +136,6 @@ static tutti_value permute_onnx(const tutti_onnx *o)
 
 OP_TRAITS(permute, F32, WHOLE, IDENTITY, NEVER, UNCOUNTED, NONE, OTHER,
           .identity = permute_identity, .onnx = permute_onnx);
-OP_DEFINE(permute, .nin_min = 1, .nin_max = 1, OP_ATTR(permute_attr, permute_fields),
-          .infer = infer, .vjp = vjp, .reference = reference, .cpu = &cpu, .cuda = &cuda);
+OP_DEFINE(permute, .flags = TUTTI_OP_REPRODUCIBLE, .nin_min = 1, .nin_max = 1,
+          OP_ATTR(permute_attr, permute_fields), .infer = infer, .vjp = vjp,
+          .reference = reference, .cpu = &cpu, .cuda = &cuda);

@@ -133,7 +133,7 @@ static tutti_value rms_norm_onnx(const tutti_onnx *o)
 OP_TRAITS(rms_norm, F32, WHOLE, CONSTANTS, SAME, UNCOUNTED, NONE, OTHER, .onnx = rms_norm_onnx);
 const tutti_op tutti_op_rms_norm = {.struct_size = sizeof(tutti_op),
                                     .traits = &rms_norm_traits,
-                                    .flags = TUTTI_OP_FUSED,
+                                    .flags = TUTTI_OP_FUSED | TUTTI_OP_REPRODUCIBLE,
                                     .name = "rms_norm",
                                     .nin_min = 2,
                                     .nin_max = 2,

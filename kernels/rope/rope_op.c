@@ -194,5 +194,6 @@ static tutti_value rope_onnx(const tutti_onnx *o)
 }
 
 OP_TRAITS(rope, KEEP, WHOLE, CONSTANTS, SAME, UNCOUNTED, NONE, OTHER, .onnx = rope_onnx);
-OP_DEFINE(rope, .nin_min = 3, .nin_max = 3, OP_ATTR(rope_attr, fields), .infer = infer,
-          .vjp = vjp, .reference = reference, .cpu = &cpu, .cuda = &cuda);
+OP_DEFINE(rope, .flags = TUTTI_OP_REPRODUCIBLE, .nin_min = 3, .nin_max = 3,
+          OP_ATTR(rope_attr, fields), .infer = infer, .vjp = vjp, .reference = reference,
+          .cpu = &cpu, .cuda = &cuda);

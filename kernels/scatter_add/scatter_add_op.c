@@ -101,6 +101,6 @@ static tutti_status vjp(tutti_graph *g, const tutti_node *n, const tutti_value *
 static const tutti_kernel cpu = {sizeof(tutti_kernel), 1, NULL, run, NULL};
 
 OP_TRAITS(scatter_add, F32, WHOLE, CONSTANTS, NEVER, UNCOUNTED, NONE, SCATTER_ADD);
-OP_DEFINE(scatter_add, .nin_min = 3, .nin_max = 3, OP_ATTR(scatter_add_attr, fields),
-          .infer = infer, .vjp = vjp, .reference = reference, .cpu = &cpu,
-          .cuda = &scatter_add_cuda);
+OP_DEFINE(scatter_add, .flags = TUTTI_OP_REPRODUCIBLE, .nin_min = 3, .nin_max = 3,
+          OP_ATTR(scatter_add_attr, fields), .infer = infer, .vjp = vjp, .reference = reference,
+          .cpu = &cpu, .cuda = &scatter_add_cuda);

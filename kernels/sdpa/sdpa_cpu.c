@@ -1,5 +1,6 @@
 /* sdpa_cpu.c - flash attention on a CPU: tiles with a running softmax (Dao et al. 2022), and the gradient. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "common/fastmath.h"
 #include "common/simd.h"
 #include "sdpa/sdpa.h"
 
@@ -263,7 +264,7 @@ static void forward_tile(const sdpa_shape *s, const sdpa_tensors *t, int64_t b, 
         store_row(s, deep, f->y + r * w, 1.0f / sum[r],
                   element(t->y, deep, sdpa_at(&s->y, b, h, i0 + r)));
         t->lse[(b * s->heads + h) * s->tq + i0 + r] =
-            (float)((double)max[r] + log((double)sum[r]));
+            (float)((double)max[r] + fast_log_f64((double)sum[r]));
     }
 }
 

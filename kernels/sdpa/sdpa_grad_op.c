@@ -93,7 +93,8 @@ OP_TRAITS(sdpa_grad, PRODUCT, APART, CONSTANTS, NEVER, UNCOUNTED, NONE, OTHER, .
 extern const tutti_op tutti_op_sdpa_grad;
 const tutti_op tutti_op_sdpa_grad = {.struct_size = sizeof(tutti_op),
                                      .traits = &sdpa_grad_traits,
-                                     .flags = TUTTI_OP_FUSED | TUTTI_OP_BF16,
+                                     .flags =
+                                         TUTTI_OP_FUSED | TUTTI_OP_BF16 | TUTTI_OP_REPRODUCIBLE,
                                      .name = "sdpa_grad",
                                      .nin_min = 6,
                                      .nin_max = 7,

@@ -101,7 +101,7 @@ OP_TRAITS(sdpa, PRODUCT, APART, CONSTANTS, NEVER, UNCOUNTED, NONE, OTHER, .low_i
 extern const tutti_op tutti_op_sdpa;
 const tutti_op tutti_op_sdpa = {.struct_size = sizeof(tutti_op),
                                 .traits = &sdpa_traits,
-                                .flags = TUTTI_OP_FUSED | TUTTI_OP_BF16,
+                                .flags = TUTTI_OP_FUSED | TUTTI_OP_BF16 | TUTTI_OP_REPRODUCIBLE,
                                 .name = "sdpa",
                                 .nin_min = 3,
                                 .nin_max = 4,

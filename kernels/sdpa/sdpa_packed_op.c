@@ -248,7 +248,8 @@ OP_TRAITS(sdpa_packed, PRODUCT, WHOLE, CONSTANTS, NEVER, UNCOUNTED, NONE, OTHER,
 extern const tutti_op tutti_op_sdpa_packed, tutti_op_sdpa_packed_grad;
 const tutti_op tutti_op_sdpa_packed = {.struct_size = sizeof(tutti_op),
                                        .traits = &sdpa_packed_traits,
-                                       .flags = TUTTI_OP_FUSED | TUTTI_OP_BF16,
+                                       .flags = TUTTI_OP_FUSED | TUTTI_OP_BF16 |
+                                                TUTTI_OP_REPRODUCIBLE,
                                        .name = name,
                                        .nin_min = 1,
                                        .nin_max = 2,
@@ -266,7 +267,8 @@ OP_TRAITS(sdpa_packed_grad, PRODUCT, WHOLE, CONSTANTS, NEVER, UNCOUNTED, NONE, O
           .low_in = 0xb, .low_out = 1);
 const tutti_op tutti_op_sdpa_packed_grad = {.struct_size = sizeof(tutti_op),
                                             .traits = &sdpa_packed_grad_traits,
-                                            .flags = TUTTI_OP_FUSED | TUTTI_OP_BF16,
+                                            .flags = TUTTI_OP_FUSED | TUTTI_OP_BF16 |
+                                                     TUTTI_OP_REPRODUCIBLE,
                                             .name = grad_name,
                                             .nin_min = 4,
                                             .nin_max = 5,

@@ -195,7 +195,8 @@ INLINE int64_t used(int64_t seen)
  * often, and then a constant.  The result is their sum. */
 INLINE float exponentials(float *s, int64_t n, int64_t seen, float *max)
 {
-    float most = *max, total = 0.0f;
+    float most = *max;
+    f32x16 lanes = {0};
 #pragma omp simd reduction(max : most)
     for (int64_t j = 0; j < n; j++)
         most = s[j] > most ? s[j] : most;
@@ -206,11 +207,10 @@ INLINE float exponentials(float *s, int64_t n, int64_t seen, float *max)
     }
     for (int64_t j = seen; j < TILE; j++)
         s[j] = 0.0f;
-#pragma omp simd reduction(+ : total)
-    for (int64_t j = 0; j < n; j++)
-        total += s[j];
+    for (int64_t j = 0; j < n; j += SIMD_LANES)
+        lanes += *(const f32x16 *)(s + j);
     *max = most;
-    return total;
+    return (float)simd_sum(&lanes);
 }
 
 float sdpa_softmax_row(float *s, int64_t seen, float *max, float *sum)

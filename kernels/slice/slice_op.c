@@ -169,10 +169,11 @@ static tutti_value slice_onnx(const tutti_onnx *o)
 }
 
 OP_PLAIN(slice, .onnx = slice_onnx);
-OP_DEFINE(slice, .nin_min = 1, .nin_max = 1, OP_ATTR(slice_attr, slice_fields), .infer = infer,
-          .vjp = vjp, .reference = reference, .cpu = &cpu, .cuda = &cuda);
+OP_DEFINE(slice, .flags = TUTTI_OP_REPRODUCIBLE, .nin_min = 1, .nin_max = 1,
+          OP_ATTR(slice_attr, slice_fields), .infer = infer, .vjp = vjp, .reference = reference,
+          .cpu = &cpu, .cuda = &cuda);
 
 OP_PLAIN(slice_grad);
-OP_DEFINE(slice_grad, .nin_min = 1, .nin_max = 1, OP_ATTR(slice_attr, slice_fields),
-          .infer = grad_infer, .vjp = grad_vjp, .reference = grad_reference, .cpu = &grad_cpu,
-          .cuda = &grad_cuda);
+OP_DEFINE(slice_grad, .flags = TUTTI_OP_REPRODUCIBLE, .nin_min = 1, .nin_max = 1,
+          OP_ATTR(slice_attr, slice_fields), .infer = grad_infer, .vjp = grad_vjp,
+          .reference = grad_reference, .cpu = &grad_cpu, .cuda = &grad_cuda);

@@ -119,7 +119,7 @@ static tutti_status run(void *state, const tutti_op_call *c, const void *const *
         }
         const float *z = logits + b * n;
         float max;
-        const double rest = log(softmax_sum(z, n, &max)); /* log sum exp(z) - max */
+        const double rest = fast_log_f64(softmax_sum(z, n, &max)); /* log sum exp(z) - max */
         if (!soft) {
             loss[b] = (float)(rest + ((double)max - (double)z[k]));
             continue;
@@ -321,9 +321,10 @@ static const tutti_kernel grad_cuda = {sizeof(tutti_kernel), 1, grad_cuda_prepar
                                        NULL};
 
 OP_PLAIN(softmax_cross_entropy);
-OP_DEFINE(softmax_cross_entropy, .nin_min = 2, .nin_max = 2, OP_ATTR(xent_attr, fields),
-          .infer = infer, .vjp = vjp, .reference = reference, .cpu = &cpu, .cuda = &cuda);
+OP_DEFINE(softmax_cross_entropy, .flags = TUTTI_OP_REPRODUCIBLE, .nin_min = 2, .nin_max = 2,
+          OP_ATTR(xent_attr, fields), .infer = infer, .vjp = vjp, .reference = reference,
+          .cpu = &cpu, .cuda = &cuda);
 OP_PLAIN(softmax_cross_entropy_grad);
-OP_DEFINE(softmax_cross_entropy_grad, .nin_min = 3, .nin_max = 3, OP_ATTR(xent_attr, fields),
-          .infer = grad_infer, .vjp = grad_vjp, .reference = grad_reference, .cpu = &grad_cpu,
-          .cuda = &grad_cuda);
+OP_DEFINE(softmax_cross_entropy_grad, .flags = TUTTI_OP_REPRODUCIBLE, .nin_min = 3,
+          .nin_max = 3, OP_ATTR(xent_attr, fields), .infer = grad_infer, .vjp = grad_vjp,
+          .reference = grad_reference, .cpu = &grad_cpu, .cuda = &grad_cuda);

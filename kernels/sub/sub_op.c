@@ -15,4 +15,4 @@ static tutti_status sub_vjp(tutti_graph *g, const tutti_node *n, const tutti_val
 
 OP_TRAITS(sub, WIDEST, WHOLE, IDENTITY, SAME, UNCOUNTED, CODE, OTHER,
           .identity = op_zero_second, .onnx_type = "Sub");
-OP_BINARY(sub, 1, 0, sub_vjp);
+OP_BINARY(sub, 1, TUTTI_OP_REPRODUCIBLE, sub_vjp);

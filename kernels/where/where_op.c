@@ -201,5 +201,6 @@ static tutti_value where_onnx(const tutti_onnx *o)
 }
 
 OP_POINTWISE(where, WIDEST, .onnx = where_onnx);
-OP_DEFINE(where, .flags = TUTTI_OP_ELEMENTWISE, .nin_min = 3, .nin_max = 3, .infer = infer,
-          .vjp = vjp, .reference = reference, .cpu = &cpu, .cuda = &cuda);
+OP_DEFINE(where, .flags = TUTTI_OP_ELEMENTWISE | TUTTI_OP_REPRODUCIBLE, .nin_min = 3,
+          .nin_max = 3, .infer = infer, .vjp = vjp, .reference = reference, .cpu = &cpu,
+          .cuda = &cuda);

@@ -2,13 +2,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "gradcheck_trial.h"
 #include "graph/runtime/autotune.h"
+#include "tutti/isa.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define GUARD 64 /* bytes behind every buffer that nobody may touch */
+#define GUARD 64                /* bytes behind every buffer that nobody may touch */
+#define REPRODUCIBLE UINT32_MAX /* the way that runs with equal bits anywhere take */
 
 /* Fills with 0xFF: NaN for floats, -1 for integers; the guard too. */
 static void *poisoned(uint64_t bytes)
@@ -102,8 +104,11 @@ static tutti_status bench_run(bench *b, int32_t threads, uint32_t in_place, tutt
     tutti_op_call call = {sizeof call, b->c->nin, b->op->nout, threads, b->in_desc,
                           b->out_desc, b->attr,   NULL,        NULL};
     tutti_status s = bench_fill(b, err);
-    if (!s && b->way)
-        s = b->op->cpu_algorithms->prepare(&call, b->way, &b->state, &b->scratch_bytes, err);
+    const tutti_algorithms *ways = b->op->cpu_algorithms;
+    if (!s && b->way == REPRODUCIBLE && ways && ways->prepare_reproducible)
+        s = ways->prepare_reproducible(&call, &b->state, &b->scratch_bytes, err);
+    else if (!s && b->way && b->way != REPRODUCIBLE)
+        s = ways->prepare(&call, b->way, &b->state, &b->scratch_bytes, err);
     else if (!s && kernel->prepare)
         s = kernel->prepare(&call, &b->state, &b->scratch_bytes, err);
     if (s)
@@ -129,9 +134,18 @@ static double default_tolerance(const op_case *c)
     return fmin(1e-6 * sqrt((double)most), 1e-4);
 }
 
-/* Runs the kernel and compares every result with what the interpreter has in `t`. */
+/* FNV-1a, from a hash so far. */
+static uint64_t hash_of(uint64_t hash, const void *data, uint64_t bytes)
+{
+    for (uint64_t k = 0; k < bytes; k++)
+        hash = (hash ^ ((const unsigned char *)data)[k]) * 1099511628211u;
+    return hash;
+}
+
+/* Runs the kernel and compares every result with what the interpreter has in `t`.  *ret_bits, unless NULL, tells
+ * results apart that differ in a bit. */
 static tutti_status kernel_once(const trial *t, int32_t threads, uint32_t in_place,
-                                uint32_t way, tutti_error *err)
+                                uint32_t way, uint64_t *ret_bits, tutti_error *err)
 {
     const op_case *c = t->c;
     bench b = {.op = t->op, .c = c, .way = way};
@@ -163,6 +177,9 @@ static tutti_status kernel_once(const trial *t, int32_t threads, uint32_t in_pla
                                     interpreter_value(t->it, n->out + k), tolerance, err)
                     : tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory for the check", c->op);
         free(numbers);
+        if (ret_bits)
+            *ret_bits = hash_of(k ? *ret_bits : 14695981039346656037u, got.data,
+                                tutti_nbytes(&got.desc));
     }
     bench_fini(&b);
     return s;
@@ -179,7 +196,7 @@ static tutti_status check_ways(const trial *t, tutti_error *err)
                              out,      n->attr,   NULL,        NULL};
     for (uint32_t k = 1; autotune_algorithm_name(t->op, &c, k); k++) {
         tutti_error why = TUTTI_ERROR_INIT;
-        const tutti_status s = kernel_once(t, 3, UINT32_MAX, k, &why);
+        const tutti_status s = kernel_once(t, 3, UINT32_MAX, k, NULL, &why);
         if (s && s != TUTTI_E_UNSUPPORTED)
             return tutti_fail(err, s, "%s: %s", autotune_algorithm_name(t->op, &c, k),
                               why.text);
@@ -187,18 +204,61 @@ static tutti_status check_ways(const trial *t, tutti_error *err)
     return TUTTI_OK;
 }
 
+/* A line of the case's bits at the end of the file that TUTTI_OP_BITS names: two CPUs, or two levels of one, write
+ * the same. */
+static tutti_status write_bits(const op_case *c, uint64_t bits, tutti_error *err)
+{
+    const char *path = getenv("TUTTI_OP_BITS");
+    FILE *file = path ? fopen(path, "ae") : NULL;
+    if (!path)
+        return TUTTI_OK;
+    const bool written =
+        file && fprintf(file, "%s %llu %016llx\n", c->op, (unsigned long long)c->seed,
+                        (unsigned long long)bits) > 0;
+    if (!file || fclose(file) || !written)
+        return tutti_fail(err, TUTTI_E_IO, "%s: cannot be written", path);
+    return TUTTI_OK;
+}
+
+/* What an operation promises by TUTTI_OP_REPRODUCIBLE, for numbers of threads. */
+static tutti_status check_bits(const trial *t, tutti_error *err)
+{
+    static const int32_t threads[] = {2, 3, 5, 8};
+    uint64_t one = 0;
+    tutti_status s = kernel_once(t, 1, UINT32_MAX, REPRODUCIBLE, &one, err);
+    for (size_t k = 0; k < sizeof threads / sizeof *threads && !s; k++) {
+        uint64_t several = 0;
+        s = kernel_once(t, threads[k], UINT32_MAX, REPRODUCIBLE, &several, err);
+        if (!s && several != one)
+            s = tutti_fail(err, TUTTI_E_NUMERIC,
+                           "%s: %d threads compute other bits than one, and the operation says "
+                           "TUTTI_OP_REPRODUCIBLE",
+                           t->c->op, threads[k]);
+    }
+    return s ? s : write_bits(t->c, one, err);
+}
+
+/* Whether this CPU, at this level, has what the promise wants. */
+static bool promises(const tutti_op *op)
+{
+    const int32_t least = tutti_isa_named("v3");
+    return op->flags & TUTTI_OP_REPRODUCIBLE && least >= 0 && tutti_isa() >= least;
+}
+
 tutti_status check_kernel(const trial *t, tutti_error *err)
 {
     const op_case *c = t->c;
-    tutti_status s = kernel_once(t, 1, UINT32_MAX, 0, err);
+    tutti_status s = kernel_once(t, 1, UINT32_MAX, 0, NULL, err);
     if (!s)
-        s = kernel_once(t, 3, UINT32_MAX, 0, err);
+        s = kernel_once(t, 3, UINT32_MAX, 0, NULL, err);
     if (!s)
         s = check_ways(t, err);
+    if (!s && promises(t->op))
+        s = check_bits(t, err);
     const tutti_desc *y = &graph_value_at(t->g, graph_node_at(t->g, 0)->out)->desc;
     for (uint32_t k = 0; k < c->nin && !s; k++)
         if (t->op->cpu->inplace >> k & 1 && tutti_same_shape(&c->in[k], y) &&
             c->in[k].dtype == y->dtype)
-            s = kernel_once(t, 1, k, 0, err);
+            s = kernel_once(t, 1, k, 0, NULL, err);
     return s;
 }

@@ -20,6 +20,8 @@ tutti_status net_create(const net_options *options, net **ret_net, tutti_error *
         surgery_init_service(n);
         n->autotuner = autotuner_create(options->tune_file);
         n->options.tune_file = NULL; /* the caller's */
+        if (n->autotuner && options->reproducible)
+            autotuner_reproduce(n->autotuner);
     }
     if (!n || !n->tree.modules || !n->autotuner) {
         net_destroy(n);

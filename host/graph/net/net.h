@@ -37,7 +37,8 @@ typedef struct net_options {
     int half;          /* NET_HALF_* */
     int rematerialize; /* REMATERIALIZE_* of rematerialization.h */
     const char
-        *tune_file; /* where measured choices of kernels are kept; NULL: none are measured */
+        *tune_file;    /* where measured choices of kernels are kept; NULL: none are measured */
+    bool reproducible; /* the same bits on every CPU: autotuner_reproduce; wants no tune_file */
     const tutti_device *device; /* where weights lie and plans run; NULL: here */
     /* What tutti.module/1 tells of a weight on the device may be made something else, with
      * services_ctx; NULL: it is told as it is. */

@@ -40,8 +40,12 @@ static tutti_status prepare(const builder *b, step *s, uint64_t *ret_scratch, tu
     tutti_status status = TUTTI_OK;
     s->kernel = kernel;
     const bool native = kernel && !s->call->cuda && precision_is_native(n->op, s->call);
-    const bool may = !native && kernel == n->op->cpu && n->op->flags & TUTTI_OP_BF16;
-    if (!kernel && d)
+    const bool may = !native && kernel == n->op->cpu && n->op->flags & TUTTI_OP_BF16 &&
+                     !autotuner_reproduces(b->spec->autotuner);
+    status = autotuner_admit(b->spec->autotuner, n->op, &why);
+    if (status) {
+        /* refused */
+    } else if (!kernel && d)
         status = tutti_fail(&why, TUTTI_E_UNSUPPORTED, "%s: device %s has no kernel for it",
                             n->op->name, d->info.name);
     else if (!kernel)

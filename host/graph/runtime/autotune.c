@@ -32,6 +32,7 @@ struct autotuner {
     uint32_t missing;
     char *written_to; /* where those made are written; NULL: nowhere */
     bool complains;
+    bool reproduces;
     tutti_error complaint;
 };
 
@@ -421,6 +422,27 @@ void autotuner_stop(autotuner *t)
     t->path = NULL;
 }
 
+void autotuner_reproduce(autotuner *t)
+{
+    autotuner_stop(t);
+    t->reproduces = true;
+}
+
+bool autotuner_reproduces(const autotuner *t)
+{
+    return t && t->reproduces;
+}
+
+tutti_status autotuner_admit(const autotuner *t, const tutti_op *op, tutti_error *err)
+{
+    if (!autotuner_reproduces(t) || op->flags & (TUTTI_OP_REPRODUCIBLE | TUTTI_OP_VIEW))
+        return TUTTI_OK;
+    return tutti_fail(err, TUTTI_E_UNSUPPORTED,
+                      "%s: its kernel promises no equal bits on other CPUs, which "
+                      "\"deterministic\": \"anywhere\" wants; \"machine\" does without",
+                      op->name);
+}
+
 tutti_status autotuner_fix_file(autotuner *t, const char *path, tutti_error *err)
 {
     choices more = {NULL, 0};
@@ -457,10 +479,28 @@ const char *autotuner_cpu(const autotuner *t)
     return t->cpu;
 }
 
+/* The one way that gives the same bits on every CPU. */
+static tutti_status prepare_reproducible(const tutti_op *op, const tutti_op_call *c,
+                                         void **ret_state, uint64_t *ret_scratch,
+                                         const char **ret_algorithm, tutti_error *err)
+{
+    const tutti_algorithms *ways =
+        op->struct_size > offsetof(tutti_op, cpu_algorithms) ? op->cpu_algorithms : NULL;
+    *ret_algorithm = NULL;
+    if (ways && ways->struct_size > offsetof(tutti_algorithms, prepare_reproducible) &&
+        ways->prepare_reproducible) {
+        *ret_algorithm = "reproducible";
+        return ways->prepare_reproducible(c, ret_state, ret_scratch, err);
+    }
+    return op->cpu->prepare ? op->cpu->prepare(c, ret_state, ret_scratch, err) : TUTTI_OK;
+}
+
 tutti_status autotune_prepare(autotuner *t, const tutti_op *op, const tutti_op_call *c,
                               void **ret_state, uint64_t *ret_scratch,
                               const char **ret_algorithm, tutti_error *err)
 {
+    if (autotuner_reproduces(t))
+        return prepare_reproducible(op, c, ret_state, ret_scratch, ret_algorithm, err);
     const uint32_t algorithm = choose(t, op, c);
     *ret_algorithm = autotune_algorithm_name(op, c, algorithm);
     if (algorithm)

@@ -5,6 +5,8 @@
 
 #include "tutti/op.h"
 
+#include <stdbool.h>
+
 /* The norm-relative distance to algorithm 0 up to which another one may be chosen. */
 #define AUTOTUNE_TOLERANCE 1e-4
 
@@ -26,6 +28,14 @@ const char *autotuner_complaint(autotuner *t);
 char *autotuner_choices(const autotuner *t);
 /* From now on nothing is measured. */
 void autotuner_stop(autotuner *t);
+/* From now on every operation is prepared in the way that gives the same bits on every CPU, and one that has none is
+ * refused: TUTTI_OP_REPRODUCIBLE. */
+void autotuner_reproduce(autotuner *t);
+/* Whether that is so; false for NULL. */
+bool autotuner_reproduces(const autotuner *t);
+/* Refuses an operation where that is so and it promises nothing.  Errors: E_UNSUPPORTED. */
+TUTTI_NODISCARD tutti_status autotuner_admit(const autotuner *t, const tutti_op *op,
+                                             tutti_error *err);
 /* From now on such choices go before all others.  Errors: E_FORMAT, E_NOMEM. */
 TUTTI_NODISCARD tutti_status autotuner_fix(autotuner *t, const char *lines, tutti_error *err);
 /* The same for those of the file at `path` that are not fixed yet; a file that is not there has none.

@@ -33,10 +33,38 @@ static void add_units(char *text, size_t size)
             }
 }
 
+static bool is_anywhere(const run_context *run)
+{
+    return run->file->numerics.deterministic == RUN_REPEATS_ANYWHERE;
+}
+
+tutti_status reproduction_check(const run_context *run, tutti_error *err)
+{
+    const int32_t least = tutti_isa_named("v3");
+    if (!is_anywhere(run))
+        return TUTTI_OK;
+    if (strcmp(run->file->device.part.name, "cpu") != 0)
+        return tutti_fail(
+            err, TUTTI_E_ARG,
+            "deterministic is \"anywhere\", which only the device cpu can do, and "
+            "the device is %s",
+            run->file->device.part.name);
+    if (least < 0 || tutti_isa() < least)
+        return tutti_fail(err, TUTTI_E_UNSUPPORTED,
+                          "deterministic is \"anywhere\", which wants an x86-64 CPU with AVX2 "
+                          "and FMA, and kernels here are for %s",
+                          tutti_isa_name(tutti_isa()));
+    return TUTTI_OK;
+}
+
 /* "cpu, Intel(R) Xeon(R) ..., kernels for v4, fma avx avx2 ..., oneDNN up to AVX2" */
 static void describe_machine(const run_context *run, char *text, size_t size)
 {
     const char *limit = getenv("ONEDNN_MAX_CPU_ISA");
+    if (is_anywhere(run)) {
+        (void)snprintf(text, size, "kernels that compute the same bits anywhere");
+        return;
+    }
     (void)snprintf(text, size, "%s, %s, kernels for %s,", run->file->device.part.name,
                    net_cpu(run->net), tutti_isa_name(tutti_isa()));
     add_units(text, size);
@@ -54,7 +82,8 @@ tutti_status reproduction_write(const run_context *run, const step_tensors *x,
     ret->kernels = net_choices(run->net);
     if (!ret->kernels)
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for the choices of kernels");
-    (void)snprintf(ret->threads, sizeof ret->threads, "%d", run->threads);
+    (void)snprintf(ret->threads, sizeof ret->threads, "%d",
+                   is_anywhere(run) ? 0 : run->threads);
     (void)snprintf(ret->microbatch, sizeof ret->microbatch, "%lld",
                    (long long)x->microbatch_size);
     describe_machine(run, ret->machine, sizeof ret->machine);

@@ -14,6 +14,9 @@ typedef struct reproduction {
     char machine[768]; /* device, model of the CPU, its vector units */
 } reproduction;
 
+/* Refuses a run that is to compute the same bits anywhere on a device or CPU that cannot. */
+TUTTI_NODISCARD tutti_status reproduction_check(const run_context *run, tutti_error *err);
+
 TUTTI_NODISCARD tutti_status reproduction_write(const run_context *run, const step_tensors *x,
                                                 reproduction *ret, tutti_error *err);
 void reproduction_fini(reproduction *r);

@@ -2,8 +2,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/run_file/run_reader.h"
 
-static const char *const repeats[] = {
-    [RUN_REPEATS_RUN] = "run", [RUN_REPEATS_MACHINE] = "machine", NULL};
+static const char *const repeats[] = {[RUN_REPEATS_RUN] = "run",
+                                      [RUN_REPEATS_MACHINE] = "machine",
+                                      [RUN_REPEATS_ANYWHERE] = "anywhere",
+                                      NULL};
 
 const json_member run_training_rows[] = {
     {.name = "distributed"},

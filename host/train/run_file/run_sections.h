@@ -80,7 +80,7 @@ typedef struct run_distributed {
 enum { RUN_MICROBATCH_AUTO = -1, RUN_MOST_THREADS = 4096 };
 
 /* How far results repeat to the bit; engine files have Ignite's key of that name. */
-enum { RUN_REPEATS_RUN, RUN_REPEATS_MACHINE };
+enum { RUN_REPEATS_RUN, RUN_REPEATS_MACHINE, RUN_REPEATS_ANYWHERE };
 
 /* What an engine file says of its loop. */
 typedef struct run_loop {

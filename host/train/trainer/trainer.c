@@ -6,6 +6,7 @@
 #include "graph/plan/loss.h"
 #include "graph/runtime/autotune_file.h"
 #include "graph/runtime/device_memory.h"
+#include "train/checkpoint/reproduction.h"
 #include "train/checkpoint/resume.h"
 #include "train/step/events.h"
 #include "train/step/trainer_state.h"
@@ -60,22 +61,23 @@ static tutti_status open_model(trainer *t, const tutti_op *const *ops, tutti_err
     char path[PATH_MAX];
     if (!t->run.file->model.object) /* a loop of functions */
         return TUTTI_OK;
-    const net_options options = {.ops = ops,
-                                 .tune_file =
-                                     t->run.file->numerics.deterministic == RUN_REPEATS_RUN &&
-                                             distributed_first(&t->distributed)
-                                         ? choices_path(path, sizeof path)
-                                         : NULL,
-                                 .layers = t->run.registry,
-                                 .services = trainer_service,
-                                 .services_ctx = t,
-                                 .seed = t->run.seed,
-                                 .threads = t->run.threads,
-                                 .device = context_device(&t->run),
-                                 .see_weight = see_module_weight,
-                                 .wrote_weight = wrote_module_weight,
-                                 .precision = precision_of(t->run.file->numerics.precision),
-                                 .rematerialize = recompute_of(t->run.file->recompute)};
+    const net_options options = {
+        .ops = ops,
+        .tune_file = t->run.file->numerics.deterministic == RUN_REPEATS_RUN &&
+                             distributed_first(&t->distributed)
+                         ? choices_path(path, sizeof path)
+                         : NULL,
+        .layers = t->run.registry,
+        .reproducible = t->run.file->numerics.deterministic == RUN_REPEATS_ANYWHERE,
+        .services = trainer_service,
+        .services_ctx = t,
+        .seed = t->run.seed,
+        .threads = t->run.threads,
+        .device = context_device(&t->run),
+        .see_weight = see_module_weight,
+        .wrote_weight = wrote_module_weight,
+        .precision = precision_of(t->run.file->numerics.precision),
+        .rematerialize = recompute_of(t->run.file->recompute)};
     tutti_status s = net_create(&options, &t->run.net, err);
     if (s || (s = context_open(&t->run, &t->run.file->model, &t->run.model, err)))
         return s;
@@ -370,7 +372,7 @@ static tutti_status open_all(trainer *t, tutti_error *err)
     tutti_status s = check_settings(t, err);
     if (s ||
         (s = context_open_device(run, err)) || /* first: transforms may have kernels for it */
-        (s = distributed_open(&t->distributed, err)) ||
+        (s = reproduction_check(run, err)) || (s = distributed_open(&t->distributed, err)) ||
         (run->file->train.dataset.object &&
          (s = source_open(&t->train, run, &run->file->train, err))))
         return s;

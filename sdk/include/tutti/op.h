@@ -26,6 +26,16 @@ enum {
         1u << 6 /* its CPU kernel takes BF16 for any F32 operand or result where the CPU
                                has units for that; elsewhere its prepare says E_UNSUPPORTED, and the
                                host converts around it */
+#if TUTTI_USE_MINOR >= 1
+    ,
+    TUTTI_OP_REPRODUCIBLE =
+        1u
+        << 7 /* since 1.1: its CPU kernel gives the same bits on every x86-64 CPU with AVX2 and FMA, with
+                               any number of threads: the order of its sums depends on shapes alone, and it
+                               calls neither libm nor libraries that choose kernels by the CPU.  Of several
+                               ways that of `prepare_reproducible` does.  Runs with "deterministic":
+                               "anywhere" refuse operations without it */
+#endif
 };
 
 /* A list attribute inside an attribute struct. */
@@ -104,6 +114,13 @@ typedef struct tutti_algorithms {
     /* As the kernel's prepare; E_UNSUPPORTED: way k cannot do this call.  [control] */
     tutti_status (*prepare)(const tutti_op_call *c, uint32_t k, void **ret_state,
                             uint64_t *ret_scratch, tutti_error *err);
+#if TUTTI_USE_MINOR >= 1
+    /* Since 1.1: as the kernel's prepare, the way that TUTTI_OP_REPRODUCIBLE promises; it is none of those
+     * that are measured.  E_UNSUPPORTED for 16 bits: the host converts around it.  NULL: the kernel's own
+     * prepare makes it.  [control] */
+    tutti_status (*prepare_reproducible)(const tutti_op_call *c, void **ret_state,
+                                         uint64_t *ret_scratch, tutti_error *err);
+#endif
 } tutti_algorithms;
 
 typedef struct tutti_op {

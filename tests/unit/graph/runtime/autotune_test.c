@@ -59,7 +59,13 @@ static tutti_status run(void *state, const tutti_op_call *c, const void *const *
 }
 
 static const tutti_kernel cpu = {sizeof cpu, 0, prepare, run, free};
-static const tutti_algorithms algorithms = {sizeof algorithms, 0, name, prepare_algorithm};
+static tutti_status prepare_reproducible(const tutti_op_call *c, void **ret_state,
+                                         uint64_t *ret_scratch, tutti_error *err)
+{
+    return prepare_algorithm(c, 1, ret_state, ret_scratch, err);
+}
+static const tutti_algorithms algorithms = {sizeof algorithms, 0, name, prepare_algorithm,
+                                            prepare_reproducible};
 static const tutti_op twice = {.struct_size = sizeof twice,
                                .name = "twice",
                                .nin_min = 1,
@@ -67,6 +73,14 @@ static const tutti_op twice = {.struct_size = sizeof twice,
                                .nout = 1,
                                .cpu = &cpu,
                                .cpu_algorithms = &algorithms};
+static const tutti_op promised = {.struct_size = sizeof promised,
+                                  .flags = TUTTI_OP_REPRODUCIBLE,
+                                  .name = "promised",
+                                  .nin_min = 1,
+                                  .nin_max = 1,
+                                  .nout = 1,
+                                  .cpu = &cpu,
+                                  .cpu_algorithms = &algorithms};
 static const tutti_op simple = {.struct_size = sizeof simple,
                                 .name = "simple",
                                 .nin_min = 1,
@@ -302,6 +316,32 @@ START_TEST(what_cannot_be_kept_is_not_chosen)
 }
 END_TEST
 
+START_TEST(where_bits_are_to_be_equal_anywhere_that_way_is_taken_or_the_operation_refused)
+{
+    const tutti_desc d = toy_desc(TUTTI_F32, 2, 4, 8, 0, 0);
+    const tutti_op_call c = {sizeof c, 1, 1, 2, &d, &d, NULL, &toy_step, NULL};
+    tutti_error err = TUTTI_ERROR_INIT;
+    void *state = NULL;
+    uint64_t scratch = 0;
+    const char *algorithm = NULL;
+    autotuner *t = autotuner_create(path);
+    ck_assert_ok(autotuner_admit(t, &twice, &err), err);
+    autotuner_reproduce(t);
+    ck_assert_ok(autotuner_admit(t, &promised, &err), err);
+    ck_assert_ok(autotune_prepare(t, &promised, &c, &state, &scratch, &algorithm, &err), err);
+    ck_assert_str_eq(algorithm, "reproducible");
+    ck_assert_uint_eq(*(const uint32_t *)state, 1);
+    ck_assert_int_eq(runs, 0);
+    free(state);
+    ck_assert_int_eq(autotuner_admit(t, &twice, &err), TUTTI_E_UNSUPPORTED);
+    ck_assert_error(err, TUTTI_E_UNSUPPORTED,
+                    "twice: its kernel promises no equal bits on other CPUs, which "
+                    "\"deterministic\": \"anywhere\" wants; \"machine\" does without");
+    autotuner_destroy(t);
+    ck_assert_int_ne(access(path, F_OK), 0);
+}
+END_TEST
+
 START_TEST(where_there_is_nothing_to_choose_nothing_is_measured)
 {
     autotuner *t = autotuner_create(path);
@@ -330,6 +370,8 @@ int main(void)
     tcase_add_loop_test(all, a_broken_file_is_told_once_and_replaced, 0,
                         sizeof broken / sizeof *broken);
     tcase_add_test(all, what_cannot_be_kept_is_not_chosen);
+    tcase_add_test(
+        all, where_bits_are_to_be_equal_anywhere_that_way_is_taken_or_the_operation_refused);
     tcase_add_test(all, where_there_is_nothing_to_choose_nothing_is_measured);
     suite_add_tcase(suite, all);
     return tutti_run(suite);
