@@ -1,10 +1,12 @@
-/* cpus.c - affinity, and quotas of CPU time. */
+/* cpus.c - affinity, quotas of CPU time, the model. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/cpus.h"
 #include "base/cgroup.h"
 
 #include <limits.h>
 #include <sched.h>
+#include <stdio.h>
+#include <string.h>
 
 /* The smallest quota so far, in CPUs. */
 static void tighten(void *context, const char *folder, bool second)
@@ -36,4 +38,17 @@ int cpus_available(void)
     const int quota = cpus_in_groups(CGROUP_ROOT, cgroup_own(groups));
     const int n = quota < allowed ? quota : allowed;
     return n > 0 ? n : 1;
+}
+
+/* "model name : Intel(R) Xeon(R) ..." of the first CPU. */
+char *cpus_model(void)
+{
+    char line[256], model[256] = "unknown";
+    FILE *file = fopen("/proc/cpuinfo", "re");
+    while (file && fgets(line, sizeof line, file))
+        if (sscanf(line, "model name : %255[^\t\n]", model) == 1)
+            break;
+    if (file)
+        (void)fclose(file);
+    return strdup(model);
 }

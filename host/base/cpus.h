@@ -1,4 +1,4 @@
-/* cpus.h - how many CPUs this process may keep busy. */
+/* cpus.h - how many CPUs this process may keep busy, and their model. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef HOST_BASE_CPUS_H
 #define HOST_BASE_CPUS_H
@@ -10,5 +10,8 @@ int cpus_available(void);
 /* The quota alone, of `groups` as cgroup_own gives them below the folder `root`; INT_MAX when there is none.
  * [any] */
 int cpus_in_groups(const char *root, const char *groups);
+
+/* The model of this machine's CPU, "unknown" where it is not told; the caller frees it, NULL: out of memory. */
+char *cpus_model(void);
 
 #endif

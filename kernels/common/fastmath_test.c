@@ -70,6 +70,30 @@ static const struct {
     {"sigmoid", sigmoid_f32, sigmoid_f64, 2.8, -87.0},
 };
 
+static double relative(double got, double want)
+{
+    return got == want ? 0.0 : fabs(got - want) / fabs(want);
+}
+
+START_TEST(those_in_f64_are_right_to_the_last_place_but_one)
+{
+    for (double x = -689.0; x < 0.0; x += 0.0137)
+        ck_assert_double_le(relative(fast_exp_down_f64(x), exp(x)), 3e-16);
+    for (double x = 1e-300; x < 1e300; x *= 1.0371)
+        ck_assert_double_le(relative(fast_log_f64(x), log(x)), 3e-16);
+    for (double x = 0.5; x < 2.0; x += 0.000137)
+        ck_assert_double_le(fabs(fast_log_f64(x) - log(x)), 3e-16 * fmax(fabs(log(x)), 0.01));
+    ck_assert_double_eq(fast_exp_down_f64(0.0), 1.0);
+    ck_assert_double_eq(fast_exp_down_f64(-1000.0), 0.0);
+    ck_assert_double_eq(fast_exp_down_f64(-INFINITY), 0.0);
+    ck_assert(isnan(fast_exp_down_f64(NAN)));
+    ck_assert_double_eq(fast_log_f64(1.0), 0.0);
+    ck_assert_double_eq(fast_log_f64(0.0), -INFINITY);
+    ck_assert_double_eq(fast_log_f64(INFINITY), INFINITY);
+    ck_assert(isnan(fast_log_f64(NAN)) && isnan(fast_log_f64(-1.0)));
+}
+END_TEST
+
 START_TEST(errors_stay_within_what_the_header_says)
 {
     double worst = 0.0;
@@ -118,6 +142,7 @@ int main(void)
     Suite *s = suite_create("fastmath");
     TCase *t = tcase_create("functions");
     tcase_set_timeout(t, 100);
+    tcase_add_test(t, those_in_f64_are_right_to_the_last_place_but_one);
     tcase_add_loop_test(t, errors_stay_within_what_the_header_says, 0,
                         (int)(sizeof functions / sizeof *functions));
     tcase_add_test(t, every_f16_and_bf16_survives_the_way_to_f32_and_back);

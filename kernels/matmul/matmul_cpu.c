@@ -3,7 +3,7 @@
 #include "common/dnnl.h"
 #include "common/gemm.h"
 #include "common/gemm_microkernel.h"
-#include "matmul/matmul.h"
+#include "matmul/matmul_tile.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -315,38 +315,6 @@ static tutti_status run_big(const state *s, const void *const *in, const void *b
             return status;
     }
     return TUTTI_OK;
-}
-
-/* What becomes of a tile as soon as it is there. */
-typedef struct tile_epilogue {
-    matmul_epilogue epilogue;
-    float *y;
-    int64_t n;
-    int64_t row; /* of y where the product begins */
-} tile_epilogue;
-
-static void apply_to_tile(const void *how, const gemm_part *part)
-{
-    const tile_epilogue *t = how;
-    const int64_t row = t->row + part->row;
-    for (int64_t i = row; i < row + part->rows; i++)
-        TUTTI_ISA_PICK(matmul_epilogue_apply)
-    (&t->epilogue, t->y, i * t->n + part->col, part->cols);
-}
-
-/* The same where the part is not in its place yet. */
-typedef struct tile_store {
-    matmul_store to;
-    int64_t n, row;
-} tile_store;
-
-static void store_tile(const void *how, const gemm_part *part)
-{
-    const tile_store *t = how;
-    const int64_t row = t->row + part->row;
-    for (int64_t i = 0; i < part->rows; i++)
-        TUTTI_ISA_PICK(matmul_store_row)
-    (&t->to, part->values + i * part->values_row, (row + i) * t->n + part->col, part->cols);
 }
 
 /* Rows [row, row + rows) and columns [col, col + cols).  The bias, where there is one, lies in y before

@@ -42,10 +42,7 @@ static tutti_status prepare(const builder *b, step *s, uint64_t *ret_scratch, tu
     const bool native = kernel && !s->call->cuda && precision_is_native(n->op, s->call);
     const bool may = !native && kernel == n->op->cpu && n->op->flags & TUTTI_OP_BF16 &&
                      !autotuner_reproduces(b->spec->autotuner);
-    status = autotuner_admit(b->spec->autotuner, n->op, &why);
-    if (status) {
-        /* refused */
-    } else if (!kernel && d)
+    if (!kernel && d)
         status = tutti_fail(&why, TUTTI_E_UNSUPPORTED, "%s: device %s has no kernel for it",
                             n->op->name, d->info.name);
     else if (!kernel)
@@ -258,6 +255,16 @@ static tutti_status add_stores(builder *b, int32_t segment, uint32_t after, uint
     return TUTTI_OK;
 }
 
+/* Refuses a node whose bits may differ where they must not. */
+static tutti_status admit(const builder *b, uint32_t k, tutti_error *err)
+{
+    const graph_node *n = graph_node_at(b->g, k);
+    tutti_error why = TUTTI_ERROR_INIT;
+    const tutti_status s =
+        b->live[k] ? autotuner_admit(b->spec->autotuner, n->op, &why) : TUTTI_OK;
+    return s ? tutti_fail(err, s, "%s%s%s", n->scope, *n->scope ? ": " : "", why.text) : s;
+}
+
 tutti_status builder_make_steps(builder *b, tutti_error *err)
 {
     tutti_status s = TUTTI_OK;
@@ -271,7 +278,8 @@ tutti_status builder_make_steps(builder *b, tutti_error *err)
             const graph_node *n = graph_node_at(b->g, k);
             if (n->segment > segment)
                 break;
-            if (!b->live[k])
+            s = admit(b, k, err);
+            if (s || !b->live[k])
                 continue;
             if (!builder_is_view(b, k) && b->group_ends[k] == k) {
                 (void)next_step(b, segment);

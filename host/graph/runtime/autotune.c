@@ -1,6 +1,7 @@
 /* autotune.c - autotuning: an operation's algorithms are measured here, and the fastest is remembered. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/runtime/autotune.h"
+#include "base/cpus.h"
 #include "graph/ir/attr.h"
 #include "graph/runtime/autotune_file.h"
 #include "graph/runtime/host_memory.h"
@@ -36,19 +37,6 @@ struct autotuner {
     tutti_error complaint;
 };
 
-/* "model name : Intel(R) Xeon(R) ..." of the first CPU. */
-static char *cpu_model(void)
-{
-    char line[256], model[256] = "unknown";
-    FILE *file = fopen("/proc/cpuinfo", "re");
-    while (file && fgets(line, sizeof line, file))
-        if (sscanf(line, "model name : %255[^\t\n]", model) == 1)
-            break;
-    if (file)
-        (void)fclose(file);
-    return strdup(model);
-}
-
 static void complain(autotuner *t, const tutti_error *why)
 {
     if (t->complaint.status)
@@ -64,7 +52,7 @@ autotuner *autotuner_create(const char *path)
     if (!t)
         return NULL;
     t->path = path ? strdup(path) : NULL;
-    t->cpu = cpu_model();
+    t->cpu = cpus_model();
     if ((path && !t->path) || !t->cpu) {
         autotuner_destroy(t);
         return NULL;

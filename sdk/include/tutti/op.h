@@ -115,7 +115,7 @@ typedef struct tutti_algorithms {
     tutti_status (*prepare)(const tutti_op_call *c, uint32_t k, void **ret_state,
                             uint64_t *ret_scratch, tutti_error *err);
 #if TUTTI_USE_MINOR >= 1
-    /* Since 1.1: as the kernel's prepare, the way that TUTTI_OP_REPRODUCIBLE promises; it is none of those
+    /* since 1.1: as the kernel's prepare, the way that TUTTI_OP_REPRODUCIBLE promises; it is none of those
      * that are measured.  E_UNSUPPORTED for 16 bits: the host converts around it.  NULL: the kernel's own
      * prepare makes it.  [control] */
     tutti_status (*prepare_reproducible)(const tutti_op_call *c, void **ret_state,
