@@ -9,10 +9,8 @@
 /* An engine such as MPI moves bytes only while it is called.  The thread is in a call as long as there is anything to
  * move; nobody else calls the engine then: what blocks waits for the thread first. */
 
-void background_init(background *b, background_run *run, void *ctx)
+void background_init(background *b)
 {
-    b->run = run;
-    b->ctx = ctx;
     (void)pthread_mutex_init(&b->lock, NULL);
     (void)pthread_cond_init(&b->changed, NULL);
 }
@@ -44,9 +42,14 @@ static void *work(void *argument)
     return NULL;
 }
 
-static tutti_status start_thread(background *b, tutti_error *err)
+static tutti_status start_thread(background *b, background_run *run, void *ctx,
+                                 tutti_error *err)
 {
-    if (!b->running && pthread_create(&b->thread, NULL, work, b) != 0)
+    if (b->running)
+        return TUTTI_OK;
+    b->run = run; /* before the thread is there, which reads them without the lock */
+    b->ctx = ctx;
+    if (pthread_create(&b->thread, NULL, work, b) != 0)
         return tutti_fail(err, TUTTI_E_NOMEM, "cannot start the thread that sums gradients");
     b->running = true;
     return TUTTI_OK;
@@ -71,9 +74,10 @@ static tutti_status append(background *b, const world_piece *piece, tutti_error 
     return TUTTI_OK;
 }
 
-tutti_status background_start(background *b, const world_piece *piece, tutti_error *err)
+tutti_status background_start(background *b, background_run *run, void *ctx,
+                              const world_piece *piece, tutti_error *err)
 {
-    tutti_status s = start_thread(b, err);
+    tutti_status s = start_thread(b, run, ctx, err);
     if (s)
         return s;
     (void)pthread_mutex_lock(&b->lock);

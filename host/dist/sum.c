@@ -132,7 +132,7 @@ static tutti_status sum_piece(world *w, const world_piece *one, tutti_error *err
     return s;
 }
 
-tutti_status world_sum_piece(void *ctx, const world_piece *one, tutti_error *err)
+static tutti_status run(void *ctx, const world_piece *one, tutti_error *err)
 {
     world *w = ctx;
     world_tell(w, w->step, "summing gradients");
@@ -142,7 +142,7 @@ tutti_status world_sum_piece(void *ctx, const world_piece *one, tutti_error *err
 tutti_status world_start(world *w, const world_piece *one, tutti_error *err)
 {
     if (w->info.size > 1)
-        return background_start(&w->background, one, err);
+        return background_start(&w->background, run, w, one, err);
     sum_alone(w, one);
     return TUTTI_OK;
 }

@@ -61,7 +61,7 @@ tutti_status world_join(const world_options *options, world **ret_world, tutti_e
         return s;
     }
     table->set_timeout(w->self, milliseconds(options->timeout_s));
-    background_init(&w->background, world_sum_piece, w);
+    background_init(&w->background);
     *ret_world = w;
     return TUTTI_OK;
 }

@@ -40,18 +40,15 @@ struct world {
 /* Part r of `out` goes to rank r, part r of `in` comes from it; waits.  Errors: the comm's. */
 TUTTI_NODISCARD tutti_status world_all_to_all(world *w, const tutti_parts *out,
                                               const tutti_parts *in, tutti_error *err);
-/* Sums one piece over all ranks; `ctx` is the world. */
-background_run world_sum_piece;
 /* The ranks' shares of one bucket to all. */
 TUTTI_NODISCARD tutti_status world_gather_piece(world *w, float *data, int64_t n,
                                                 tutti_error *err);
-/* Its thread, once there is one, calls `run` with `ctx` for each piece. */
-void background_init(background *b, background_run *run, void *ctx);
+void background_init(background *b);
 /* Behind the piece under way; what has not begun is left. */
 void background_fini(background *b);
-/* One piece more for the thread. */
-TUTTI_NODISCARD tutti_status background_start(background *b, const world_piece *piece,
-                                              tutti_error *err);
+/* One piece more for the thread, which the first call starts; it calls `run` with `ctx`, the same in all calls. */
+TUTTI_NODISCARD tutti_status background_start(background *b, background_run *run, void *ctx,
+                                              const world_piece *piece, tutti_error *err);
 /* Waits for all pieces, as world_finish. */
 TUTTI_NODISCARD tutti_status background_finish(background *b, tutti_error *err);
 /* No piece is under way or waits. */
