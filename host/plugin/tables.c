@@ -10,6 +10,7 @@
 #include "tutti/layer.h"
 #include "tutti/logger.h"
 #include "tutti/loss.h"
+#include "tutti/memory_observer.h"
 #include "tutti/metric.h"
 #include "tutti/model.h"
 #include "tutti/op.h"
@@ -32,6 +33,7 @@ static const char *const consumed[] = {TUTTI_DATASET_V1,
                                        TUTTI_LOGGER_V1,
                                        TUTTI_HISTORY_V1,
                                        TUTTI_FILES_V1,
+                                       TUTTI_MEMORY_OBSERVER_V1,
                                        TUTTI_LAYER_V1,
                                        TUTTI_MODEL_V1,
                                        TUTTI_STATEFUL_V1,

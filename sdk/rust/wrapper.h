@@ -11,6 +11,7 @@
 #include "tutti/log.h"
 #include "tutti/logger.h"
 #include "tutti/loss.h"
+#include "tutti/memory_observer.h"
 #include "tutti/metric.h"
 #include "tutti/metrics.h"
 #include "tutti/module.h"

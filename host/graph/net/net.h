@@ -26,6 +26,8 @@ enum {
     NET_HALF_COPIES, /* rounded once, beside the arena of weights: net_half_weights */
 };
 
+struct program; /* program/program.h */
+
 typedef struct net_options {
     const tutti_op *const *ops; /* NULL-terminated table of the built-in operations */
     registry *layers;           /* where module kinds come from; may be NULL (tests) */
@@ -44,6 +46,10 @@ typedef struct net_options {
      * services_ctx; NULL: it is told as it is. */
     tutti_status (*see_weight)(void *ctx, tutti_tensor *weight, tutti_error *err);
     void (*wrote_weight)(void *ctx); /* tutti.module/1 has changed one there; may be NULL */
+    /* A plan, whose program is `q`, wants more bytes than can be had, as `why` says: before it is given up, with
+     * services_ctx; may be NULL. */
+    void (*lacks_memory)(void *ctx, const struct program *q, uint64_t wanted,
+                         const tutti_error *why);
 } net_options;
 
 TUTTI_NODISCARD tutti_status net_create(const net_options *options, net **ret_net,

@@ -234,6 +234,9 @@ static tutti_status build_plan(net *n, plan *p, tutti_error *err)
         if (!p->loss_graph.compiled.arena)
             s = tutti_fail(err, TUTTI_E_NOMEM, "no memory for the loss");
     }
+    if (s == TUTTI_E_NOMEM && b && b->compiled.program && n->options.lacks_memory)
+        n->options.lacks_memory(n->options.services_ctx, b->compiled.program,
+                                needed_bytes(b, &p->loss_graph, &p->request), err);
     if (s) {
         loss_graph_fini(&p->loss_graph);
         model_graph_destroy(fresh);

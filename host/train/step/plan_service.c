@@ -9,26 +9,41 @@ static double flops(void *ctx)
     return ((const trainer *)ctx)->plans.flops;
 }
 
-static tutti_status describe(void *ctx, tutti_plan_facts *ret_facts, tutti_error *err)
+static bool trains(const trainer *t)
 {
-    trainer *t = ctx;
+    return t->tensors.phase == PHASE_BATCH || t->tensors.phase == PHASE_MICROBATCH;
+}
+
+/* The microbatch's. */
+static tutti_status find_program(trainer *t, const program **ret, tutti_error *err)
+{
     plan_request request;
     plan *p = NULL;
-    const bool trains = t->tensors.phase == PHASE_BATCH || t->tensors.phase == PHASE_MICROBATCH;
-    t->plans.described = NULL;
-    if (!trains || !t->tensors.micro.ncolumns)
+    if (!trains(t) || !t->tensors.micro.ncolumns)
         return tutti_fail(err, TUTTI_E_STATE,
                           "a plan can be had between before_forward and batch_end only");
     tutti_status s = trainer_request(t, PLAN_TRAIN, &t->tensors.micro, &request, err);
-    if (s || (s = net_plan(t->run.net, &request, &p, err)))
+    if (!s)
+        s = net_plan(t->run.net, &request, &p, err);
+    if (!s)
+        *ret = plan_program(p);
+    return s;
+}
+
+static tutti_status describe(void *ctx, tutti_plan_facts *ret_facts, tutti_error *err)
+{
+    trainer *t = ctx;
+    const program *q = t->plans.refused;
+    t->plans.described = NULL;
+    const tutti_status s = q ? TUTTI_OK : find_program(t, &q, err);
+    if (s)
         return s;
-    const program *q = plan_program(p);
     const tutti_plan_facts facts = {.struct_size = sizeof facts,
                                     .results = program_nplaces(q),
                                     .steps = program_nsteps(q) + 1,
                                     .arena_bytes = program_bytes(q),
                                     .peak_bytes = program_peak(q)};
-    t->plans.described = p;
+    t->plans.described = q;
     return released_give(ret_facts, &facts, sizeof facts, sizeof facts, "tutti_plan_facts",
                          err);
 }
@@ -36,10 +51,9 @@ static tutti_status describe(void *ctx, tutti_plan_facts *ret_facts, tutti_error
 static tutti_status result(void *ctx, uint32_t k, tutti_planned *ret_result, tutti_error *err)
 {
     const trainer *t = ctx;
-    const bool trains = t->tensors.phase == PHASE_BATCH || t->tensors.phase == PHASE_MICROBATCH;
-    if (!trains || !t->plans.described)
+    const program *q = t->plans.described;
+    if (!q || !(trains(t) || t->plans.refused))
         return tutti_fail(err, TUTTI_E_STATE, "no plan was described in this batch");
-    const program *q = plan_program(t->plans.described);
     if (k >= program_nplaces(q))
         return tutti_fail(err, TUTTI_E_RANGE, "there is no place %u, the arena has %u", k,
                           program_nplaces(q));

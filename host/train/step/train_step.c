@@ -1,6 +1,7 @@
 /* train_step.c - one training batch: gradient accumulation over microbatches, then the update. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/step/train_step.h"
+#include "train/step/memory_observers.h"
 
 #include "train/step/events.h"
 #include "train/step/plan_step.h"
@@ -286,9 +287,11 @@ static tutti_status evaluate(void *ctx, tutti_evaluation *ret, tutti_error *err)
     tutti_status s = mirrors_flush(&t->mirrors, true, err); /* what a wrapper has written */
     if (s || (s = trainer_event(t, TUTTI_EVENT_BEFORE_TRAIN_BATCH, err)))
         return s;
-    do /* the first microbatch overwrites gradients, so the batch can begin again */
+    do { /* the first microbatch overwrites gradients, so the batch can begin again */
         s = microbatches(t, e->saved_targets, e->count == 0, &loss, err);
-    while (s == TUTTI_E_NOMEM && trainer_halve(t, err));
+        if (s == TUTTI_E_NOMEM)
+            memory_step_failed(t, err);
+    } while (s == TUTTI_E_NOMEM && trainer_halve(t, err));
     if (s)
         return s;
     if (!t->plans.updated && ((s = scaler_unscale(&t->scaler, err)) ||

@@ -27,10 +27,13 @@ typedef struct step_plans {
     plan *loss;    /* over the same forward pass; another one where targets have changed */
     plan *watched; /* whose backward pass begins sums over the ranks; NULL: none */
     float loss_scale;
-    bool updated;          /* the update was part of the last segment */
-    bool counts;           /* somebody asks for `flops` */
-    double flops;          /* of this process, for the batch */
-    const plan *described; /* by tutti.plan/1, in this batch; NULL: none */
+    bool updated;             /* the update was part of the last segment */
+    bool counts;              /* somebody asks for `flops` */
+    double flops;             /* of this process, for the batch */
+    const program *described; /* by tutti.plan/1, in this batch; NULL: none */
+    const program
+        *refused;      /* of a plan that does not fit, while plugins hear of it; else NULL */
+    bool refusal_told; /* they have; memory_observers.h */
 } step_plans;
 
 /* Who wants to know that the run is complete. */

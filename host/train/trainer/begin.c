@@ -3,9 +3,8 @@
 #include "train/trainer/begin.h"
 #include "train/trainer/trainer.h"
 
+#include "train/checkpoint/load.h"
 #include "train/checkpoint/resume.h"
-#include "train/pretrained/load_rules.h"
-#include "train/pretrained/pretrained.h"
 #include "train/record/record.h"
 #include "train/record/repeat.h"
 #include "train/step/events.h"
@@ -13,29 +12,6 @@
 
 #include <stdio.h>
 #include <string.h>
-
-/* What the run starts from; a checkpoint that it goes on from comes after. */
-static tutti_status load_weights(trainer *t, tutti_error *err)
-{
-    char text[640];
-    checkpoint *c = NULL;
-    load_report report = {.rows = NULL};
-    const run_checkpoints *rules = &t->run.file->checkpoints;
-    tutti_status s = checkpoint_open(rules->weights, &c, err);
-    if (!s)
-        s = pretrained_take(t->run.net, rules->weights, c, rules, &report, err);
-    if (!s) {
-        (void)snprintf(text, sizeof text,
-                       "weights from %.500s; %zu of its tensors are not the model's",
-                       rules->weights, checkpoint_count(c) - report.tensors);
-        run_log_message(&t->run.log, TUTTI_LOG_INFO, "train", text);
-        load_rules_check(rules, rules->weights, c, &report, &t->run.log);
-        load_report_tell(&report, rules->weights, c, &t->run.log);
-    }
-    load_report_fini(&report);
-    checkpoint_close(c);
-    return s;
-}
 
 tutti_status trainer_claim(trainer *t, const char *folder, tutti_error *err)
 {
@@ -92,7 +68,8 @@ tutti_status trainer_begin(trainer *t, const char *resume, tutti_error *err)
         (s = trainer_event(t, TUTTI_EVENT_BEFORE_LOAD, err)) ||
         (s = updater_refit(&t->updater, err)))
         return s;
-    if ((t->run.file->checkpoints.weights && (s = load_weights(t, err))) ||
+    const run_checkpoints *rules = &t->run.file->checkpoints;
+    if ((rules->weights && (s = trainer_load_weights(t, rules->weights, rules, err))) ||
         (resume && (s = trainer_load(t, resume, err))) ||
         (s = run_repeat_take(t, t->resume.accept_bits, err)))
         return s;

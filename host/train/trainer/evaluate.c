@@ -3,6 +3,7 @@
 #include "train/trainer/evaluate.h"
 
 #include "train/step/events.h"
+#include "train/step/memory_observers.h"
 #include "train/step/plan_step.h"
 #include "train/step/trainer_state.h"
 #include "train/trainer/begin.h"
@@ -91,6 +92,8 @@ static tutti_status eval_parts(trainer *t, data_source *e, tutti_error *err)
         if (count < all)
             batch_slice(&t->tensors.eval_part, &t->tensors.eval, at, count);
         s = eval_part(t, e, err);
+        if (s == TUTTI_E_NOMEM)
+            memory_step_failed(t, err);
         if (s == TUTTI_E_NOMEM && halve(t, e, count, err)) {
             s = TUTTI_OK;
             count = 0;

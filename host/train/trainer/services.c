@@ -3,6 +3,7 @@
 #include "train/trainer/services.h"
 
 #include "base/released.h"
+#include "train/checkpoint/load.h"
 #include "train/checkpoint/reproduction.h"
 #include "train/checkpoint/resume.h"
 #include "train/checkpoint/saver.h"
@@ -59,6 +60,12 @@ static tutti_status checkpoint_settle(void *ctx, int32_t wait, int32_t *ret_whol
     return s;
 }
 
+static tutti_status checkpoint_load(void *ctx, const char *path, const tutti_load *how,
+                                    tutti_error *err)
+{
+    return trainer_load_part(ctx, path, how, err);
+}
+
 static const char *checkpoint_run_name(void *ctx)
 {
     return ((trainer *)ctx)->run.file->name;
@@ -107,7 +114,8 @@ void trainer_services_init(trainer *t)
                                                    .claim = checkpoint_claim,
                                                    .save_behind = checkpoint_save_behind,
                                                    .settle = checkpoint_settle,
-                                                   .save_part = checkpoint_save_part};
+                                                   .save_part = checkpoint_save_part,
+                                                   .load = checkpoint_load};
 }
 
 const void *trainer_service(void *ctx, instance *i, const char *interface_id)

@@ -9,6 +9,7 @@
 #include "train/checkpoint/reproduction.h"
 #include "train/checkpoint/resume.h"
 #include "train/step/events.h"
+#include "train/step/memory_observers.h"
 #include "train/step/trainer_state.h"
 #include "train/trainer/evaluate.h"
 #include "train/trainer/rank_batches.h"
@@ -76,6 +77,7 @@ static tutti_status open_model(trainer *t, const tutti_op *const *ops, tutti_err
         .device = context_device(&t->run),
         .see_weight = see_module_weight,
         .wrote_weight = wrote_module_weight,
+        .lacks_memory = memory_plan_refused,
         .precision = precision_of(t->run.file->numerics.precision),
         .rematerialize = recompute_of(t->run.file->recompute)};
     tutti_status s = net_create(&options, &t->run.net, err);

@@ -1,21 +1,23 @@
 /* mlflow_test.c - the logger through its entry function, against a server that knows the calls of MLflow. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#define TUTTI_USE_MINOR 1 /* tables, images */
 #include "server_check.h"
 
 /* Guarded by there.lock. */
-static char got[1 << 17];     /* a line each: method, path, body */
-static bool has_experiment;   /* else it is made */
-static bool has_run;          /* runs/search finds one */
-static const char *no_answer; /* to the first call */
-static const char *no_batch;  /* to the first runs/log-batch */
-static int runs;              /* made so far */
+static char got[1 << 17];                         /* a line each: method, path, body */
+static bool has_experiment;                       /* else it is made */
+static bool has_run;                              /* runs/search finds one */
+static const char *no_answer;                     /* to the first call */
+static const char *no_batch;                      /* to the first runs/log-batch */
+static int runs;                                  /* made so far */
+static const char *kept_at = "mlflow-artifacts:"; /* the run's files */
 
 /* The path behind the server's API. */
 static const char *called(const server_request *r)
 {
-    static const char api[] = "/api/2.0/mlflow/";
+    static const char api[] = "/api/2.0/mlflow";
     ck_assert_int_eq(strncmp(r->path, api, sizeof api - 1), 0);
-    return r->path + sizeof api - 1;
+    return r->path + sizeof api - 1 + (r->path[sizeof api - 1] == '/');
 }
 
 static size_t answer(server *s, const server_request *r, char *out, size_t room)
@@ -25,7 +27,8 @@ static size_t answer(server *s, const server_request *r, char *out, size_t room)
     const size_t used = strlen(got);
     if (no_answer && s->requests == 0)
         return (size_t)snprintf(out, room, "%s", no_answer);
-    (void)snprintf(got + used, sizeof got - used, "%s %s %s\n", r->method, path, r->body);
+    (void)snprintf(got + used, sizeof got - used, "%s %s %s\n", r->method, path,
+                   r->size > 4 && memcmp(r->body, "\x89PNG", 4) == 0 ? "PNG" : r->body);
     if (strncmp(path, "experiments/get-by-name?", 24) == 0) {
         if (!has_experiment)
             return server_reply(out, room, 404, "",
@@ -36,6 +39,13 @@ static size_t answer(server *s, const server_request *r, char *out, size_t room)
     else if (strcmp(path, "runs/create") == 0)
         (void)snprintf(body, sizeof body, "{\"run\":{\"info\":{\"run_id\":\"run%d\"}}}",
                        ++runs);
+    else if (strncmp(path, "runs/get?", 9) == 0)
+        (void)snprintf(
+            body, sizeof body,
+            "{\"run\":{\"info\":{\"artifact_uri\":\"%s/7/run1/artifacts\"},\"data\":"
+            "{\"tags\":[{\"key\":\"mlflow.loggedArtifacts\",\"value\":\"[{\\\"path\\\":"
+            "\\\"old.json\\\",\\\"type\\\":\\\"table\\\"}]\"}]}}}",
+            kept_at);
     else if (strcmp(path, "runs/search") == 0 && has_run)
         (void)snprintf(body, sizeof body, "{\"runs\":[{\"info\":{\"run_id\":\"found\"}}]}");
     else if (strcmp(path, "runs/log-batch") == 0 && no_batch) {
@@ -155,6 +165,77 @@ START_TEST(a_run_is_made_fed_and_ended)
                                          BATCH("run1", METRIC("2", "6"))
                                              UPDATE("run1", "FINISHED"));
     ck_assert_str_eq(run.noted, "");
+}
+END_TEST
+
+static void log_media(const tutti_logger_v1 *table)
+{
+    tutti_error err = TUTTI_ERROR_INIT;
+    uint8_t bytes[2] = {0, 255};
+    const int32_t classes[] = {1, 0};
+    const tutti_tensor pixels = {bytes, {{2, 1, 1, 1}, 4, TUTTI_U8}, TUTTI_DEVICE_CPU, 0};
+    const tutti_image_mask mask = {"prediction", classes};
+    const tutti_images images = {.struct_size = sizeof images,
+                                 .nmasks = 1,
+                                 .name = "Images/Train",
+                                 .pixels = &pixels,
+                                 .masks = &mask};
+    const tutti_table answers = stage_a_table("all answers");
+    ck_assert_ok(table->table(it.self, &answers, 3, &err), err);
+    ck_assert_ok(table->table(it.self, &answers, 4, &err), err);
+    ck_assert_ok(table->images(it.self, &images, 4, &err), err);
+}
+
+#define FILES "PUT -artifacts/artifacts/7/run1/artifacts/"
+#define TABLE                                                                                  \
+    FILES                                                                                      \
+    "all%20answers.json {\"columns\":[\"sample\",\"said\"],\"data\":[[0,\"a \\\"b\\\"\"],"     \
+    "[1,[1,2.5]]]}\n"
+
+START_TEST(tables_and_images_are_files_of_the_run)
+{
+    has_experiment = true;
+    server_start(&there);
+    const tutti_logger_v1 *table = open_it((options){.flush_timeout = 100});
+    ck_assert_hears(&run, &it, TUTTI_EVENT_FIT_START);
+    log_media(table);
+    ck_assert_hears(&run, &it, TUTTI_EVENT_FIT_END);
+    subject_close(&it);
+    ck_assert_str_eq(
+        calls(),
+        FIND_EXPERIMENT CREATE(
+            "7") "GET runs/get?run_id=run1 \n" TABLE
+                 "POST runs/set-tag {\"run_id\":\"run1\",\"key\":\"mlflow.loggedArtifacts\","
+                 "\"value\":\"[{\\\"path\\\": \\\"old.json\\\", \\\"type\\\": \\\"table\\\"}, "
+                 "{\\\"path\\\": \\\"all "
+                 "answers.json\\\", \\\"type\\\": \\\"table\\\"}]\"}\n" TABLE FILES
+                 "images/Images/Train_0/step_4.png PNG\n" FILES
+                 "images/Images/Train_1/step_4.png PNG\n" FILES
+                 "images/Images/Train_prediction/step_4.png PNG\n" UPDATE("run1", "FINISHED"));
+    ck_assert_str_eq(run.noted, "");
+}
+END_TEST
+
+START_TEST(files_that_no_server_passes_on_are_left_out)
+{
+    has_experiment = true;
+    kept_at = "s3://bucket";
+    server_start(&there);
+    const tutti_logger_v1 *table =
+        open_it((options){.ignored = "time/*", .flush_timeout = 100});
+    ck_assert_hears(&run, &it, TUTTI_EVENT_FIT_START);
+    log_media(table);
+    server_wait_note();
+    ck_assert_ptr_nonnull(strstr(run.noted,
+                                 "mlflow: the run's files are kept at "
+                                 "s3://bucket/7/run1/artifacts, which no server "
+                                 "passes on (mlflow server --serve-artifacts does)"));
+    train_batch(table, 1);
+    ck_assert_hears(&run, &it, TUTTI_EVENT_FIT_END);
+    subject_close(&it);
+    kept_at = "mlflow-artifacts:";
+    ck_assert_ptr_nonnull(strstr(calls(), BATCH("run1", METRIC("1", "1"))));
+    ck_assert_ptr_null(strstr(calls(), "PUT "));
 }
 END_TEST
 
@@ -281,6 +362,8 @@ int main(void)
     suite_add_tcase(suite, tc);
     tcase_add_checked_fixture(tc, server_setup, server_teardown);
     tcase_add_test(tc, a_run_is_made_fed_and_ended);
+    tcase_add_test(tc, tables_and_images_are_files_of_the_run);
+    tcase_add_test(tc, files_that_no_server_passes_on_are_left_out);
     tcase_add_test(tc, a_run_that_goes_on_is_the_same_on_the_server);
     tcase_add_test(tc, a_run_of_the_same_name_is_found);
     tcase_add_test(tc, what_a_server_that_is_down_misses_goes_to_that_run_later);

@@ -1,57 +1,15 @@
-/* plugin.c - mlflow: metrics and hyperparameters to a tracking server, in
- * batches. */
+/* plugin.c - mlflow: metrics and hyperparameters to a tracking server, in batches. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#define TUTTI_USE_MINOR 1 /* tables, images */
+#define TUTTI_MIN_MINOR 0 /* which an older host does not send */
 #include "../common/json_line.h"
 #include "../common/outbox_logger.h"
-#include "tracking.h"
+#include "mlflow.h"
 
 #include <fnmatch.h>
 #include <time.h>
 
 enum { MOST_METRICS = 1000 /* that the server takes in one call */ };
-
-/* What was sent last of a metric. */
-typedef struct sent_value {
-    char *name;
-    double value;
-    uint64_t step;
-} sent_value;
-
-/* JSON that is being written. */
-typedef struct text {
-    char *data;
-    size_t size;
-    FILE *out;
-} text;
-
-/* Texts of a setting, which live until close. */
-typedef struct words {
-    const char **items;
-    uint64_t count;
-} words;
-
-typedef struct mlflow {
-    outbox *outbox;
-    tracking tracking; /* the outbox's thread has it */
-    words tags, ignored_metrics, ignored_given;
-    const char *experiment, *run_name, *run_group; /* the group may be NULL */
-    char host_run_name[256];
-    bool resume;
-    bool has_begun, trains, has_ended; /* its begin is in the outbox; FIT_START; FIT_END */
-    int64_t flush_interval;
-    uint64_t every; /* batches between equal values */
-    text metrics;   /* records, or what becomes one: since the last flush */
-    uint32_t nmetrics;
-    text given; /* hyperparameters before the run has begun: whole records, a line
-                 each */
-    sent_value *sent;
-    uint32_t nsent, capacity;
-} mlflow;
-
-static tutti_status fail_memory(tutti_error *err)
-{
-    return tutti_fail(err, TUTTI_E_NOMEM, "mlflow: no memory");
-}
 
 static int64_t now_ms(void)
 {
@@ -74,17 +32,10 @@ static tutti_status mlflow_send(void *ctx, const outbox_record *records, uint32_
 
 /* ---- opening ---- */
 
-static void text_free(text *t)
-{
-    if (t->out)
-        (void)fclose(t->out);
-    free(t->data);
-    *t = (text){0};
-}
-
 static void mlflow_free(mlflow *m)
 {
     http_destroy(m->tracking.http);
+    tracking_free(&m->tracking);
     free(m->tracking.url);
     free(m->tags.items);
     free(m->ignored_metrics.items);
@@ -193,24 +144,6 @@ static tutti_status mlflow_open(const tutti_host *host, const tutti_params *para
 
 /* ---- records ---- */
 
-static bool text_begin(text *t)
-{
-    if (!t->out)
-        t->out = open_memstream(&t->data, &t->size);
-    return t->out != NULL;
-}
-
-/* Hands it over as a record, and starts over. */
-static tutti_status text_put(text *t, outbox *o, tutti_error *err)
-{
-    const bool whole = fclose(t->out) == 0;
-    t->out = NULL;
-    if (whole)
-        outbox_put(o, t->data, t->size);
-    text_free(t);
-    return whole ? TUTTI_OK : fail_memory(err);
-}
-
 static void put_tag(FILE *out, const char *comma, const char *name, size_t size,
                     const char *value)
 {
@@ -271,8 +204,7 @@ static tutti_status put_given(mlflow *m, tutti_error *err)
     return whole ? TUTTI_OK : fail_memory(err);
 }
 
-/* The run begins with its first event behind INIT, or with its end. */
-static tutti_status mlflow_begin(mlflow *m, bool resume, tutti_error *err)
+tutti_status mlflow_begin(mlflow *m, bool resume, tutti_error *err)
 {
     tutti_status s = m->has_begun ? TUTTI_OK : put_begin(m, resume, err);
     return s ? s : put_given(m, err);
@@ -455,7 +387,9 @@ static const void *mlflow_query(void *self, const char *interface_id)
                                           .metrics = mlflow_metrics,
                                           .hyperparameters = mlflow_hyperparameters,
                                           .sync = mlflow_sync,
-                                          .begin_again = mlflow_begin_again};
+                                          .begin_again = mlflow_begin_again,
+                                          .table = mlflow_table,
+                                          .images = mlflow_images};
     (void)self;
     return strcmp(interface_id, TUTTI_LOGGER_V1) == 0 ? &table : NULL;
 }

@@ -89,13 +89,13 @@ static tutti_status write_id(const tracking *t, tutti_error *err)
 
 /* ---- finding and making ---- */
 
-/* As a part of an address. */
-static void tracking_escape(const char *text, char *to, size_t room)
+/* As a part of an address; `kept` stay as they are, as letters and digits do. */
+static void tracking_escape(const char *text, const char *kept, char *to, size_t room)
 {
     size_t n = 0;
     for (; *text && n + 4 < room; text++) {
         const unsigned char c = (unsigned char)*text;
-        if (isalnum(c) || strchr("-_.~", c))
+        if (isalnum(c) || strchr(kept, c))
             to[n++] = (char)c;
         else
             n += (size_t)snprintf(to + n, room - n, "%%%02X", c);
@@ -109,7 +109,7 @@ static tutti_status get_experiment(tracking *t, const char *name, char *ret_id, 
 {
     char escaped[1024], path[1200];
     json_t *answer;
-    tracking_escape(name, escaped, sizeof escaped);
+    tracking_escape(name, "-_.~", escaped, sizeof escaped);
     (void)snprintf(path, sizeof path, "experiments/get-by-name?experiment_name=%s", escaped);
     tutti_status s = tracking_call(t, "GET", path, NULL, 404, &answer, err);
     const char *id = json_string_value(
@@ -178,6 +178,126 @@ static tutti_status call_run(tracking *t, const char *path, const char *rest, si
     return s;
 }
 
+/* ---- files ---- */
+
+static const char logged_tables[] = "mlflow.loggedArtifacts";
+
+/* The value of a tag, as JSON; NULL: the run has none. */
+static json_t *tag_of(const json_t *run, const char *key)
+{
+    const json_t *tags = json_object_get(json_object_get(run, "data"), "tags"), *tag;
+    size_t k;
+    json_array_foreach((json_t *)(uintptr_t)tags, k, tag)
+    {
+        const char *name = json_string_value(json_object_get(tag, "key"));
+        const char *value = json_string_value(json_object_get(tag, "value"));
+        if (name && value && strcmp(name, key) == 0)
+            return json_loads(value, 0, NULL);
+    }
+    return NULL;
+}
+
+/* The server passes files on where the run's artifacts are at mlflow-artifacts:/PATH or //HOST/PATH. */
+static tutti_status set_files(tracking *t, const char *uri, tutti_error *err)
+{
+    static const char proxied[] = "mlflow-artifacts:";
+    const char *path = uri + sizeof proxied - 1;
+    if (strncmp(uri, "http://", 7) == 0 || strncmp(uri, "https://", 8) == 0) {
+        (void)snprintf(t->files, sizeof t->files, "%s", uri);
+        return TUTTI_OK;
+    }
+    if (strncmp(uri, proxied, sizeof proxied - 1) != 0)
+        return tutti_fail(
+            err, TUTTI_E_ARG,
+            "mlflow: the run's files are kept at %.200s, which no server passes on "
+            "(mlflow server --serve-artifacts does)",
+            uri);
+    if (strncmp(path, "//", 2) == 0)
+        path += 2 + strcspn(path + 2, "/");
+    (void)snprintf(t->files, sizeof t->files, "%s/api/2.0/mlflow-artifacts/artifacts%s", t->url,
+                   path);
+    return TUTTI_OK;
+}
+
+/* Where the run's files go, and which tables it has: once a run. */
+static tutti_status ask_files(tracking *t, tutti_error *err)
+{
+    char path[128];
+    json_t *answer;
+    if (t->files[0])
+        return TUTTI_OK;
+    (void)snprintf(path, sizeof path, "runs/get?run_id=%s", t->run_id);
+    tutti_status s = tracking_call(t, "GET", path, NULL, 0, &answer, err);
+    const json_t *run = json_object_get(answer, "run");
+    const char *uri =
+        json_string_value(json_object_get(json_object_get(run, "info"), "artifact_uri"));
+    if (!s)
+        s = uri ? set_files(t, uri, err)
+                : tracking_lacks(t, "runs/get", "an artifact_uri", err);
+    if (!s) {
+        json_decref(t->tables);
+        t->tables = tag_of(run, logged_tables);
+        if (!json_is_array(t->tables)) {
+            json_decref(t->tables);
+            t->tables = json_array();
+        }
+    }
+    json_decref(answer);
+    return s;
+}
+
+/* The tag by which MLflow's page knows its tables. */
+static tutti_status tag_table(tracking *t, const char *path, tutti_error *err)
+{
+    json_t *one, *answer;
+    size_t k;
+    json_array_foreach(t->tables, k, one)
+    {
+        const char *known = json_string_value(json_object_get(one, "path"));
+        if (known && strcmp(known, path) == 0)
+            return TUTTI_OK;
+    }
+    if (json_array_append_new(t->tables, json_pack("{ssss}", "path", path, "type", "table")))
+        return tutti_fail(err, TUTTI_E_NOMEM, "mlflow: no memory");
+    char *value = json_dumps(t->tables, 0); /* with blanks: MLflow looks for such a text */
+    const tutti_status s = tracking_post(
+        t, "runs/set-tag",
+        json_pack("{ssssss}", "run_id", t->run_id, "key", logged_tables, "value", value),
+        &answer, err);
+    free(value);
+    json_decref(answer);
+    return s;
+}
+
+static tutti_status send_file(tracking *t, const char *rest, size_t size, tutti_error *err)
+{
+    char escaped[1024], url[2100], type[64];
+    const char *path = rest, *media = path + strlen(path) + 1;
+    const char *data = media + strlen(media) + 1;
+    http_answer answer;
+    tutti_status s = ask_files(t, err);
+    if (s)
+        return s;
+    tracking_escape(path, "-_.~/", escaped, sizeof escaped);
+    (void)snprintf(url, sizeof url, "%s/%s", t->files, escaped);
+    (void)snprintf(type, sizeof type, "Content-Type: %.40s", media);
+    s = http_send(t->http, t->outbox,
+                  &(http_request){.method = "PUT",
+                                  .url = url,
+                                  .headers = {type, t->token[0] ? t->token : NULL},
+                                  .body = data,
+                                  .size = size - (size_t)(data - rest)},
+                  &answer, err);
+    if (!s)
+        s = http_judge(t->http, t->outbox, &answer, path, err);
+    return s || strcmp(media, "application/json") != 0 ? s : tag_table(t, path, err);
+}
+
+void tracking_free(tracking *t)
+{
+    json_decref(t->tables);
+}
+
 static tutti_status find_run(tracking *t, json_t *begin, tutti_error *err)
 {
     char experiment[64] = "";
@@ -185,7 +305,7 @@ static tutti_status find_run(tracking *t, json_t *begin, tutti_error *err)
     const char *name = json_string_value(json_object_get(run, "run_name"));
     const char *in = json_string_value(json_object_get(begin, "experiment"));
     const bool resume = json_is_true(json_object_get(begin, "resume"));
-    t->run_id[0] = '\0';
+    t->run_id[0] = t->files[0] = '\0';
     if (!name || !in)
         return tutti_fail(err, TUTTI_E_ARG, "mlflow: a record of a run's begin has no name");
     if (resume)
@@ -218,6 +338,8 @@ tutti_status tracking_send(tracking *t, const outbox_record *record, tutti_error
         return tutti_fail(err, TUTTI_E_ARG,
                           "mlflow: %s does not say to which run what waits belongs",
                           t->id_path);
+    if (record->data[0] == TRACKING_FILE)
+        return send_file(t, rest, size, err);
     return call_run(t, record->data[0] == TRACKING_END ? "runs/update" : "runs/log-batch", rest,
                     size, err);
 }

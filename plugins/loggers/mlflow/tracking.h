@@ -10,19 +10,24 @@ enum {
     TRACKING_BEGIN =
         'B', /* {"experiment", "resume", "run": what runs/create gets but for experiment_id} */
     TRACKING_LOG = 'L', /* what runs/log-batch gets, behind its run_id: "metrics": [...]} */
-    TRACKING_END = 'E'  /* what runs/update gets, behind its run_id: "status": ...} */
+    TRACKING_END = 'E', /* what runs/update gets, behind its run_id: "status": ...} */
+    TRACKING_FILE =
+        'F' /* no JSON: a path among the run's artifacts, a zero, a media type, a zero, the bytes */
 };
 
 typedef struct tracking {
     http *http;
     outbox *outbox;
-    char *url;         /* of the server, without a slash at its end */
-    char token[512];   /* "Authorization: Bearer ..."; "": none */
-    char run_id[64];   /* "": none yet */
-    char id_path[800]; /* file in the run's folder that keeps run_id for later processes */
+    char *url;             /* of the server, without a slash at its end */
+    char token[512];       /* "Authorization: Bearer ..."; "": none */
+    char run_id[64];       /* "": none yet */
+    char files[1024];      /* address of its artifacts; "": not asked for yet */
+    struct json_t *tables; /* of the run, as its tag mlflow.loggedArtifacts has them */
+    char id_path[800];     /* file in the run's folder that keeps run_id for later processes */
 } tracking;
 
 /* Sends one record.  Errors: those of outbox_config.send. */
+void tracking_free(tracking *t); /* what it has asked for */
 TUTTI_NODISCARD tutti_status tracking_send(tracking *t, const outbox_record *record,
                                            tutti_error *err);
 

@@ -1,4 +1,4 @@
-/* checkpoint.h - tutti.checkpoint/1: saving the run. */
+/* checkpoint.h - tutti.checkpoint/1: saving the run, and loading it. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef TUTTI_CHECKPOINT_H
 #define TUTTI_CHECKPOINT_H
@@ -25,6 +25,18 @@ typedef struct tutti_save_part {
      * them; a NULL ends them; NULL: none. */
     const char *const *ignore;
 } tutti_save_part;
+
+/* What is taken of a file.  since 1.1 */
+typedef struct tutti_load {
+    uint32_t struct_size;
+    uint32_t
+        weights_only; /* 0: also the optimizer's state, the clocks, and what objects keep */
+    uint32_t
+        strict; /* 0: weights that the file lacks, or has in another shape, stay as they are */
+    uint32_t reserved; /* write 0 */
+    const char *const *
+        ignore_keys; /* patterns of names that are not taken, "model.head"; a NULL ends them.  NULL: none */
+} tutti_load;
 #endif
 
 typedef struct tutti_checkpoint_v1 {
@@ -55,6 +67,11 @@ typedef struct tutti_checkpoint_v1 {
     /* As save and save_behind, of what `part` says.  since 1.1  [step] */
     tutti_status (*save_part)(void *ctx, const char *path, const tutti_save_part *part,
                               tutti_error *err);
+    /* since 1.1: takes what the file at `path` holds, as `how` says, as "load_weights" of run files or "--resume" do, and
+     * says in messages what was not taken.  All processes of a run call it.  [step]
+     * Errors: E_STATE a microbatch is under way, or, for more than weights, the run has begun (it has once after_load is over);
+     * those of reading the file, with the run as it was: E_IO, E_FORMAT, E_NOTFOUND, E_SHAPE. */
+    tutti_status (*load)(void *ctx, const char *path, const tutti_load *how, tutti_error *err);
 #endif
 } tutti_checkpoint_v1;
 
