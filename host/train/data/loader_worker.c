@@ -60,7 +60,7 @@ static tutti_status make_sample(worker *w, ring_slot *p, int64_t row, int64_t in
                                                   &out, &p->error);
             instance_leave(&c);
             if (r < 0)
-                s = r;
+                s = samples_failed("transform", transform, index, r, &p->error);
             else if (r > 0) {
                 now[k] = out;
                 side[k] = 1 - side[k];

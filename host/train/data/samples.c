@@ -33,6 +33,20 @@ static tutti_status lost_file(const crash_refuge *r, int64_t index, tutti_error 
     return s;
 }
 
+tutti_status samples_failed(const char *kind, const instance *who, int64_t index,
+                            tutti_status status, tutti_error *err)
+{
+    if (err->text[0] && err->status)
+        return status;
+    if (err->text[0])
+        err->status = status < 0 ? status : TUTTI_E_FAIL;
+    else
+        (void)tutti_fail(err, status < 0 ? status : TUTTI_E_FAIL,
+                         "sample %lld: %s %s returned %s without saying why", (long long)index,
+                         kind, instance_name(who), tutti_status_name(status));
+    return err->status;
+}
+
 tutti_status samples_read_one(instance *dataset, const tutti_dataset_v1 *table, int64_t index,
                               tutti_tensor *columns, const uint64_t *capacity,
                               uint32_t ncolumns, tutti_error *err)
@@ -46,7 +60,7 @@ tutti_status samples_read_one(instance *dataset, const tutti_dataset_v1 *table, 
         s = lost_file(&refuge, index, err);
     crash_refuge_leave(&refuge);
     instance_leave(&c);
-    return s;
+    return s ? samples_failed("dataset", dataset, index, s, err) : TUTTI_OK;
 }
 
 /* Sample `index` to row `row`. */

@@ -10,6 +10,11 @@
 TUTTI_NODISCARD tutti_status samples_bytes(const tutti_dataset_info *info, uint64_t *ret_bytes,
                                            tutti_error *err);
 
+/* What a plugin's failure at a sample becomes: its error, or, where it gave none, one that names the sample, the object
+ * ("dataset", "transform") and the status.  Returns the status of `err`, which is not OK.  [any] */
+tutti_status samples_failed(const char *kind, const instance *who, int64_t index,
+                            tutti_status status, tutti_error *err);
+
 /* The dataset's own read.  A file that the dataset has mapped and that became shorter is E_IO with file and
  * sample.  [any] */
 TUTTI_NODISCARD tutti_status samples_read_one(instance *dataset, const tutti_dataset_v1 *table,

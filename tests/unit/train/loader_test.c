@@ -340,6 +340,48 @@ START_TEST(a_wrong_order_is_refused)
 }
 END_TEST
 
+/* ---- failures without a reason ---- */
+
+static tutti_status silent_read(void *self, int64_t index, tutti_tensor *columns,
+                                const uint64_t *capacity, uint32_t ncolumns, tutti_error *err)
+{
+    (void)self, (void)index, (void)columns, (void)capacity, (void)ncolumns, (void)err;
+    return TUTTI_E_IO;
+}
+
+static int32_t silent_apply(void *self, const tutti_sample *sample, uint32_t column,
+                            const tutti_tensor *in, tutti_tensor *out, tutti_error *err)
+{
+    (void)self, (void)sample, (void)column, (void)in, (void)out, (void)err;
+    return TUTTI_E_SHAPE;
+}
+
+START_TEST(a_failure_without_a_reason_is_one)
+{
+    const tutti_dataset_v1 reader = {.struct_size = sizeof reader, .read = silent_read};
+    const tutti_transform_v1 changer = {.struct_size = sizeof changer, .apply = silent_apply};
+    tutti_tensor columns[TUTTI_MAX_COLUMNS];
+    uint32_t ncolumns;
+    int64_t n, order[BATCH];
+    char want[128];
+    for (int k = 0; k < 2; k++) {
+        tutti_error err = TUTTI_ERROR_INIT;
+        loader *l = made(1, true, false, -1);
+        if (k == 0)
+            l->dataset = &reader;
+        else
+            l->tables[0] = &changer;
+        ck_assert_ok(loader_order(l, 0, 0, order, &n, &err), err);
+        ck_assert_int_lt(loader_next(l, columns, &ncolumns, &n, &err), 0);
+        (void)snprintf(
+            want, sizeof want, "sample %lld: %s without saying why", (long long)order[0],
+            k ? "transform random_crop returned E_SHAPE" : "dataset glyphs returned E_IO");
+        ck_assert_str_eq(err.text, want);
+        loader_destroy(l);
+    }
+}
+END_TEST
+
 START_TEST(seeking_equals_going_there)
 {
     static float there[BATCH * PIXELS], sought[BATCH * PIXELS];
@@ -441,6 +483,7 @@ int main(void)
     tcase_add_test(t, a_dataset_gives_its_order);
     tcase_add_test(t, an_order_is_asked_for_once_an_epoch);
     tcase_add_test(t, a_wrong_order_is_refused);
+    tcase_add_test(t, a_failure_without_a_reason_is_one);
     tcase_add_test(t, an_epoch_may_be_cut);
     tcase_add_test(t, no_whole_batch_is_refused);
     suite_add_tcase(suite, t);
