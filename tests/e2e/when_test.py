@@ -26,10 +26,17 @@ GPT = {"model": {"name": "gpt2", "n_layer": 1, "n_head": 2, "n_embd": 16}, "trai
 BERT = {"model": {"name": "bert", "num_hidden_layers": 1, "num_attention_heads": 2, "hidden_size": 16,
                   "intermediate_size": 16}, "train": TEXT}
 
+UNET = {"model": {"name": "unet", "width": 4, "depth": 1},
+        "train": {"dataset": {"name": "shapes", "samples": 16}, "batch_size": 8, "workers": 1,
+                  "transforms": [{"name": "normalize", "mean": [0.5, 0.5, 0.5], "std": [0.25, 0.25, 0.25]}]}}
+
 SAVER = {"name": "checkpoint_saver", "folder": "saves", "filename": "ba{batch}.safetensors"}
 # Two savers, so that a checkpoint is due within an epoch and at the end of one.
 SAVERS = [dict(SAVER, interval="1ep"), dict(SAVER, interval="3ba", id="other", folder="others")]
 SWA = {"name": "swa", "swa_start": "0dur"}
+LOADED = "../real0/saves/ba4.safetensors"  # of the first of these runs
+LOADED_AT = ["before_load", "after_load", "fit_start", "iteration_start", "epoch_start", "batch_start", "batch_end", "epoch_end",
+             "iteration_end", "eval_start", "predict_start"]
 
 
 def stopper(name, label, **more):
@@ -87,6 +94,10 @@ RUNS = [
         {"name": "gated_linear_units"}, {"name": "low_precision_layernorm", "apply_at": "after_load"}],
         callbacks=[{"name": "generate", "interval": "1iter", "max_new_tokens": 2, "prompts": ["a"]}], loggers=[],
         iteration_length="1ep"),
+    dict(CNN, algorithms=[], callbacks=[{"name": "image_visualizer", "interval": "1ba"}] + [
+        {"name": "load_checkpoint", "id": f"at_{event}", "event": event, "load_path": LOADED, "load_weights_only": True}
+        for event in LOADED_AT], loggers=[]),
+    dict(UNET, algorithms=[], callbacks=[{"name": "image_visualizer", "interval": "1ba", "mode": "segmentation"}], loggers=[]),
     dict(GPT, algorithms=[{"name": "lora", "merge": True, "also_train": ["*"]}], callbacks=[], loggers=[]),
     dict(GPT, algorithms=[{"name": "lora", "save_adapter": "adapter"}], callbacks=[], loggers=[]),
 ]
