@@ -138,8 +138,8 @@ FAST_HD float fast_erf(float x)
 /* In f64, for what is computed once a row: exp for x <= 0, to 1 ulp, 0 where it is below 1e-300. */
 TUTTI_HD double fast_exp_down_f64(double x)
 {
-    const double magic = 6755399441055744.0; /* 1.5 * 2^52 */
-    const double low = x < -690.0 ? -690.0 : x;
+    const double magic = 6755399441055744.0;    /* 1.5 * 2^52 */
+    const double low = x > -690.0 ? x : -690.0; /* of a NaN too */
     const double shifted = low * 1.4426950408889634 + magic, n = shifted - magic;
     const double r = (low - n * 0.6931471803691238) - n * 1.9082149292705877e-10;
     double p = 1.0 / 6227020800.0;
