@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # anywhere_test.sh - with "deterministic": "anywhere" runs compute the same bits at each level of the CPU, with any number of
-# threads and by any build: those of a digest that is kept here.
+# threads, built by gcc or by clang: those of a digest that is kept here.
 . "$(dirname "$0")/lib.sh"
 [ -z "$SANITIZE" ] || skip_all "sanitizers keep compilers from fusing products and sums, so that bits differ"
 unset TUTTI_TUNE
