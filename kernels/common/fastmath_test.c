@@ -75,15 +75,15 @@ static double relative(double got, double want)
     return got == want ? 0.0 : fabs(got - want) / fabs(want);
 }
 
-START_TEST(those_in_f64_are_right_to_the_last_place_but_one)
+START_TEST(those_in_f64_stay_within_what_the_header_says)
 {
     double x = 1e-300;
     for (int k = 0; k < 50000; k++) {
         const double below = -689.0 + 0.01378 * k, near = 0.5 + 0.00003 * k;
         ck_assert_double_le(relative(fast_exp_down_f64(below), exp(below)), 3e-16);
-        ck_assert_double_le(relative(fast_log_f64(x), log(x)), 3e-16);
+        ck_assert_double_le(relative(fast_log_f64(x), log(x)), 4.5e-16);
         ck_assert_double_le(fabs(fast_log_f64(near) - log(near)),
-                            3e-16 * fmax(fabs(log(near)), 0.01));
+                            4.5e-16 * fmax(fabs(log(near)), 0.01));
         x *= 1.028; /* to 1e300 */
     }
     ck_assert_double_gt(x, 1e298);
@@ -147,7 +147,7 @@ int main(void)
     Suite *s = suite_create("fastmath");
     TCase *t = tcase_create("functions");
     tcase_set_timeout(t, 100);
-    tcase_add_test(t, those_in_f64_are_right_to_the_last_place_but_one);
+    tcase_add_test(t, those_in_f64_stay_within_what_the_header_says);
     tcase_add_loop_test(t, errors_stay_within_what_the_header_says, 0,
                         (int)(sizeof functions / sizeof *functions));
     tcase_add_test(t, every_f16_and_bf16_survives_the_way_to_f32_and_back);
