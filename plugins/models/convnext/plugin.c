@@ -110,10 +110,10 @@ static tutti_status add_encoder(const convnext *c, tutti_module body, tutti_erro
 {
     tutti_module encoder, stages;
     int64_t all = 0, blocks = 0;
-    tutti_status s =
-        model_add(c->modules, body, "encoder", "sequential", NULL, 0, &encoder, err);
-    if (!s)
-        s = model_add(c->modules, encoder, "stages", "sequential", NULL, 0, &stages, err);
+    tutti_status s;
+    if ((s = model_add(c->modules, body, "encoder", "sequential", NULL, 0, &encoder, err)) ||
+        (s = model_add(c->modules, encoder, "stages", "sequential", NULL, 0, &stages, err)))
+        return s;
     for (int k = 0; k < STAGES; k++)
         all += c->depth[k];
     for (int k = 0; k < STAGES && !s; k++)
