@@ -132,6 +132,9 @@ def main(cases):
     """Runs the cases that are named, or all: ranks_test.py TUTTI [NAME]..."""
     report = Report()
     names = sys.argv[2:]
+    unknown = set(names) - {case.__name__ for case in cases}
+    if unknown:
+        raise SystemExit(f"there is no case {', '.join(map(repr, sorted(unknown)))}")
     for case in cases:
         if names and case.__name__ not in names:
             continue
