@@ -1,38 +1,12 @@
 /* memory_snapshot_test.c - the callback through its entry function. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #define TUTTI_USE_MINOR 1
+#include "../plan_files_check.h"
 #include "files_check.h"
-#include "tutti/plan.h"
 
 static stage run;
 static subject it;
 static char text[4096];
-
-static tutti_status describe(void *ctx, tutti_plan_facts *ret, tutti_error *err)
-{
-    (void)ctx, (void)err;
-    *ret = (tutti_plan_facts){.struct_size = sizeof *ret,
-                              .results = 2,
-                              .steps = 4,
-                              .arena_bytes = 192,
-                              .peak_bytes = 128};
-    return TUTTI_OK;
-}
-
-static tutti_status result(void *ctx, uint32_t k, tutti_planned *ret, tutti_error *err)
-{
-    (void)ctx, (void)err;
-    *ret = (tutti_planned){.struct_size = sizeof *ret,
-                           .op = k ? "relu" : "matmul",
-                           .module = "fc",
-                           .bytes = 64,
-                           .offset = 128 * k,
-                           .first = k,
-                           .last = 2 + k};
-    return TUTTI_OK;
-}
-static const tutti_plan_v1 plan = {
-    .struct_size = sizeof plan, .describe = describe, .result = result};
 
 static tutti_status open_it(int64_t entries, const char *filename, tutti_error *err)
 {
@@ -47,7 +21,7 @@ static tutti_status open_it(int64_t entries, const char *filename, tutti_error *
     given_bool(&g, "overwrite", 0);
     stage_init(&run);
     files_check_init(&run, 7);
-    run.services[6] = (service){TUTTI_PLAN_V1, &plan};
+    run.services[6] = (service){TUTTI_PLAN_V1, &plan_check};
     return subject_open(&it, PLUGIN_PATH, TUTTI_KIND_CALLBACK, "memory_snapshot", &g,
                         run.services, err);
 }
@@ -71,12 +45,7 @@ START_TEST(it_is_taken_once_after_the_interval)
     batch();
     batch();
     ck_assert_str_eq(stage_file(&run, "deep/traces/r0.3.{x}.json", text, sizeof text),
-                     "{\"batch\": 3, \"steps\": 4, \"arena_bytes\": 192, \"peak_bytes\": 128, "
-                     "\"places\": 2, \"results\": [\n"
-                     "  {\"op\": \"matmul\", \"module\": \"fc\", \"bytes\": 64, \"offset\": 0, "
-                     "\"first\": 0, \"last\": 2},\n"
-                     "  {\"op\": \"relu\", \"module\": \"fc\", \"bytes\": 64, \"offset\": 128, "
-                     "\"first\": 1, \"last\": 3}\n]}\n");
+                     "{\"batch\": 3, " PLAN_CHECK_JSON);
     (void)stage_file(&run, "deep/traces/r0.3.{x}.html", text, sizeof text);
     ck_assert_ptr_nonnull(strstr(text, "<rect x=\"300.00\" y=\"400.00\" width=\"900.00\" "
                                        "height=\"200.00\""));

@@ -1,45 +1,14 @@
 /* oom_observer_test.c - the callback through its entry function. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #define TUTTI_USE_MINOR 1
+#include "../plan_files_check.h"
 #include "files_check.h"
 #include "tutti/memory_observer.h"
-#include "tutti/plan.h"
-
-#include <stdbool.h>
 
 static stage run;
 static subject it;
 static const tutti_memory_observer_v1 *observer;
-static bool has_plan;
 static char text[4096];
-
-static tutti_status describe(void *ctx, tutti_plan_facts *ret, tutti_error *err)
-{
-    (void)ctx;
-    if (!has_plan)
-        return tutti_fail(err, TUTTI_E_STATE, "there is no plan");
-    *ret = (tutti_plan_facts){.struct_size = sizeof *ret,
-                              .results = 2,
-                              .steps = 4,
-                              .arena_bytes = 192,
-                              .peak_bytes = 128};
-    return TUTTI_OK;
-}
-
-static tutti_status result(void *ctx, uint32_t k, tutti_planned *ret, tutti_error *err)
-{
-    (void)ctx, (void)err;
-    *ret = (tutti_planned){.struct_size = sizeof *ret,
-                           .op = k ? "relu" : "matmul",
-                           .module = "fc",
-                           .bytes = 64,
-                           .offset = 128 * k,
-                           .first = k,
-                           .last = 2 + k};
-    return TUTTI_OK;
-}
-static const tutti_plan_v1 plan = {
-    .struct_size = sizeof plan, .describe = describe, .result = result};
 
 static tutti_status open_it(const char *filename, int64_t entries, tutti_error *err)
 {
@@ -52,8 +21,8 @@ static tutti_status open_it(const char *filename, int64_t entries, tutti_error *
     given_bool(&g, "overwrite", 0);
     stage_init(&run);
     files_check_init(&run, 7);
-    run.services[6] = (service){TUTTI_PLAN_V1, &plan};
-    has_plan = true;
+    run.services[6] = (service){TUTTI_PLAN_V1, &plan_check};
+    plan_check_is_there = true;
     const tutti_status s = subject_open(&it, PLUGIN_PATH, TUTTI_KIND_CALLBACK, "oom_observer",
                                         &g, run.services, err);
     if (!s)
@@ -77,15 +46,10 @@ START_TEST(a_failure_is_written_with_its_plan)
     run.time.batch = 7;
     run_out(1, 4096, 1024);
     (void)stage_file(&run, "deep/traces/rank0_trial_snapshot.json", text, sizeof text);
-    ck_assert_str_eq(text,
-                     "{\"text\": \"no \\\"room\\\"\", \"planned\": true, \"device\": \"cpu\", "
-                     "\"wanted_bytes\": 4096, \"available_bytes\": 1024, \"batch\": 7, "
-                     "\"steps\": 4, \"arena_bytes\": 192, \"peak_bytes\": 128, \"places\": 2, "
-                     "\"results\": [\n"
-                     "  {\"op\": \"matmul\", \"module\": \"fc\", \"bytes\": 64, \"offset\": 0, "
-                     "\"first\": 0, \"last\": 2},\n"
-                     "  {\"op\": \"relu\", \"module\": \"fc\", \"bytes\": 64, \"offset\": 128, "
-                     "\"first\": 1, \"last\": 3}\n]}\n");
+    ck_assert_str_eq(
+        text,
+        "{\"text\": \"no \\\"room\\\"\", \"planned\": true, \"device\": \"cpu\", "
+        "\"wanted_bytes\": 4096, \"available_bytes\": 1024, \"batch\": 7, " PLAN_CHECK_JSON);
     (void)stage_file(&run, "deep/traces/rank0_trial_segment_plot.html", text, sizeof text);
     ck_assert_ptr_nonnull(strstr(text, "relu fc: 64 bytes at 128, steps 1 to 3</title>"));
     (void)snprintf(want, sizeof want, "memory is out; %s/deep/traces has what was to lie in it",
@@ -108,7 +72,7 @@ START_TEST(later_failures_have_files_of_their_own_and_need_no_plan)
     (void)stage_file(&run, "deep/traces/oom_snapshot.json", text, sizeof text);
     ck_assert_ptr_nonnull(strstr(text, "matmul"));
     ck_assert_ptr_null(strstr(text, "relu")); /* max_entries */
-    has_plan = false;
+    plan_check_is_there = false;
     run_out(0, 0, UINT64_MAX);
     (void)stage_file(&run, "deep/traces/oom.2_snapshot.json", text, sizeof text);
     ck_assert_str_eq(text,
