@@ -136,7 +136,7 @@ void program_dump(const program *p, FILE *file);
 
 /* The kernel with which `op` runs on `d`, or NULL. */
 const tutti_kernel *program_kernel(const tutti_device *d, const tutti_op *op);
-/* What kernels on `d` reach a CUDA device by; NULL for others. */
+/* What kernels and device code on `d` are launched through; NULL: the device does not take device code. */
 const tutti_cuda_v1 *program_cuda(const tutti_device *d);
 
 #endif

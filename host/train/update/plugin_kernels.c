@@ -3,160 +3,10 @@
 #include "train/update/plugin_kernels.h"
 
 #include "graph/program/program.h"
-#include "tutti/kernel.h"
+#include "train/update/kernel_launch.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { BLOCKS_A_MULTIPROCESSOR = 16, MAX_ARGS = 64 };
-
-/* Device code of a file beside a manifest; loaded when a kernel of it is first found. */
-typedef struct code {
-    struct code *next;
-    tutti_cuda_image image;
-    char path[512];
-} code;
-
-/* What one instance gets. */
-typedef struct instance_kernels {
-    struct instance_kernels *next;
-    tutti_kernel_v1 table;
-    device_view view;
-    plugin_kernels *all;
-    instance *instance;
-    code *codes;
-    bool viewed; /* it has asked for views, so that kernels may run on the host */
-} instance_kernels;
-
-/* ---- device code ---- */
-
-/* A file that is not there leaves no data: the device then says that there is no code. */
-static tutti_status find_code(instance_kernels *p, uint32_t number, const kernel_info *k,
-                              code **ret_code, tutti_error *err)
-{
-    void *data = NULL;
-    char path[sizeof(*p->codes).path];
-    if (snprintf(path, sizeof path, "%s/%s", k->folder, k->file) >= (int)sizeof path)
-        return tutti_fail(err, TUTTI_E_RANGE, "%.80s...: the path is too long", path);
-    for (code *c = p->codes; c; c = c->next)
-        if (strcmp(c->path, path) == 0) {
-            *ret_code = c;
-            return TUTTI_OK;
-        }
-    code *c = calloc(1, sizeof *c);
-    if (!c)
-        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for device code");
-    memcpy(c->path, path, sizeof path);
-    c->image.name = c->path;
-    const tutti_status s = instance_read_code(p->instance, number, &data, &c->image.bytes, err);
-    if (s) {
-        free(c);
-        return s;
-    }
-    c->image.data = data;
-    c->next = p->codes;
-    *ret_code = p->codes = c;
-    return TUTTI_OK;
-}
-
-/* The device function of a kernel, its arguments held to those of the manifest. */
-static tutti_status find_function(instance_kernels *p, uint32_t number, const kernel_info *k,
-                                  void **ret_function, tutti_error *err)
-{
-    const tutti_cuda_v1 *cuda = program_cuda(context_device(p->all->run));
-    uint32_t sizes[MAX_ARGS];
-    code *c = NULL;
-    const tutti_status s = find_code(p, number, k, &c, err);
-    if (s)
-        return s;
-    for (uint32_t a = 0; a < k->nargs && a < MAX_ARGS; a++)
-        sizes[a] = kernel_arg_size(k->arg_types[a]);
-    return cuda->function(cuda->ctx, &c->image, k->entry, sizes, k->nargs, ret_function, err);
-}
-
-static uint32_t blocks_of(const tutti_cuda_v1 *cuda, const kernel_info *k, void *const *args)
-{
-    if (k->grid_arg < 0)
-        return k->grid;
-    const int64_t n = *(const int64_t *)args[k->grid_arg];
-    const int64_t want = (n + (int64_t)k->block - 1) / (int64_t)k->block;
-    const int64_t most = (int64_t)cuda->multiprocessors * BLOCKS_A_MULTIPROCESSOR;
-    return (uint32_t)(want < most ? want : most);
-}
-
-static tutti_status launch_cuda(instance_kernels *p, uint32_t number, const kernel_info *k,
-                                void *const *args, tutti_error *err)
-{
-    const tutti_cuda_v1 *cuda = program_cuda(context_device(p->all->run));
-    void *function = NULL;
-    const tutti_status s = find_function(p, number, k, &function, err);
-    if (s)
-        return s;
-    const tutti_cuda_launch l = {.struct_size = sizeof l,
-                                 .shared = k->shared,
-                                 .grid = {blocks_of(cuda, k, args), 1, 1},
-                                 .block = {k->block, 1, 1},
-                                 .function = function,
-                                 .args = args};
-    if (l.grid[0] == 0)
-        return TUTTI_OK;
-    const tutti_status launched = cuda->launch(cuda->ctx, &l);
-    return launched ? tutti_fail(err, launched, "kernel %s of %s could not be launched",
-                                 k->name, k->plugin_id)
-                    : TUTTI_OK;
-}
-
-/* ---- where a device runs code of the host's ---- */
-
-typedef struct deferred {
-    tutti_op_call call;
-    const instance *instance;
-    uint32_t number;
-    uint32_t nargs;
-    void *args[MAX_ARGS];
-    uint64_t values[MAX_ARGS];
-} deferred;
-
-static tutti_status run_deferred(void *state, const tutti_op_call *c, const void *const *in,
-                                 void *const *out, void *scratch)
-{
-    deferred *d = state;
-    instance_run_kernel(d->instance, d->number, d->args);
-    free(d);
-    return TUTTI_OK;
-}
-
-static tutti_status launch_host(instance_kernels *p, uint32_t number, const kernel_info *k,
-                                void *const *args, tutti_error *err)
-{
-    const tutti_device *device = context_device(p->all->run);
-    deferred *d = calloc(1, sizeof *d);
-    if (!d || k->nargs > MAX_ARGS) {
-        free(d);
-        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for a call of kernel %s", k->name);
-    }
-    *d = (deferred){.call = {.struct_size = sizeof d->call, .threads = 1},
-                    .instance = p->instance,
-                    .number = number,
-                    .nargs = k->nargs};
-    d->call.step = &p->all->run->step;
-    for (uint32_t a = 0; a < k->nargs; a++) {
-        memcpy(&d->values[a], args[a], kernel_arg_size(k->arg_types[a]));
-        d->args[a] = &d->values[a];
-    }
-    const tutti_launch l = {.struct_size = sizeof l,
-                            .name = k->name,
-                            .run = run_deferred,
-                            .state = d,
-                            .call = &d->call};
-    const tutti_status s = device->table->launch(device->device, NULL, &l, err);
-    if (s)
-        free(d);
-    return s;
-}
-
-/* ---- tutti.kernel/1 ---- */
 
 static bool on_host(const instance_kernels *p)
 {
@@ -167,14 +17,10 @@ static tutti_status find(void *ctx, const char *name, uint32_t *ret_kernel, tutt
 {
     instance_kernels *p = ctx;
     kernel_info k;
-    void *function = NULL;
     uint32_t number = 0;
     tutti_status s = instance_find_kernel(p->instance, name, &number, err);
-    if (!s && instance_kernel(p->instance, number, &k) && !on_host(p) &&
-        program_cuda(context_device(p->all->run)))
-        s = k.entry ? find_function(p, number, &k, &function, err)
-                    : tutti_fail(err, TUTTI_E_UNSUPPORTED, "kernel %s of %s has no device code",
-                                 name, k.plugin_id);
+    if (!s && !on_host(p) && instance_kernel(p->instance, number, &k))
+        s = p->launcher->find(p, number, &k, err);
     if (!s)
         *ret_kernel = number;
     return s;
@@ -216,19 +62,7 @@ static tutti_status launch(void *ctx, uint32_t number, void *const *args, uint32
     mirrors_invalidate(p->all->mirrors, MIRROR_ALL);
     if (gets_weights(p, &k, args))
         net_touch_weights(p->all->run->net);
-    return program_cuda(context_device(p->all->run)) ? launch_cuda(p, number, &k, args, err)
-                                                     : launch_host(p, number, &k, args, err);
-}
-
-static bool runs_there(instance_kernels *p, uint32_t number, const kernel_info *k)
-{
-    const tutti_device *d = context_device(p->all->run);
-    void *function;
-    if (!program_cuda(d))
-        return strcmp(d->info.kernels, "cpu") == 0;
-    const tutti_status s =
-        k->entry ? find_function(p, number, k, &function, NULL) : TUTTI_E_UNSUPPORTED;
-    return s != TUTTI_E_UNSUPPORTED; /* what else is wrong is said by who finds it */
+    return p->launcher->launch(p, number, &k, args, err);
 }
 
 /* Whether all kernels of the plugin run where the run is. */
@@ -236,8 +70,9 @@ static bool all_run(instance_kernels *p)
 {
     kernel_info k;
     for (uint32_t n = 0; n < instance_kernel_count(p->instance); n++)
-        if (instance_kernel(p->instance, n, &k) && !runs_there(p, n, &k))
-            return false;
+        if (instance_kernel(p->instance, n, &k) &&
+            p->launcher->find(p, n, &k, NULL) == TUTTI_E_UNSUPPORTED)
+            return false; /* what else is wrong is said by who finds it */
     return true;
 }
 
@@ -252,7 +87,12 @@ static instance_kernels *entry_of(plugin_kernels *all, instance *i)
     p = calloc(1, sizeof *p);
     if (!p)
         return NULL;
-    *p = (instance_kernels){.next = all->first, .all = all, .instance = i};
+    *p = (instance_kernels){.next = all->first,
+                            .all = all,
+                            .launcher = program_cuda(context_device(all->run))
+                                            ? &kernel_launch_code
+                                            : &kernel_launch_host,
+                            .instance = i};
     p->table = (tutti_kernel_v1){
         .struct_size = sizeof p->table, .ctx = p, .find = find, .launch = launch};
     device_view_init(&p->view, all, remote && all_run(p) ? context_device(all->run) : NULL);
@@ -287,12 +127,7 @@ void kernels_fini(plugin_kernels *p)
         instance_kernels *one = p->first;
         p->first = one->next;
         device_view_fini(&one->view);
-        while (one->codes) {
-            code *c = one->codes;
-            one->codes = c->next;
-            free((void *)(uintptr_t)c->image.data);
-            free(c);
-        }
+        device_codes_free(one);
         free(one);
     }
 }
