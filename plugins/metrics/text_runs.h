@@ -30,11 +30,13 @@ static inline int text_same_run(const text_word *a, const text_word *b, uint64_t
     return 1;
 }
 
-/* Runs of n words of the prediction that the target has, each of its runs taken once.  Open addressing: a slot is a
- * run of the target, its place plus 1; a run that is taken stays, as its place with the highest bit. */
-static inline int text_shared_runs(texts *m, uint64_t n, uint64_t *ret_shared)
+/* How many runs of n words of `a` b has, each run of b taken once.  Where `ret_marks` is not NULL, ret_marks[k] becomes 1
+ * for run k of `a` that is one of them, the earlier of equal ones first.  Returns 0: no memory. */
+static inline int text_shared_runs(texts *m, const text *a, const text *b, uint64_t n,
+                                   unsigned char *ret_marks, uint64_t *ret_shared)
 {
-    const uint64_t taken = (uint64_t)1 << 63, have = text_runs(&m->target, n);
+    /* Open addressing: a slot is a run of b, its place plus 1; a run that is taken stays, with the highest bit. */
+    const uint64_t taken = (uint64_t)1 << 63, have = text_runs(b, n);
     uint64_t slots = 16;
     while (slots < 2 * have)
         slots *= 2;
@@ -43,20 +45,24 @@ static inline int text_shared_runs(texts *m, uint64_t n, uint64_t *ret_shared)
         return 0;
     memset(slot, 0, (size_t)slots * sizeof *slot);
     for (uint64_t k = 0; k < have; k++) {
-        uint64_t at = text_run_hash(m->target.words + k, n) & (slots - 1);
+        uint64_t at = text_run_hash(b->words + k, n) & (slots - 1);
         while (slot[at])
             at = (at + 1) & (slots - 1);
         slot[at] = k + 1;
     }
     *ret_shared = 0;
-    for (uint64_t k = 0; k < text_runs(&m->guess, n); k++) {
-        const text_word *run = m->guess.words + k;
+    for (uint64_t k = 0; k < text_runs(a, n); k++) {
+        const text_word *run = a->words + k;
         uint64_t at = text_run_hash(run, n) & (slots - 1);
         while (slot[at] &&
-               (slot[at] & taken || !text_same_run(run, m->target.words + slot[at] - 1, n)))
+               (slot[at] & taken || !text_same_run(run, b->words + slot[at] - 1, n)))
             at = (at + 1) & (slots - 1);
-        *ret_shared += slot[at] != 0;
-        slot[at] |= slot[at] ? taken : 0;
+        if (!slot[at])
+            continue;
+        slot[at] |= taken;
+        ++*ret_shared;
+        if (ret_marks)
+            ret_marks[k] = 1;
     }
     return 1;
 }

@@ -1,6 +1,7 @@
 /* texts.h - the shell of a metric plugin over texts: what tokens that a model predicts stand for, beside what those of
  * the target do.  The including file defines METRIC_NAME, the object's name, and TEXT_SUMS, how many sums it has, first;
- * text_split, text_add and text_value after. */
+ * text_split, text_add and text_value after.  It may define TEXT_INT, TEXT_WHICH, TEXT_SCORE and TEXT_ACCUMULATE, names
+ * of settings; TEXT_WEIGHTS, the most that the setting "weights" has; TEXT_ONE_REFERENCE where a sample has but one. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef METRIC_TEXTS_H
 #define METRIC_TEXTS_H
@@ -35,13 +36,19 @@ typedef struct texts {
     const tutti_train_v1 *train;      /* who knows the data set; or NULL */
     const tutti_vocabulary_v1 *names; /* of the batch; NULL: tokens are words, their numbers */
     void *names_self;
-    text guess, target; /* of one sample */
-    uint64_t *work;     /* for text_work */
+    text guess;               /* of one sample */
+    text *targets;            /* (references) of it, of which there are 1 or more */
+    int64_t references, room; /* those of this sample, and those with memory */
+    uint64_t *work;           /* for text_work */
     uint64_t work_room;
     int64_t ignored, blank;
-    int64_t n;     /* the metric's int */
-    int32_t which; /* its first enum or bool */
-    int32_t score; /* its second */
+    int64_t n;          /* the metric's int */
+    int32_t which;      /* its first enum or bool */
+    int32_t score;      /* its second */
+    int32_t accumulate; /* its third */
+#ifdef TEXT_WEIGHTS
+    double weights[TEXT_WEIGHTS];
+#endif
     int32_t ignores, has_blank;
 } texts;
 
@@ -144,30 +151,94 @@ static inline int text_counts(const texts *m, int64_t token)
     return token >= 0 && !(m->ignores && token == m->ignored);
 }
 
-/* Sample b: with a blank, tokens that change, but for blanks; without, those beside targets that count. */
-static int text_take(texts *m, const tutti_metric_input *in, int64_t b)
+static inline tutti_status text_no_memory(tutti_error *err)
+{
+    return tutti_fail(err, TUTTI_E_NOMEM, METRIC_NAME ": no memory");
+}
+
+/* The tokens of row `row` of y that count. */
+static int text_take_target(const texts *m, text *t, const tutti_tensor *y, int64_t row)
+{
+    const int64_t length = y->desc.dim[y->desc.rank - 1];
+    t->size = t->count = 0;
+    for (int64_t k = 0; k < length; k++) {
+        const int64_t token = (int64_t)metric_number(y, row * length + k);
+        if (text_counts(m, token) && !text_add_token(m, t, token))
+            return 0;
+    }
+    return 1;
+}
+
+/* The references of sample b; of several rows those without a token are none, but for the first where all are. */
+static tutti_status text_take_targets(texts *m, const tutti_tensor *y, int64_t b,
+                                      tutti_error *err)
+{
+    const int64_t rows = y->desc.rank == 3 ? y->desc.dim[1] : 1;
+    if (rows > m->room) {
+        text *more = (text *)realloc(m->targets, (size_t)rows * sizeof *more);
+        if (!more)
+            return text_no_memory(err);
+        memset(more + m->room, 0, (size_t)(rows - m->room) * sizeof *more);
+        m->targets = more;
+        m->room = rows;
+    }
+    m->references = 0;
+    for (int64_t r = 0; r < rows; r++) {
+        if (!text_take_target(m, &m->targets[m->references], y, b * rows + r))
+            return text_no_memory(err);
+        m->references += m->targets[m->references].size > 0;
+    }
+    m->references += m->references == 0;
+#ifdef TEXT_ONE_REFERENCE
+    if (m->references > 1)
+        return tutti_fail(err, TUTTI_E_UNSUPPORTED,
+                          METRIC_NAME
+                          ": a sample has %lld references, want one; bleu_score and "
+                          "rouge_score take several",
+                          (long long)m->references);
+#endif
+    return TUTTI_OK;
+}
+
+/* Whether position k of sample b says something: with a blank, what changes and is none; of logits without, what
+ * stands beside a target that counts; of tokens, each of them. */
+static inline int text_says(const texts *m, const tutti_metric_input *in, int64_t b, int64_t k,
+                            int64_t token, int64_t before)
 {
     const tutti_tensor *x = &in->outputs[0], *y = &in->targets[0];
-    const int64_t steps = x->desc.dim[1], length = y->desc.dim[1];
+    const int64_t steps = x->desc.dim[1];
+    if (m->has_blank)
+        return token != before && token != m->blank;
+    if (!text_counts(m, token))
+        return 0;
+    return x->desc.dtype != TUTTI_F32 || y->desc.rank != 2 || y->desc.dim[1] != steps ||
+           text_counts(m, (int64_t)metric_number(y, b * steps + k));
+}
+
+static int text_take_guess(texts *m, const tutti_metric_input *in, int64_t b)
+{
+    const int64_t steps = in->outputs[0].desc.dim[1];
     int64_t before = -1;
-    m->guess.size = m->guess.count = m->target.size = m->target.count = 0;
-    for (int64_t k = 0; k < length; k++) {
-        const int64_t token = (int64_t)metric_number(y, b * length + k);
-        if (text_counts(m, token) && !text_add_token(m, &m->target, token))
-            return 0;
-    }
+    m->guess.size = m->guess.count = 0;
     for (int64_t k = 0; k < steps; k++) {
-        const int64_t token = text_guess(x, b * steps + k);
-        const int says = m->has_blank
-                             ? token != before && token != m->blank
-                             : text_counts(m, token) &&
-                                   (length != steps ||
-                                    text_counts(m, (int64_t)metric_number(y, b * length + k)));
-        before = token;
-        if (says && !text_add_token(m, &m->guess, token))
+        const int64_t token = text_guess(&in->outputs[0], b * steps + k);
+        if (text_says(m, in, b, k, token, before) && !text_add_token(m, &m->guess, token))
             return 0;
+        before = token;
     }
-    return text_split(m, &m->guess) && text_split(m, &m->target) && text_add(m);
+    return 1;
+}
+
+static tutti_status text_take(texts *m, const tutti_metric_input *in, int64_t b,
+                              tutti_error *err)
+{
+    const tutti_status s = text_take_targets(m, &in->targets[0], b, err);
+    if (s)
+        return s;
+    int kept = text_take_guess(m, in, b) && text_split(m, &m->guess);
+    for (int64_t r = 0; r < m->references && kept; r++)
+        kept = text_split(m, &m->targets[r]);
+    return kept && text_add(m) ? TUTTI_OK : text_no_memory(err);
 }
 
 static inline tutti_status text_check(const tutti_metric_input *in, tutti_error *err)
@@ -183,34 +254,34 @@ static inline tutti_status text_check(const tutti_metric_input *in, tutti_error 
     if (x->device != TUTTI_DEVICE_CPU || y->device != TUTTI_DEVICE_CPU)
         return tutti_fail(err, TUTTI_E_UNSUPPORTED,
                           METRIC_NAME ": outputs or targets are not in the host's memory");
-    if ((!logits && !tokens) || !metric_is_index(y->desc.dtype) || y->desc.rank != 2 ||
-        x->desc.dim[0] != y->desc.dim[0] || (logits && x->desc.dim[2] < 1))
+    if ((!logits && !tokens) || !metric_is_index(y->desc.dtype) ||
+        (y->desc.rank != 2 && y->desc.rank != 3) || x->desc.dim[0] != y->desc.dim[0] ||
+        (logits && x->desc.dim[2] < 1))
         return tutti_fail(
             err, TUTTI_E_SHAPE,
             METRIC_NAME ": outputs are %s and targets %s, want logits F32 (B, T, N) "
-                        "or tokens (B, T), and tokens (B, S)",
+                        "or tokens (B, T), and tokens (B, S) or (B, R, S)",
             tutti_desc_text(&x->desc, a, sizeof a), tutti_desc_text(&y->desc, b, sizeof b));
     return TUTTI_OK;
 }
 
-/* Where memory is out, nothing of the batch is counted. */
+/* Where a sample cannot be taken, nothing of the batch is counted. */
 static tutti_status text_update(void *self, const tutti_metric_input *in, tutti_error *err)
 {
     texts *m = (texts *)self;
     double before[TEXT_SUMS];
-    const tutti_status s = text_check(in, err);
+    tutti_status s = text_check(in, err);
     if (s != TUTTI_OK)
         return s;
     m->names = m->train ? (const tutti_vocabulary_v1 *)m->train->dataset(
                               m->train->ctx, TUTTI_VOCABULARY_V1, &m->names_self)
                         : NULL;
     memcpy(before, m->sums, sizeof before);
-    for (int64_t b = 0; b < in->outputs[0].desc.dim[0]; b++)
-        if (!text_take(m, in, b)) {
-            memcpy(m->sums, before, sizeof before);
-            return tutti_fail(err, TUTTI_E_NOMEM, METRIC_NAME ": no memory");
-        }
-    return TUTTI_OK;
+    for (int64_t b = 0; b < in->outputs[0].desc.dim[0] && s == TUTTI_OK; b++)
+        s = text_take(m, in, b, err);
+    if (s != TUTTI_OK)
+        memcpy(m->sums, before, sizeof before);
+    return s;
 }
 
 static void text_reset(void *self)
@@ -229,19 +300,39 @@ static tutti_status text_close(void *self, tutti_error *err)
     (void)err;
     free(m->guess.bytes);
     free(m->guess.words);
-    free(m->target.bytes);
-    free(m->target.words);
+    for (int64_t r = 0; r < m->room; r++) {
+        free(m->targets[r].bytes);
+        free(m->targets[r].words);
+    }
+    free(m->targets);
     free(m->work);
     free(m);
     return TUTTI_OK;
 }
+
+#ifdef TEXT_WEIGHTS
+/* The setting "weights", one for each of m->n; equal ones where there is none. */
+static tutti_status text_weights(texts *m, const tutti_params *params, tutti_error *err)
+{
+    const tutti_param *p = tutti_param_find(params, "weights");
+    const int given = tutti_param_is_set(params, "weights");
+    if (given && (int64_t)p->count != m->n)
+        return tutti_fail(err, TUTTI_E_ARG,
+                          METRIC_NAME ": weights has %u numbers, " TEXT_INT
+                                      " is %lld: want one for each",
+                          (unsigned)p->count, (long long)m->n);
+    for (int64_t k = 0; k < m->n; k++)
+        m->weights[k] = given ? p->items[k]->f : 1.0 / (double)m->n;
+    return TUTTI_OK;
+}
+#endif
 
 static tutti_status text_open(const tutti_host *host, const tutti_params *params,
                               void **ret_self, tutti_error *err)
 {
     texts *m = (texts *)calloc(1, sizeof *m);
     if (!m)
-        return tutti_fail(err, TUTTI_E_NOMEM, METRIC_NAME ": no memory");
+        return text_no_memory(err);
     m->train = (const tutti_train_v1 *)host->query(host->ctx, TUTTI_TRAIN_V1);
     m->ignores = tutti_param_is_set(params, "ignore_index");
     m->ignored = tutti_param_i64(params, "ignore_index");
@@ -255,6 +346,16 @@ static tutti_status text_open(const tutti_host *host, const tutti_params *params
 #endif
 #ifdef TEXT_SCORE
     m->score = (int32_t)tutti_param_i64(params, TEXT_SCORE);
+#endif
+#ifdef TEXT_ACCUMULATE
+    m->accumulate = (int32_t)tutti_param_i64(params, TEXT_ACCUMULATE);
+#endif
+#ifdef TEXT_WEIGHTS
+    const tutti_status s = text_weights(m, params, err);
+    if (s != TUTTI_OK) {
+        free(m);
+        return s;
+    }
 #endif
     m->table = (tutti_metric_v1){.struct_size = (uint32_t)sizeof m->table,
                                  .nsums = TEXT_SUMS,

@@ -7,7 +7,7 @@
 #include "tutti/train.h"
 #include "tutti/vocabulary.h"
 
-enum { SENTENCES = 6, LONGEST = 64 };
+enum { SENTENCES = 6, REFERENCES = 3, SUMMARIES = 3, LONGEST = 128 };
 
 static const char *const sentences[SENTENCES][2] = {
     {"the cat is on the mat", "there is a cat on the mat"},
@@ -16,6 +16,24 @@ static const char *const sentences[SENTENCES][2] = {
     {"a b c d e f", "a b x d e f g h"},
     {"", "nothing was said"},
     {"one two three four five six seven", "one two three four five six seven"},
+};
+
+/* Further references of each sentence; NULL: none. */
+static const char *const others[SENTENCES][REFERENCES - 1] = {
+    {"the cat lay on a mat", "on the mat the cat is"},
+    {NULL, "hello there general"},
+    {"the the cat", NULL},
+    {NULL, NULL},
+    {"nothing", "he said nothing at all"},
+    {"one two three", "seven six five four three two one and zero"},
+};
+
+/* Lines are sentences: of the prediction, then of the target. */
+static const char *const summaries[SUMMARIES][2] = {
+    {"The cat sat on the mat.\nIt was warm there, so the cat slept.",
+     "A cat slept on the warm mat.\nThe dog sat there.\n\nIt was so."},
+    {"one two three\nfour five\nsix", "six five four\nthree two one"},
+    {"w1 w2 w3 w4 w5", "w1 w2 w6 w7 w8\nw1 w3 w8 w9 w5"},
 };
 
 /* A token is a byte. */
@@ -58,39 +76,41 @@ static inline void texts_given(given *g)
     given_int(g, "ignore_index", -100);
 }
 
-/* Sentences [first, end) as tokens, which end with -100. */
-static inline void texts_feed(gauge *m, int first, int end)
+/* A text as tokens, which end with -100. */
+static inline void texts_row(int64_t *row, const char *said)
 {
-    static int64_t tokens[2][SENTENCES][LONGEST];
+    const size_t n = said ? strlen(said) : 0;
+    ck_assert_uint_le(n, LONGEST);
+    for (size_t j = 0; j < LONGEST; j++)
+        row[j] = j < n ? (unsigned char)said[j] : -100;
+}
+
+/* Sentences [first, end); with `several` beside all references. */
+static inline void texts_feed(gauge *m, int first, int end, int several)
+{
+    static int64_t said[SENTENCES][LONGEST], wanted[SENTENCES * REFERENCES][LONGEST];
     tutti_error err = TUTTI_ERROR_INIT;
     const int64_t n = end - first;
-    for (int side = 0; side < 2; side++)
-        for (int k = first; k < end; k++)
-            for (size_t j = 0; j < LONGEST; j++)
-                tokens[side][k - first][j] = j < strlen(sentences[k][side])
-                                                 ? (unsigned char)sentences[k][side][j]
-                                                 : -100;
-    tutti_tensor said = gauge_tensor(tokens[0], TUTTI_I64, 2, n, LONGEST);
-    tutti_tensor wanted = gauge_tensor(tokens[1], TUTTI_I64, 2, n, LONGEST);
-    wanted.desc.dim[1] = LONGEST;
-    /* one place more: the two do not stand beside each other */
-    static int64_t longer[SENTENCES][LONGEST + 1];
-    for (int64_t k = 0; k < n; k++) {
-        memcpy(longer[k], tokens[0][k], sizeof tokens[0][k]);
-        longer[k][LONGEST] = -100;
+    const int each = several ? REFERENCES : 1;
+    for (int k = first; k < end; k++) {
+        texts_row(said[k - first], sentences[k][0]);
+        for (int r = 0; r < each; r++)
+            texts_row(wanted[(k - first) * each + r], r ? others[k][r - 1] : sentences[k][1]);
     }
-    said.data = longer;
-    said.desc.dim[1] = LONGEST + 1;
-    ck_assert_ok(gauge_feed(m, said, wanted, &err), err);
+    tutti_tensor targets = gauge_tensor(wanted, TUTTI_I64, 2, n, LONGEST);
+    if (several)
+        targets.desc = (tutti_desc){{n, REFERENCES, LONGEST}, 3, TUTTI_I64};
+    ck_assert_ok(gauge_feed(m, gauge_tensor(said, TUTTI_I64, 2, n, LONGEST), targets, &err),
+                 err);
 }
 
 /* The metric of all sentences, in two batches. */
-static inline double texts_value(const char *name, const given *g)
+static inline double texts_value(const char *name, const given *g, int several)
 {
     gauge m;
     texts_open(&m, name, g, 1);
-    texts_feed(&m, 0, 2);
-    texts_feed(&m, 2, SENTENCES);
+    texts_feed(&m, 0, 2, several);
+    texts_feed(&m, 2, SENTENCES, several);
     const double value = gauge_read(&m);
     m.table->reset(m.subject.self);
     ck_assert(isnan(gauge_read(&m)));
@@ -112,7 +132,7 @@ static inline void texts_refusals(const char *name, const given *g)
     (void)snprintf(
         want, sizeof want,
         "%s: outputs are F32 (2, 3) and targets I64 (2), want logits F32 (B, T, N) or "
-        "tokens (B, T), and tokens (B, S)",
+        "tokens (B, T), and tokens (B, S) or (B, R, S)",
         name);
     ck_assert_error(err, TUTTI_E_SHAPE, want);
     ck_assert(isnan(gauge_read(&m)));

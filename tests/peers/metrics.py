@@ -130,7 +130,39 @@ for n in (1, 2, 4):
     for smooth in (False, True):
         print(f"bleu_score {n}{' smooth' if smooth else ''}: {float(t.BLEUScore(n_gram=n, smooth=smooth)(SAID, [[w] for w in WANTED])):.9f}")
 keys = ("rouge1", "rouge2", "rougeL")
+SCORES = ("fmeasure", "precision", "recall")
 told = t.ROUGEScore(rouge_keys=keys)(SAID, WANTED)
 for key in keys:
-    scores = [float(told[f"{key}_{score}"]) for score in ("fmeasure", "precision", "recall")]
+    scores = [float(told[f"{key}_{score}"]) for score in SCORES]
     print(f"rouge_score {key}: {', '.join(f'{v:.9f}' for v in scores)}")
+
+# several references, of the same file
+OTHERS = [["the cat lay on a mat", "on the mat the cat is"], ["hello there general"], ["the the cat"], [], ["nothing", "he said nothing at all"],
+          ["one two three", "seven six five four three two one and zero"]]
+ALL = [[w, *more] for w, more in zip(WANTED, OTHERS)]
+for n in (1, 2, 4):
+    told = [float(t.BLEUScore(n_gram=n, smooth=smooth)(SAID, ALL)) for smooth in (False, True)]
+    print(f"bleu_score {n} of several references: {', '.join(f'{v:.9f}' for v in told)}")
+weights = [0.5, 0.3, 0.15, 0.05]
+print(f"bleu_score with weights: {', '.join(f'{float(t.BLEUScore(weights=weights)(SAID, w)):.9f}' for w in ([[w] for w in WANTED], ALL))}")
+for accumulate in ("best", "avg"):
+    told = t.ROUGEScore(rouge_keys=keys, accumulate=accumulate)(SAID, ALL)
+    for key in keys:
+        print(f"rouge_score {accumulate} {key}: {', '.join('%.9f' % float(told[f'{key}_{score}']) for score in SCORES)}")
+
+# rougeLsum: torchmetrics finds sentences by a model of nltk, rouge_score by line ends, which both get here
+import torchmetrics.functional.text.rouge as rouge
+
+rouge._split_sentence = lambda text: text.split("\n")
+SUMMARIES = [("The cat sat on the mat.\nIt was warm there, so the cat slept.", "A cat slept on the warm mat.\nThe dog sat there.\n\nIt was so."),
+             ("one two three\nfour five\nsix", "six five four\nthree two one"), ("w1 w2 w3 w4 w5", "w1 w2 w6 w7 w8\nw1 w3 w8 w9 w5")]
+for said, wanted in SUMMARIES:
+    told = t.ROUGEScore(rouge_keys="rougeLsum")(said, wanted)
+    print(f"rougeLsum: {', '.join('%.9f' % float(told[f'rougeLsum_{score}']) for score in SCORES)}")
+try:
+    from rouge_score import rouge_scorer
+    for said, wanted in SUMMARIES:
+        s = rouge_scorer.RougeScorer(["rougeLsum"]).score(wanted, said)["rougeLsum"]
+        print(f"rougeLsum of rouge_score: {s.fmeasure:.9f}, {s.precision:.9f}, {s.recall:.9f}")
+except ModuleNotFoundError:
+    print("rougeLsum of rouge_score: the package is not there")

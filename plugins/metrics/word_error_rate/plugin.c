@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define METRIC_NAME "word_error_rate"
 enum { SUM_ERRORS, SUM_WORDS, TEXT_SUMS };
+#define TEXT_ONE_REFERENCE
 #include "../texts.h"
 
 static int text_split(const texts *m, text *t)
@@ -18,7 +19,7 @@ static uint64_t text_least(uint64_t a, uint64_t b)
 /* The edit distance (Levenshtein), a row of it at a time. */
 static int text_add(texts *m)
 {
-    const text *a = &m->guess, *b = &m->target;
+    const text *a = &m->guess, *b = &m->targets[0];
     uint64_t *row = text_work(m, b->count + 1);
     if (!row)
         return 0;

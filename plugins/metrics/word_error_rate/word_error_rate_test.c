@@ -12,7 +12,7 @@ START_TEST(values_are_those_of_torchmetrics)
 {
     given g;
     settings(&g);
-    ck_assert_close(texts_value("word_error_rate", &g), 0.454545468, 1e-6);
+    ck_assert_close(texts_value("word_error_rate", &g, 0), 0.454545468, 1e-6);
 }
 END_TEST
 
@@ -41,6 +41,26 @@ END_TEST
 START_TEST(predictions_stand_beside_their_targets)
 {
     static const int32_t said[] = {7, 2, 3, 9}, target[] = {-100, 2, 4, 9};
+    float x[4 * 10] = {0};
+    tutti_error err = TUTTI_ERROR_INIT;
+    given g;
+    gauge m;
+    for (int k = 0; k < 4; k++)
+        x[10 * k + said[k]] = 1.0f;
+    settings(&g);
+    texts_open(&m, "word_error_rate", &g, 0);
+    tutti_tensor outputs = gauge_tensor(x, TUTTI_F32, 2, 1, 4);
+    outputs.desc = (tutti_desc){{1, 4, 10}, 3, TUTTI_F32};
+    ck_assert_ok(gauge_feed(&m, outputs, gauge_tensor(target, TUTTI_I32, 2, 1, 4), &err), err);
+    ck_assert_close(gauge_read(&m), 1.0 / 3.0, 1e-12);
+    subject_close(&m.subject);
+}
+END_TEST
+
+/* Outputs that are tokens are a text of their own, as long as the target or not. */
+START_TEST(tokens_are_a_text)
+{
+    static const int32_t said[] = {7, 2, 3, -1}, target[] = {-100, 2, 4, 9};
     tutti_error err = TUTTI_ERROR_INIT;
     given g;
     gauge m;
@@ -49,7 +69,31 @@ START_TEST(predictions_stand_beside_their_targets)
     ck_assert_ok(gauge_feed(&m, gauge_tensor(said, TUTTI_I32, 2, 1, 4),
                             gauge_tensor(target, TUTTI_I32, 2, 1, 4), &err),
                  err);
-    ck_assert_close(gauge_read(&m), 1.0 / 3.0, 1e-12);
+    ck_assert_close(gauge_read(&m), 1.0, 1e-12); /* 7 2 3 to 2 4 9 */
+    subject_close(&m.subject);
+}
+END_TEST
+
+/* One that stands in several rows is one; two are one too many, and nothing is counted. */
+START_TEST(a_sample_has_one_reference)
+{
+    static const int32_t said[] = {1, 2}, one[] = {1, 3, -1, -1}, two[] = {1, 2, 1, 3};
+    tutti_error err = TUTTI_ERROR_INIT;
+    given g;
+    gauge m;
+    settings(&g);
+    texts_open(&m, "word_error_rate", &g, 0);
+    tutti_tensor targets = {.data = (void *)(uintptr_t)one,
+                            .desc = {{1, 2, 2}, 3, TUTTI_I32},
+                            .device = TUTTI_DEVICE_CPU};
+    const tutti_tensor outputs = gauge_tensor(said, TUTTI_I32, 2, 1, 2);
+    ck_assert_ok(gauge_feed(&m, outputs, targets, &err), err);
+    targets.data = (void *)(uintptr_t)two;
+    ck_assert_int_eq(gauge_feed(&m, outputs, targets, &err), TUTTI_E_UNSUPPORTED);
+    ck_assert_error(err, TUTTI_E_UNSUPPORTED,
+                    "word_error_rate: a sample has 2 references, want one; bleu_score and "
+                    "rouge_score take several");
+    ck_assert_close(gauge_read(&m), 0.5, 1e-12);
     subject_close(&m.subject);
 }
 END_TEST
@@ -70,6 +114,8 @@ int main(void)
     tcase_add_test(tc, values_are_those_of_torchmetrics);
     tcase_add_test(tc, steps_with_a_blank_are_read_as_the_loss_ctc_reads_them);
     tcase_add_test(tc, predictions_stand_beside_their_targets);
+    tcase_add_test(tc, tokens_are_a_text);
+    tcase_add_test(tc, a_sample_has_one_reference);
     tcase_add_test(tc, what_does_not_fit_is_refused);
     return tutti_run(suite);
 }
