@@ -1,6 +1,7 @@
 /* plan.c - tutti plan: what a training step computes, step by step, and where its memory lies. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cli.h"
+#include "train/trainer/step_costs.h"
 
 #include <stdio.h>
 
@@ -31,6 +32,39 @@ static tutti_status preview(trainer *t, const cli_options *o, int32_t ranks,
                             : trainer_preview(t, stdout, o->preview.dot, err);
 }
 
+/* Times the run's step by the kernels of a mode of "deterministic". */
+static tutti_status time_step(const cli_options *o, registry *r, const tutti_op *const *ops,
+                              int mode, step_costs *ret, tutti_error *err)
+{
+    trainer *t = NULL;
+    run_file *run = cli_run_file(o, RUN_FILE_TRAIN, r);
+    if (!run)
+        return tutti_fail(err, TUTTI_E_STATE, "the run file cannot be read again");
+    run->numerics.deterministic = mode;
+    tutti_status s = trainer_create(run, r, ops, &t, err);
+    if (!s) {
+        trainer_on_message(t, cli_message, run, false);
+        s = trainer_measure_step(t, ret, err);
+    }
+    trainer_destroy(t);
+    run_file_free(run);
+    return s;
+}
+
+static tutti_status tell_costs(const cli_options *o, registry *r, const tutti_op *const *ops,
+                               tutti_error *err)
+{
+    step_costs anywhere = {.rows = NULL}, fastest = {.rows = NULL};
+    tutti_status s = time_step(o, r, ops, RUN_REPEATS_ANYWHERE, &anywhere, err);
+    if (!s)
+        s = time_step(o, r, ops, RUN_REPEATS_RUN, &fastest, err);
+    if (!s)
+        step_costs_compare(&anywhere, &fastest, stdout);
+    step_costs_fini(&anywhere);
+    step_costs_fini(&fastest);
+    return s;
+}
+
 static int run(const cli_options *o, const tutti_op *const *ops)
 {
     int status = CLI_USAGE;
@@ -46,11 +80,16 @@ static int run(const cli_options *o, const tutti_op *const *ops)
         goto end;
     if (!trainer_create(run, r, ops, &t, &e))
         trainer_on_message(t, cli_message, run, false);
-    if (e.status || preview(t, o, ranks, &link, &e)) {
-        (void)fprintf(stderr, "tutti: %s\n", e.text);
-        goto end;
+    if (!e.status && !preview(t, o, ranks, &link, &e)) {
+        trainer_destroy(t);
+        t = NULL;
+        const bool costs = run->numerics.deterministic == RUN_REPEATS_ANYWHERE &&
+                           !o->preview.world && !o->preview.dot;
+        if (!costs || !tell_costs(o, r, ops, &e))
+            status = CLI_OK;
     }
-    status = CLI_OK;
+    if (e.status)
+        (void)fprintf(stderr, "tutti: %s\n", e.text);
 
 end:
     trainer_destroy(t);
@@ -71,7 +110,9 @@ const cli_command cli_plan = {
         "computed again to save memory; every node with shape, operation, attributes, module; "
         "the steps in their order with the places they read and write, groups of elementwise "
         "nodes as one and with the algorithm of those that have several; and the map of the "
-        "arena.  With --world what a step over so many processes would take: memory and bytes "
+        "arena.  With \"deterministic\": \"anywhere\" also what its kernels cost: each kind of "
+        "operation is timed here, by them and by those that \"run\" would choose.  With "
+        "--world what a step over so many processes would take: memory and bytes "
         "by formula, time by a model from what a slot, an update and sums take here.",
     .more = "Exit status: 0 printed, 1 the step cannot be planned, 2 wrong usage or input.",
     .takes = CLI_TAKES_PLUGINS | CLI_TAKES_RUN | CLI_TAKES_DRAWING,

@@ -21,6 +21,10 @@ with open("images.bin", "wb") as f:
         f.write(bytes([k * 7 % 10]) + numbers(3072, k))
 with open("text.txt", "w", encoding="utf-8") as f:
     f.write("".join(chr(97 + b % 26) for b in numbers(4000, 5)))
+for name, shape, values in ("pictures", (24, 16, 16, 3), numbers(18432, 3)), ("maps", (24, 16, 16), bytes(b % 3 for b in numbers(6144, 9))):
+    head = f"{{'descr': '|u1', 'fortran_order': False, 'shape': {shape}, }}".ljust(117) + "\n"
+    with open(name + ".npy", "wb") as f:
+        f.write(b"\x93NUMPY\x01\x00" + len(head).to_bytes(2, "little") + head.encode() + values)
 PY
 
 # run_file <name> <model> <dataset> <batch_size> <more> <transforms>
@@ -45,6 +49,17 @@ run_file gpt2 '{"name": "gpt2", "n_layer": 2, "n_head": 2, "n_embd": 64}' \
   ', "algorithms": [{"name": "gradient_clipping", "clipping_type": "norm", "clipping_threshold": 1.0}]'
 run_file llama '{"name": "llama", "num_hidden_layers": 1, "num_attention_heads": 4, "num_key_value_heads": 2, "hidden_size": 64, "intermediate_size": 96}' \
   '{"name": "text", "path": "text.txt", "vocabulary": "chars", "length": 96, "split": "train"}' 8 ''
+text='{"name": "text", "path": "text.txt", "vocabulary": "chars", "length": 96, "split": "train"}'
+half=', "precision": "amp_bf16"'
+run_file gpt2_bf16 '{"name": "gpt2", "n_layer": 1, "n_head": 2, "n_embd": 64, "dropout": 0.1}' "$text" 8 "$half"
+run_file resnet_bf16 '{"name": "resnet_cifar", "depth": 8}' "$images" 8 "$half" "$normal"
+run_file mlp_fp16 '{"name": "mlp", "hidden": [512, 64]}' "$images" 12 ', "precision": "amp_fp16"' "$normal"
+run_file bert '{"name": "bert", "num_hidden_layers": 1, "num_attention_heads": 2, "hidden_size": 32, "dropout": 0.1}' "$text" 8 '' '{"name": "mask_tokens"}'
+run_file vit '{"name": "vit", "patch_size": 8, "num_layers": 1, "num_heads": 2, "hidden_dim": 32, "dropout": 0.1}' "$images" 8 '' "$normal"
+run_file resnet '{"name": "resnet", "depth": 50, "width": 4, "zero_init_residual": true}' "$images" 8 '' "$normal"
+run_file cnn '{"name": "cnn", "channels": [8, 16], "activation": "gelu", "norm_groups": 4, "dropout": 0.1}' "$images" 8 '' "$normal"
+run_file convnext '{"name": "convnext", "depths": [1, 1, 1, 1], "patch_size": 2, "hidden_sizes": [8, 8, 16, 16], "drop_path_rate": 0.1}' "$images" 8 '' "$normal"
+run_file unet '{"name": "unet", "width": 4, "depth": 2}' '{"name": "npy", "inputs": "pictures.npy", "targets": "maps.npy", "classes": 3}' 8 '' "$normal"
 
 # bits <run file> <arguments...>: of the weights that a run of it ends with.
 bits() {
@@ -57,15 +72,27 @@ bits() {
 equal() { check "$1" test "$2" = "$3"; }
 
 # Wherever and by whatever compiler this runs.  A glibc whose log, cos and pow round otherwise may draw other weights.
-declare -A kept=([mlp]=c708f12af6427ce2 [resnet_cifar]=cb76ac61bb26ae8f [gpt2]=66581484698fbb62 [llama]=70c34235fd500c6f)
+declare -A kept=([mlp]=c708f12af6427ce2 [resnet_cifar]=cb76ac61bb26ae8f [gpt2]=66581484698fbb62 [llama]=70c34235fd500c6f
+  [gpt2_bf16]=c76b16ffb1953cd2 [resnet_bf16]=f70fea0e31d5b35b [mlp_fp16]=abc09c9e1ccecba5 [bert]=6ca29898be03ee57 [vit]=eea31d5b68af99fd [resnet]=ab8caccf24a70ad1 [cnn]=f93aebb1bf0afc34 [convnext]=faddaf2f0e80314f [unet]=570215505c3f402b)
 for model in mlp resnet_cifar gpt2 llama; do
   equal "$model at the level of this CPU, by two threads" "$(bits $model.json --threads 2)" "${kept[$model]}"
+done
+for model in "${!kept[@]}"; do
   equal "$model with AVX2, by one" "$(TUTTI_ISA=v3 bits $model.json --threads 1)" "${kept[$model]}"
   equal "$model with AVX-512 where there is, by three" "$(TUTTI_ISA=v4 bits $model.json --threads 3)" "${kept[$model]}"
+done
+for model in gpt2_bf16 resnet_bf16; do
+  equal "$model with units for bf16 where there are" "$(TUTTI_ISA=bf16 bits $model.json --threads 2)" "${kept[$model]}"
 done
 check "nothing is measured" test ! -e cache/tutti/kernels
 "$TUTTI" plan gpt2.json >plan.txt 2>&1
 check "a plan says which steps are reproducible" grep -q 'matmul.*\[reproducible\]' plan.txt
+check "and what that costs, by operation" grep -Eq '^  matmul +[1-9][0-9]* steps +[0-9.]+ ms +[0-9.]+ ms +[0-9.]+ times$' plan.txt
+check "and in all" grep -Eq '^  all +[1-9][0-9]* steps +[0-9.]+ ms +[0-9.]+ ms +[0-9.]+ times$' plan.txt
+"$TUTTI" plan gpt2.json --set deterministic=run >plan.txt 2>&1
+check "which the default does not say" bash -c "! grep -q ' times$' plan.txt"
+"$TUTTI" explain gpt2.json >told.txt
+check "the mode is explained" grep -q '^deterministic: anywhere: the same bits in every run with this seed on x86-64' told.txt
 
 # A resume elsewhere: other threads, another level, no word about it.
 mkdir whole

@@ -40,7 +40,8 @@ void program_describe(const program *p, uint32_t k, program_step *ret)
 {
     const step *s = &p->steps[k];
     const graph_node *n = s->node;
-    *ret = (program_step){.scope = n ? n->scope : "", .live = live_at(p, s->time)};
+    *ret = (program_step){
+        .scope = n ? n->scope : "", .algorithm = s->algorithm, .live = live_at(p, s->time)};
     if (s->pointwise_kernel)
         describe_group(s->pointwise_kernel, ret);
     else

@@ -79,9 +79,10 @@ uint32_t program_last_use(program *p, const void *memory, uint64_t bytes);
 void program_watch(program *p, void (*passed)(void *ctx, uint32_t step), void *ctx);
 /* One step, for who measures. */
 typedef struct program_step {
-    char name[96];     /* its operation; "add+relu" for a group; "store" */
-    const char *scope; /* the path of its module, borrowed; "" for none */
-    double flops;      /* as its operation counts them: two for every product */
+    char name[96];         /* its operation; "add+relu" for a group; "store" */
+    const char *scope;     /* the path of its module, borrowed; "" for none */
+    const char *algorithm; /* the kernel that it goes by, of several; NULL where there is one */
+    double flops;          /* as its operation counts them: two for every product */
     uint64_t
         bytes; /* of its operands, and twice its results: lines are read before they are written */
     uint64_t live; /* of the arena, in use while it runs */

@@ -119,6 +119,20 @@ static void tell_overlap(const trainer *t, FILE *file)
     (void)fprintf(file, "%s\n", before == late ? "while the last backward pass runs" : "");
 }
 
+/* Which runs compute the same bits. */
+static void tell_bits(const trainer *t, FILE *file)
+{
+    static const char *const meanings[] = {
+        [RUN_REPEATS_RUN] = "run: the same bits in every resume and repeat of this run, by the "
+                            "fastest kernels, which are measured once and kept with it",
+        [RUN_REPEATS_MACHINE] = "machine: the same bits in every run with this seed on this "
+                                "model of CPU by as many threads; no kernel is measured",
+        [RUN_REPEATS_ANYWHERE] =
+            "anywhere: the same bits in every run with this seed on x86-64 CPUs with AVX2 and "
+            "FMA by any number of threads; kernels that promise that, none is measured"};
+    (void)fprintf(file, "deterministic: %s\n", meanings[t->run.file->numerics.deterministic]);
+}
+
 void trainer_tell_step(const trainer *t, FILE *file)
 {
     static const char *const names[] = {"forward", "loss", "backward", "update"};
@@ -144,6 +158,7 @@ void trainer_tell_step(const trainer *t, FILE *file)
                 before = ", ";
             }
     (void)fprintf(file, "\n");
+    tell_bits(t, file);
     if (distributed_on(&t->distributed)) {
         tell_rows(t, file);
         tell_overlap(t, file);

@@ -90,7 +90,8 @@ typedef struct preview_link {
 TUTTI_NODISCARD tutti_status trainer_preview_world(trainer *t, FILE *file, int32_t ranks,
                                                    const preview_link *link, tutti_error *err);
 
-/* Writes a line: which segments of a step run as one, and the events in between that are heard. */
+/* Writes a line: which segments of a step run as one, and the events in between that are heard; and one of what
+ * `deterministic` promises of the bits. */
 void trainer_tell_step(const trainer *t, FILE *file);
 
 engine *trainer_engine(trainer *t);
