@@ -202,6 +202,13 @@ def own_order(tutti, folder, report):
     same(tutti, folder, report, "own order", run, (3,))
 
 
+def samplers(tutti, folder, report):
+    """Draws by class are those of one process."""
+    run = changed(max_duration="2ep", eval=[], model={"name": "mlp", "hidden": [16]})
+    run["train"] |= {"sampler": {"name": "class_balanced", "samples": 90}}
+    same(tutti, folder, report, "sampler", run, (3,))
+
+
 if __name__ == "__main__":
     sys.exit(main([plain, precisions, algorithms, shares, shares_resume, memory, whole_weights, groups_resume, explained, onlookers,
-                   own_order]))
+                   own_order, samplers]))

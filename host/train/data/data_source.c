@@ -107,7 +107,8 @@ tutti_status source_open(data_source *s, run_context *run, run_data *spec, tutti
                                     .drop_last = spec->drop_last,
                                     .batch_size = spec->batch_size,
                                     .subset_num_batches = spec->subset_num_batches,
-                                    .seed = run->seed};
+                                    .seed = run->seed,
+                                    .sampler = &spec->sampler};
     if ((status = loader_create(&options, &s->loader, err)) ||
         (is_resident(run, spec) && (status = make_resident_or_tell(run, s, err))))
         return status;

@@ -19,8 +19,8 @@ tutti_status epoch_orders_init(epoch_orders *o, tutti_error *err)
 {
     (void)pthread_mutex_init(&o->lock, NULL);
     o->table = instance_query(o->dataset, TUTTI_SAMPLE_ORDER_V1);
-    o->places = o->samples;
-    if (!o->table)
+    o->places = o->sampler ? epoch_sampler_places(o->sampler) : o->samples;
+    if (!o->table || o->sampler)
         return TUTTI_OK;
     instance_call c = instance_enter(o->dataset, "places");
     o->places = o->table->places(instance_self(o->dataset));
@@ -49,6 +49,8 @@ static tutti_status ask(const epoch_orders *o, epoch_list *l, tutti_error *err)
                                .seed = o->seed,
                                .epoch = l->epoch,
                                .batch_size = o->batch_size};
+    if (o->sampler)
+        return epoch_sampler_order(o->sampler, &epoch, l->index, err);
     instance_call c = instance_enter(o->dataset, "order");
     const tutti_status s = o->table->order(instance_self(o->dataset), &epoch, l->index, err);
     instance_leave(&c);
@@ -116,7 +118,7 @@ tutti_status epoch_order_acquire(epoch_orders *o, int64_t epoch, epoch_order *re
                                  tutti_error *err)
 {
     epoch_order order = {.shuffle = o->shuffle};
-    if (!o->table)
+    if (!o->table && !o->sampler)
         order.formula = permutation_make((uint64_t)o->places, o->seed, (uint64_t)epoch);
     else {
         (void)pthread_mutex_lock(&o->lock);

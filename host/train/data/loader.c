@@ -177,6 +177,10 @@ tutti_status loader_create(const loader_options *options, loader **ret_loader, t
                                .batch_size = size,
                                .seed = options->seed,
                                .shuffle = options->shuffle};
+    if (options->sampler && options->sampler->kind != RUN_SAMPLER_NONE &&
+        (s = epoch_sampler_create(options->sampler, options->dataset, &l->info,
+                                  options->workers, &l->orders.sampler, err)))
+        goto fail;
     if ((s = epoch_orders_init(&l->orders, err)))
         goto fail;
     const int64_t places = l->orders.places;
@@ -216,6 +220,7 @@ void loader_destroy(loader *l)
     free(l->workers);
     free(l->ring);
     free((void *)l->tables);
+    epoch_sampler_destroy(l->orders.sampler);
     epoch_orders_fini(&l->orders);
     (void)pthread_mutex_destroy(&l->lock);
     (void)pthread_cond_destroy(&l->filled);

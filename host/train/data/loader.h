@@ -4,6 +4,7 @@
 #define HOST_TRAIN_DATA_LOADER_H
 
 #include "plugin/instance.h"
+#include "train/run_file/run_sections.h"
 #include "tutti/dataset.h"
 #include "tutti/transform.h"
 
@@ -23,6 +24,8 @@ typedef struct loader_options {
     int64_t batch_size;         /* samples */
     int64_t subset_num_batches; /* batches an epoch at most; -1: all */
     uint64_t seed;
+    const run_sampler
+        *sampler; /* borrowed; NULL, or of kind NONE: the order is the shuffle's */
 } loader_options;
 
 /* Infers the columns after the transforms; starts nothing and takes no memory for batches yet.  [control]

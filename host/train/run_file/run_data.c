@@ -56,6 +56,12 @@ static const json_member eval_rows[] = {
     {.name = NULL},
 };
 
+/* Evaluations go through their data as they are. */
+static const json_member training_rows[] = {
+    {.name = "sampler"},
+    {.name = NULL},
+};
+
 static const json_member training_eval_rows[] = {
     {.name = "interval", .type = MEMBER_TIME, MEMBER_AT(run_data, interval)},
     {.name = NULL},
@@ -99,7 +105,8 @@ static void read_data(run_reader *r, const json_node *at, int role, run_data *re
 {
     const bool eval = role == DATA_EVAL;
     const json_member *const when = r->run->engine ? binding_rows : training_eval_rows;
-    const json_member *const tables[] = {data_rows, eval ? eval_rows : NULL, eval ? when : NULL,
+    const json_member *const more = role == DATA_TRAIN ? training_rows : NULL;
+    const json_member *const tables[] = {data_rows, eval ? eval_rows : more, eval ? when : NULL,
                                          NULL};
     *ret_data = defaults(role, r->run->engine);
     if (!json_want(at, JSON_OBJECT, "an object with a dataset", r->faults))
@@ -108,6 +115,8 @@ static void read_data(run_reader *r, const json_node *at, int role, run_data *re
     json_members_read(at, data_rows, ret_data, r->faults);
     if (eval)
         json_members_read(at, eval_rows, ret_data, r->faults);
+    if (role == DATA_TRAIN)
+        run_read_sampler(r, at, &ret_data->sampler);
     if (eval && !r->run->engine)
         json_members_read(at, training_eval_rows, ret_data, r->faults);
     if (json_get(at, "dataset"))
@@ -149,6 +158,7 @@ static void data_fini(run_data *d)
     run_parts_fini(&d->transforms);
     run_parts_fini(&d->metrics);
     binding_free(d->on);
+    free(d->sampler.weights);
 }
 
 void run_data_fini(run_file *run)

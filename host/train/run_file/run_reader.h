@@ -35,6 +35,8 @@ void run_parts_fini(run_parts *parts);
 /* "train", "data" and "eval". */
 void run_read_data(run_reader *r, const json_node *root);
 void run_data_fini(run_file *run);
+/* "sampler" of training data, run_sampler.c. */
+void run_read_sampler(run_reader *r, const json_node *at, run_sampler *ret_sampler);
 /* "optimizer" with its "groups". */
 void run_read_optimizer(run_reader *r, const json_node *root);
 void run_optimizer_fini(run_file *run);

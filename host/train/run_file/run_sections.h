@@ -30,6 +30,16 @@ typedef struct run_parts {
 /* Whether all samples of a data set are read once and stay in memory. */
 enum { RUN_RESIDENT_AUTO = -1, RUN_RESIDENT_NO, RUN_RESIDENT_YES };
 
+/* Which samples an epoch of training data has, and in which order. */
+enum { RUN_SAMPLER_NONE, RUN_SAMPLER_WEIGHTS, RUN_SAMPLER_CLASSES, RUN_SAMPLER_LENGTHS };
+typedef struct run_sampler {
+    int kind;           /* RUN_SAMPLER_* */
+    bool once;          /* no sample twice in an epoch */
+    int64_t samples;    /* of an epoch; 0: as many as the dataset has */
+    const char *column; /* with classes or lengths; NULL: the usual one */
+    char *weights;      /* the file's path; owned */
+} run_sampler;
+
 /* Where samples come from and how they become batches. */
 typedef struct run_data {
     const char *label; /* "train", or an evaluation's own */
@@ -43,6 +53,7 @@ typedef struct run_data {
     uint32_t prefetch;
     bool shuffle;
     bool drop_last;
+    run_sampler sampler;
     int resident;        /* RUN_RESIDENT_* */
     tutti_time interval; /* of an evaluation of a training run */
     binding *on; /* of a loop's: the events that it runs at; whoever binds it sets NULL */

@@ -293,6 +293,39 @@ START_TEST(a_dataset_gives_its_order)
 }
 END_TEST
 
+START_TEST(classes_are_balanced)
+{
+    enum { DRAWN = 40000 };
+    static const run_sampler by_class = {.kind = RUN_SAMPLER_CLASSES, .samples = DRAWN};
+    static float images[BATCH * PIXELS];
+    int32_t label[SAMPLES + BATCH];
+    int64_t order[BATCH], n, there[10] = {0}, drawn[10] = {0}, uneven = 0;
+    tutti_error err = TUTTI_ERROR_INIT;
+    loader *m = made(1, false, false, -1), *l;
+    for (int64_t at = 0; (n = next(m, images, label + at)) > 0; at += n) {
+    }
+    loader_options options = *loader_settings(m);
+    options.sampler = &by_class;
+    options.shuffle = true;
+    ck_assert_ok(loader_create(&options, &l, &err), err);
+    ck_assert_int_eq(loader_batches(l), DRAWN / BATCH);
+    for (int64_t k = 0; k < DRAWN / BATCH; k++) {
+        ck_assert_ok(loader_order(l, 2, k, order, &n, &err), err);
+        for (int64_t row = 0; row < n; row++)
+            drawn[label[order[row]]]++;
+    }
+    for (int k = 0; k < SAMPLES; k++)
+        there[label[k]]++;
+    for (int k = 0; k < 10; k++) { /* five standard deviations; 60 each */
+        uneven += llabs(there[k] * DRAWN / SAMPLES - DRAWN / 10) > 300;
+        ck_assert_int_le(llabs(drawn[k] - DRAWN / 10), 300);
+    }
+    ck_assert_int_gt(uneven, 0);
+    loader_destroy(l);
+    loader_destroy(m);
+}
+END_TEST
+
 START_TEST(an_order_is_asked_for_once_an_epoch)
 {
     int64_t order[BATCH], n;
@@ -481,6 +514,7 @@ int main(void)
     tcase_add_test(t, seeking_equals_going_there);
     tcase_add_test(t, an_epoch_is_a_permutation_and_epochs_differ);
     tcase_add_test(t, a_dataset_gives_its_order);
+    tcase_add_test(t, classes_are_balanced);
     tcase_add_test(t, an_order_is_asked_for_once_an_epoch);
     tcase_add_test(t, a_wrong_order_is_refused);
     tcase_add_test(t, a_failure_without_a_reason_is_one);
