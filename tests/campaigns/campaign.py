@@ -134,7 +134,7 @@ def each(tally, trial, trials):
 def environment(cache, **more):
     """One without what would change results or start the program twice."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("TUTTI_", "LD_PRELOAD"))}
-    return kept | {"XDG_CACHE_HOME": str(cache), "GOMP_SPINCOUNT": "20000", "TUTTI_TUNE": "0"} | more
+    return kept | {"XDG_CACHE_HOME": str(cache), "OMP_WAIT_POLICY": "passive", "TUTTI_TUNE": "0"} | more
 
 
 def losses(folder, name):
