@@ -55,7 +55,9 @@ static int32_t depth_match(void *self, const tutti_event *event)
     const depth *d = self;
     return event->id == TUTTI_EVENT_INIT ||
            (event->id == TUTTI_EVENT_BATCH_START && d->warmup > 0.0) ||
-           (event->id == TUTTI_EVENT_BEFORE_FORWARD && d->method == METHOD_BLOCK);
+           ((event->id == TUTTI_EVENT_BEFORE_DATALOADER ||
+             event->id == TUTTI_EVENT_BEFORE_FORWARD) &&
+            d->method == METHOD_BLOCK);
 }
 
 /* The chance that block k of n is dropped. */
@@ -119,12 +121,19 @@ static tutti_status set_rates(const depth *d, tutti_error *err)
     return status;
 }
 
-/* Draws which blocks this microbatch goes through. */
-static tutti_status stochastic_depth_draw(const depth *d, uint64_t step, tutti_error *err)
+/* Draws which blocks this microbatch goes through.  What goes through the model before the first one
+ * of a batch, to choose its samples, takes the same ones as that. */
+static tutti_status stochastic_depth_draw(const depth *d, const tutti_event *event,
+                                          tutti_error *err)
 {
     surgery v = {NULL, NULL, 0, 0};
     const double rate = rate_now(d);
-    tutti_stream r = algorithm_stream(d->state, "stochastic_depth", step);
+    tutti_stream r =
+        event->id == TUTTI_EVENT_BEFORE_FORWARD
+            ? algorithm_stream(d->state, "stochastic_depth", event->step)
+            : tutti_stream_at(*d->state->seed,
+                              TUTTI_RNG_PLUGIN ^ (uint32_t)tutti_hash("stochastic_depth"),
+                              event->step, 0);
     tutti_status status =
         surgery_find(d->host, "stochastic_depth", "stochastic_block", NULL, &v, err);
     for (uint32_t k = 0; status == TUTTI_OK && k < v.count; k++) {
@@ -144,7 +153,7 @@ static tutti_status depth_apply(void *self, const tutti_event *event, int64_t *r
     if (event->id == TUTTI_EVENT_INIT)
         return wrap_all(d, err);
     return event->id == TUTTI_EVENT_BATCH_START ? set_rates(d, err)
-                                                : stochastic_depth_draw(d, event->step, err);
+                                                : stochastic_depth_draw(d, event, err);
 }
 
 static const tutti_calls calls = {.struct_size = sizeof calls,

@@ -92,6 +92,34 @@ START_TEST(blocks_are_kept_as_often_as_they_survive)
 }
 END_TEST
 
+START_TEST(what_chooses_samples_takes_the_path_of_the_first_microbatch)
+{
+    tutti_module m[BLOCKS];
+    float before[BLOCKS];
+    int dropped = 0;
+    start();
+    settings(2, 0, 0.8, 1, 0.0);
+    for (int k = 0; k < BLOCKS; k++)
+        m[k] = theatre_add(&o, "stochastic_block", NULL);
+    ck_assert_ok(subject_open(&o.s, PLUGIN_PATH, TUTTI_KIND_ALGORITHM, "stochastic_depth", &g,
+                              o.r.services, &o.err),
+                 o.err);
+    for (int batch = 0; batch < 50; batch++) {
+        o.r.time.batch = batch;
+        ck_assert_int_eq(run_event(&o.r, &o.s, TUTTI_EVENT_BEFORE_DATALOADER, &o.err), 1);
+        for (int k = 0; k < BLOCKS; k++)
+            before[k] = keep[m[k]];
+        ck_assert_int_eq(run_event(&o.r, &o.s, TUTTI_EVENT_BEFORE_FORWARD, &o.err), 1);
+        for (int k = 0; k < BLOCKS; k++) {
+            ck_assert(keep[m[k]] == before[k]);
+            dropped += before[k] == 0.0f;
+        }
+    }
+    ck_assert_int_gt(dropped, 50);
+    subject_close(&o.s);
+}
+END_TEST
+
 START_TEST(the_rate_grows_in_the_warm_up)
 {
     static const double elapsed[] = {0.0, 0.1, 0.2, 0.9}, want[] = {0.0, 0.2, 0.4, 0.4};
@@ -195,6 +223,7 @@ int main(void)
     TCase *c = tcase_create("all");
     tcase_add_loop_test(c, blocks_get_their_chances_once, 0, 4);
     tcase_add_test(c, blocks_are_kept_as_often_as_they_survive);
+    tcase_add_test(c, what_chooses_samples_takes_the_path_of_the_first_microbatch);
     tcase_add_loop_test(c, the_rate_grows_in_the_warm_up, 0, 4);
     tcase_add_loop_test(c, a_dropped_path_is_not_computed, 0, 2);
     tcase_add_loop_test(c, samples_have_masks_of_zeros_and_ones, 0, 3);
