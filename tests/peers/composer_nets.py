@@ -1,13 +1,19 @@
 """composer_nets.py - the networks of nets.py as Composer trains them."""
 # SPDX-License-Identifier: Apache-2.0
+import collections
+
+import PIL.Image
 import torch
 import torchmetrics
 import torchvision
 import transformers
 import twin
+import twin_bottleneck
+import twin_cnn
 import twin_text
 import twin_vit
 from composer.models import ComposerClassifier, HuggingFaceModel
+from composer_draws import held
 from torch import nn
 
 
@@ -41,6 +47,52 @@ class Net(nn.Module):
 
     def forward(self, x):
         return self.head(self.stage3(self.stage2(self.stage1(torch.relu(self.norm(self.conv(x)))))).mean((2, 3)))
+
+
+class Bottlenecks(torchvision.models.ResNet):
+    """torchvision's, narrow, for small images of one channel."""
+
+    def __init__(self):
+        width, blocks = twin_bottleneck.WIDTH, twin_bottleneck.BLOCKS
+        super().__init__(torchvision.models.resnet.Bottleneck, blocks, num_classes=twin.CLASSES)
+        self.inplanes, self.maxpool = width, nn.Identity()
+        self.conv1, self.bn1 = conv(1, width, 3, 1), nn.BatchNorm2d(width)
+        for k, count in enumerate(blocks):
+            setattr(self, f"layer{k + 1}", self._make_layer(torchvision.models.resnet.Bottleneck, width << k, count, 2 if k else 1))
+        self.fc = nn.Linear((width << 3) * twin_bottleneck.EXPANSION, twin.CLASSES)
+
+
+class Cnn(nn.Module):
+    def __init__(self):
+        super().__init__()
+        parts, into = collections.OrderedDict(), twin_cnn.COLOURS
+        for k, out in enumerate(twin_cnn.CHANNELS):
+            parts |= {f"conv{k}": conv(into, out, 3, 1), f"norm{k}": nn.GroupNorm(twin_cnn.GROUPS, out), f"act{k}": nn.ReLU()}
+            if k + 1 < len(twin_cnn.CHANNELS):
+                parts[f"pool{k}"] = nn.MaxPool2d(2)
+            into = out
+        parts |= {"pool": nn.AdaptiveAvgPool2d(1), "flat": nn.Flatten(), "drop": nn.Dropout(twin_cnn.MODEL["dropout"]),
+                  "head": nn.Linear(into, twin.CLASSES)}
+        self.body = nn.Sequential(parts)
+
+    def forward(self, x):
+        return self.body(x)
+
+
+class Pictures(torchvision.datasets.VisionDataset):
+    """Pictures for Pillow, whose changes are told which sample is under way."""
+
+    def __init__(self):
+        super().__init__(root=".", transform=torchvision.transforms.Compose([torchvision.transforms.ToTensor()]))
+        x, self.classes = twin_cnn.data()
+        self.pictures = torch.frombuffer(bytearray(x), dtype=torch.uint8).reshape(-1, twin.SIDE, twin.SIDE, twin_cnn.COLOURS).numpy()
+
+    def __len__(self):
+        return twin.SAMPLES
+
+    def __getitem__(self, k):
+        held.sample = k
+        return self.transform(PIL.Image.fromarray(self.pictures[k])), self.classes[k]
 
 
 class CrossEntropy(torchmetrics.Metric):
@@ -79,8 +131,8 @@ class Text(HuggingFaceModel):
         return {}
 
 
-IMAGES = ("resnet", "vit")
-NO_WEIGHTS = ("blur_filter", "alibi", "lm_head", "decoder")  # buffers, and what is tied to the table of tokens
+IMAGES = {"resnet": Net, "bottleneck": Bottlenecks, "cnn": Cnn, "vit": lambda: vit()}
+NO_WEIGHTS = ("blur_filter", "filt2d", "alibi", "lm_head", "decoder")  # buffers, and what is tied to the table of tokens
 
 
 def gpt2():
@@ -106,10 +158,13 @@ def vit():
 
 
 def images(net):
-    """The model, and its data as tensors in a list."""
+    """The model, and its data."""
+    model = ComposerClassifier(IMAGES[net.name](), num_classes=twin.CLASSES)
+    if net.name == "cnn":
+        return model, Pictures()
     x, classes = twin.data()
     x = torch.tensor(x).reshape(twin.SAMPLES, 1, twin.SIDE, twin.SIDE)
-    return ComposerClassifier(vit() if net.name == "vit" else Net(), num_classes=twin.CLASSES), torch.utils.data.TensorDataset(x, torch.tensor(classes).long())
+    return model, torch.utils.data.TensorDataset(x, torch.tensor(classes).long())
 
 
 def texts(net):

@@ -3,7 +3,7 @@ that let other implementations draw the same."""
 # SPDX-License-Identifier: Apache-2.0
 import math
 
-MASK, PLUGIN = 0xFFFFFFFF, 0x40000000
+MASK, TRANSFORM, PLUGIN = 0xFFFFFFFF, 3, 0x40000000
 
 
 def philox(counter, key):
@@ -25,15 +25,15 @@ def hashed(text):
 
 
 class Stream:
-    """Draws of the algorithm `who` in the first microbatch of batch `step`."""
+    """Draws of the algorithm `who` in the first microbatch of batch `step`; of another kind and place where those are given."""
 
-    def __init__(self, seed, who, step):
-        self.seed, self.purpose, self.step, self.index, self.words = seed, PLUGIN ^ hashed(who) & MASK, step, 0, []
+    def __init__(self, seed, who, step, kind=PLUGIN, place=0):
+        self.seed, self.purpose, self.step, self.index, self.words = seed, kind ^ hashed(who) & MASK, step, place << 24, []
 
     def u32(self):
         if not self.words:
             key = self.seed & MASK ^ self.purpose * 0x9E3779B1 & MASK, self.seed >> 32 ^ self.purpose
-            self.words = philox((self.index, 0, self.step, 0), key)
+            self.words = philox((self.index & MASK, self.index >> 32, self.step & MASK, self.step >> 32), key)
             self.index += 1
         return self.words.pop(0)
 

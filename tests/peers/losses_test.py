@@ -46,10 +46,10 @@ def head(folder):
 
 def run_file(names):
     source = {"dataset": {"name": "npy", "inputs": "../x.npy", "targets": "../y.npy", "classes": CLASSES[NET.name]},
-              "batch_size": twin.BATCH, "workers": 1}
+              "transforms": NET.transforms, "batch_size": twin.BATCH, "workers": 1}
     return {"name": "twin", "seed": twin.SEED, "model": NET.model, "train": source | {"shuffle": False},
             "eval": [source | {"interval": f"{twin.EPOCHS}ep", "metrics": [{"name": NET.metric}]}],
-            "optimizer": {"name": "sgd", "lr": twin.RATE, "momentum": twin.MOMENTUM},
+            "optimizer": {"name": "sgd", "lr": NET.rate, "momentum": twin.MOMENTUM},
             "load_weights": "../first.safetensors", "load_strict": False,
             "max_duration": f"{twin.EPOCHS}ep", "threads": 1, "loggers": [{"name": "jsonl", "filename": "log.jsonl"}],
             "order": "upstream", "algorithms": [{"name": n} | NET.algorithms[n] for n in names],
@@ -71,9 +71,10 @@ def train(root, names):
             "eval": next(v[key] for v in reversed(values) if key in v), "head": head(folder)}
 
 
-def apart(ours, theirs):
+def apart(names, ours, theirs):
     """How far two answers are from each other, at most; infinity where they have not as many numbers."""
-    a, b = ([*x["losses"], x["eval"], *x["head"]] for x in (ours, theirs))
+    first = min((NET.brief[n] for n in names if n in NET.brief), default=None)
+    a, b = ([*x["losses"][:first], *([] if first else [x["eval"], *x["head"]])] for x in (ours, theirs))
     return max(abs(x - y) for x, y in zip(a, b)) if len(a) == len(b) else math.inf
 
 
@@ -81,7 +82,7 @@ def fault(names, ours, theirs):
     """What is wrong with the answers of a run, or ""."""
     if isinstance(ours, str):
         return ours
-    gap = apart(ours, theirs) if theirs else 0.0
+    gap = apart(names, ours, theirs) if theirs else 0.0
     if names in NET.differ:
         return "" if gap > TOLERANCE else "is upstream's now: docs/differences.md"
     return f"{gap:.3g} apart:\n  {ours}\n  {theirs}" if gap > TOLERANCE else ""

@@ -6,6 +6,8 @@ import itertools
 import typing
 
 import twin
+import twin_bottleneck
+import twin_cnn
 import twin_text
 import twin_vit
 
@@ -21,11 +23,16 @@ class Net:
     metric: str
     head: str  # the weight that is compared
     differ: frozenset = frozenset()  # pairs whose answers are others on purpose
+    transforms: list = dataclasses.field(default_factory=list)  # of a run file
+    rate: float = twin.RATE
+    brief: dict = dataclasses.field(default_factory=dict)  # {algorithm: of how many batches the losses alone are compared}
+    only: frozenset = frozenset()  # where it is not empty, pairs have one of these
 
     @property
     def runs(self):
         """Without an algorithm, with one, with two."""
-        return [(), *((name,) for name in self.algorithms), *itertools.combinations(self.algorithms, 2)]
+        pairs = itertools.combinations(self.algorithms, 2)
+        return [(), *((name,) for name in self.algorithms), *(p for p in pairs if not self.only or self.only & set(p))]
 
 
 def pictures():
@@ -43,6 +50,20 @@ def vit():
                "heads.head.weight", twin_vit.DIFFER)
 
 
+def cnn():
+    x, classes = twin_cnn.data()
+    return Net("cnn", twin_cnn.MODEL, twin_cnn.ALGORITHMS, twin.weight, twin_cnn.weights(),
+               {"x.npy": ("|u1", (twin.SAMPLES, twin.SIDE, twin.SIDE, twin_cnn.COLOURS), x),
+                "y.npy": ("<i4", (twin.SAMPLES,), array.array("i", classes))},
+               "cross_entropy", "body.head.weight", twin_cnn.DIFFER, twin_cnn.TRANSFORMS, frozenset(twin_cnn.ONLY_HERE))
+
+
+def bottleneck():
+    return Net("bottleneck", twin_bottleneck.MODEL, twin_bottleneck.ALGORITHMS, twin_bottleneck.weight, twin_bottleneck.weights(),
+               pictures(), "cross_entropy", "fc.weight", twin_bottleneck.DIFFER, rate=twin_bottleneck.RATE,
+               brief=twin_bottleneck.BRIEF, only=frozenset(twin_bottleneck.ONLY_HERE))
+
+
 def texts(name):
     shape = (twin_text.SAMPLES, twin_text.LENGTH)
     return Net(name, twin_text.MODELS[name], twin_text.ALGORITHMS[name], twin_text.weight, twin_text.weights(name),
@@ -50,5 +71,5 @@ def texts(name):
                "language_cross_entropy", twin_text.HEAD[name], twin_text.DIFFER[name])
 
 
-NETS = {"resnet": resnet, "vit": vit, "gpt2": lambda: texts("gpt2"), "bert": lambda: texts("bert")}
-CLASSES = {"resnet": twin.CLASSES, "vit": twin.CLASSES, "gpt2": twin_text.WORDS, "bert": twin_text.WORDS}
+NETS = {"resnet": resnet, "bottleneck": bottleneck, "cnn": cnn, "vit": vit, "gpt2": lambda: texts("gpt2"), "bert": lambda: texts("bert")}
+CLASSES = dict.fromkeys(NETS, twin.CLASSES) | {"gpt2": twin_text.WORDS, "bert": twin_text.WORDS}

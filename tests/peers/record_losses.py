@@ -5,6 +5,7 @@ algorithm, with each one, and with each two of them; of the networks that are na
 Run by hand, never by a test, with the Python of a virtual environment outside of the tree that has
 `mosaicml==0.32.1` and `transformers==4.40.2`; half a second of one processor for each run."""
 # SPDX-License-Identifier: Apache-2.0
+import copy
 import json
 import logging
 import pathlib
@@ -28,6 +29,7 @@ logging.disable(logging.WARNING)
 torch.set_num_threads(1)
 FILE = pathlib.Path(__file__).with_name("losses.json")
 UPSTREAM = {"colout": "ColOut", "cutmix": "CutMix", "cutout": "CutOut", "ema": "EMA", "mixup": "MixUp", "sam": "SAM", "swa": "SWA",
+            "augmix": "AugMix", "randaugment": "RandAugment", "low_precision_groupnorm": "LowPrecisionGroupNorm",
             "blurpool": "BlurPool", "ghost_batchnorm": "GhostBatchNorm", "low_precision_layernorm": "LowPrecisionLayerNorm"}
 KEYS = {"selective_backprop": {"input_key": "input_ids", "target_key": "labels"}, "label_smoothing": {"target_key": "labels"}}
 
@@ -65,11 +67,11 @@ def record(net, names):
 
 def fit(net, names, loggers, callbacks, folder):
     model, data = composer_nets.make(net)
-    loader = torch.utils.data.DataLoader(data, twin.BATCH)
+    loader, same = (torch.utils.data.DataLoader(d, twin.BATCH) for d in (data, copy.deepcopy(data)))
     trainer = composer.Trainer(
-        model=model, train_dataloader=loader, eval_dataloader=loader,
+        model=model, train_dataloader=loader, eval_dataloader=same,
         eval_interval=f"{twin.EPOCHS}ep", max_duration=f"{twin.EPOCHS}ep", device="cpu", precision="fp32",
-        optimizers=torch.optim.SGD(model.parameters(), lr=twin.RATE, momentum=twin.MOMENTUM), loggers=loggers,
+        optimizers=torch.optim.SGD(model.parameters(), lr=net.rate, momentum=twin.MOMENTUM), loggers=loggers,
         callbacks=[Saver(folder=folder, save_interval="9ba"), *callbacks], progress_bar=False,
         algorithms=[algorithm(net, n) for n in names])
     composer_nets.fill(net, model)
@@ -94,7 +96,7 @@ def main(asked):
         known[name] = runs(NETS[name]())
     known["from"] = f"composer {composer.__version__}, torch {torch.__version__}, transformers {transformers.__version__}"
     parts = [f' "from": {json.dumps(known["from"])}']
-    for name in NETS:
+    for name in (n for n in NETS if n in known):
         lines = (f"  {json.dumps(k)}: {json.dumps(v)}" for k, v in known[name].items())
         parts.append(f' {json.dumps(name)}: {{\n' + ",\n".join(lines) + "\n }")
     FILE.write_text("{\n" + ",\n".join(parts) + "\n}\n")

@@ -1,6 +1,7 @@
 """twin.py - a small residual network, its first weights and its data, by formula: for both sides of losses.json."""
 # SPDX-License-Identifier: Apache-2.0
 import array
+import functools
 import itertools
 import math
 import zlib
@@ -33,6 +34,7 @@ DIFFER = frozenset({("blurpool", "weight_standardization"), ("cutmix", "mixup"),
                     ("layer_freezing", "swa"), ("layer_freezing", "weight_standardization")})
 
 
+@functools.cache
 def numbers(seed, count):
     """`count` numbers from -0.5 to 0.5, of a multiplicative generator."""
     x, found = seed * 7919 + 1, []
@@ -73,23 +75,29 @@ def convolutions():
     return found
 
 
-def weights():
-    """{name: (shape, values)}: all names that a weight may have, whichever algorithms change the network."""
-    around, found = ("", ".conv", ".conv.conv"), {}
-    for path, (out, side, _, into) in convolutions().items():
-        norm = path.replace("conv", "norm")
-        found |= {f"{norm}{w}.{part}": (out,) for w in ("", ".norm") for part in ("weight", "bias", "running_mean", "running_var")}
+def shapes_of(convolutions, head, wide, norm=lambda path: path.replace("conv", "norm"), around=("", ".conv", ".conv.conv")):
+    """{name: shape}: all names that a weight may have, whichever algorithms change the network."""
+    found, hidden = {}, ALGORITHMS["squeeze_excite"]["latent_channels"]
+    for path, (out, side, _, into) in convolutions.items():
+        found |= {f"{norm(path)}{w}.{part}": (out,) for w in ("", ".norm") for part in ("weight", "bias", "running_mean", "running_var")}
         narrow = max(int(ALGORITHMS["factorize"]["latent_channels"] * min(into, out)), 1)
-        hidden = ALGORITHMS["squeeze_excite"]["latent_channels"]
         for w in around:
             found |= {f"{path}{w}.weight": (out, side, side, into), f"{path}{w}.squeeze": (hidden, out), f"{path}{w}.excite": (out, hidden)}
             for v in around:
                 found |= {f"{path}{w}.0{v}.weight": (narrow, side, side, into), f"{path}{w}.1{v}.weight": (out, 1, 1, narrow),
                           f"{path}{w}.1{v}.bias": (out,)}
-                for part, wide in (("0", narrow), ("1", out)):
-                    found |= {f"{path}{w}.{part}{v}.squeeze": (hidden, wide), f"{path}{w}.{part}{v}.excite": (wide, hidden)}
-    found |= {"head.weight": (CLASSES, WIDTHS[-1]), "head.bias": (CLASSES,)}
-    return {name: (shape, weight(name, shape)) for name, shape in found.items()}
+                for part, inside in (("0", narrow), ("1", out)):
+                    found |= {f"{path}{w}.{part}{v}.squeeze": (hidden, inside), f"{path}{w}.{part}{v}.excite": (inside, hidden)}
+    return found | {f"{head}.weight": (CLASSES, wide), f"{head}.bias": (CLASSES,)}
+
+
+def weights_of(convolutions, head, wide):
+    """{name: (shape, values)} of shapes_of."""
+    return {name: (shape, weight(name, shape)) for name, shape in shapes_of(convolutions, head, wide).items()}
+
+
+def weights():
+    return weights_of(convolutions(), "head", WIDTHS[-1])
 
 
 def data():
