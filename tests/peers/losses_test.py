@@ -15,24 +15,10 @@ import tempfile
 
 import twin
 from nets import CLASSES, NETS
+from written import npy, safetensors
 
 TUTTI, NET = sys.argv[1], NETS[sys.argv[2]]()
 TOLERANCE = 4e-3  # of nine steps in f32, whose sums have an order of each CPU's own; all but one pair are within 1e-3
-
-
-def npy(path, kind, shape, values):
-    header = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}}}"
-    header += " " * (63 - (10 + len(header)) % 64) + "\n"
-    path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + values.tobytes())
-
-
-def safetensors(path, tensors):
-    header, data = {}, b""
-    for name, (shape, values) in tensors.items():
-        header[name] = {"dtype": "F32", "shape": shape, "data_offsets": [len(data), len(data) + len(values) * 4]}
-        data += values.tobytes()
-    text = json.dumps(header).encode()
-    path.write_bytes(struct.pack("<Q", len(text)) + text + data)
 
 
 def head(folder):
