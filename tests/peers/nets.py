@@ -55,7 +55,7 @@ def cnn():
     return Net("cnn", twin_cnn.MODEL, twin_cnn.ALGORITHMS, twin.weight, twin_cnn.weights(),
                {"x.npy": ("|u1", (twin.SAMPLES, twin.SIDE, twin.SIDE, twin_cnn.COLOURS), x),
                 "y.npy": ("<i4", (twin.SAMPLES,), array.array("i", classes))},
-               "cross_entropy", "body.head.weight", twin_cnn.DIFFER, twin_cnn.TRANSFORMS, frozenset(twin_cnn.ONLY_HERE))
+               "cross_entropy", "body.head.weight", twin_cnn.DIFFER, twin_cnn.TRANSFORMS, only=frozenset(twin_cnn.ONLY_HERE))
 
 
 def bottleneck():
