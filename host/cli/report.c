@@ -85,6 +85,13 @@ void cli_print_start(void *ctx, const trainer *t)
     (void)fflush(stdout);
 }
 
+void cli_print_fact(void *ctx, const char *key, const char *text)
+{
+    (void)ctx;
+    row(key, "%s", text);
+    (void)fflush(stdout);
+}
+
 /* ---- at the end ---- */
 
 static void print_value(const trainer *t, const char *label, const char *name, const char *key)

@@ -12,6 +12,8 @@ bool cli_has_colours(FILE *stream);
 
 /* Model, device, data, algorithms, folder; for trainer_on_begin, `ctx` is the run file. */
 void cli_print_start(void *ctx, const trainer *t);
+/* One more row of it. */
+void cli_print_fact(void *ctx, const char *key, const char *text);
 /* What was trained, then the last value of every metric, one a line. */
 void cli_print_training(const trainer *t, const run_file *run);
 /* The last value of every metric of the evaluations, one a line. */

@@ -77,8 +77,10 @@ static int run(const cli_options *o, const tutti_op *const *ops)
         goto end;
     }
     trainer_on_message(t, o->talk.verbose ? message_verbose : message, run, true);
-    if (!o->talk.quiet && run->model.object) /* functions alone tell what they want */
+    if (!o->talk.quiet && run->model.object) { /* functions alone tell what they want */
         trainer_on_begin(t, cli_print_start, run);
+        trainer_on_fact(t, cli_print_fact, NULL);
+    }
     cli_watch(run);
     status = go(l, t, o, &e);
     if (status == CLI_OK)

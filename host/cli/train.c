@@ -90,8 +90,10 @@ static int run(const cli_options *o, const tutti_op *const *ops)
         goto end;
     }
     trainer_on_message(t, cli_message, run, o->talk.verbose);
-    if (!o->talk.quiet)
+    if (!o->talk.quiet) {
         trainer_on_begin(t, cli_print_start, run);
+        trainer_on_fact(t, cli_print_fact, NULL);
+    }
     cli_watch(run);
     const record_options start = start_of(o, repeat);
     status = fit(t, run, o, &start, &e);

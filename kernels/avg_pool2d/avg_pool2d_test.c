@@ -81,7 +81,7 @@ START_TEST(the_border_counts_only_when_asked)
                                 .stride = {2, {1, 1}},
                                 .padding = {2, {1, 1}},
                                 .count_include_pad = include};
-        const tutti_op_call c = {sizeof c, 1, 1, 1, &in, &out, &attr, NULL, NULL};
+        const tutti_op_call c = {sizeof c, 1, 1, 1, &in, &out, &attr, NULL, NULL, NULL};
         float y[4];
         const void *ins[1] = {&x};
         void *outs[1] = {y};

@@ -175,7 +175,7 @@ START_TEST(a_mean_far_from_zero_leaves_the_variance_alone)
     const tutti_desc x = DESC(F32, 2, 3, 1), one = DESC(F32, 1, 1);
     const tutti_desc in[5] = {x, one, one, one, one}, out[5] = {x, one, one, one, one};
     const batch_norm_attr attr = {0.0, 0.5, 0};
-    const tutti_op_call c = {sizeof c, 5, 5, 1, in, out, &attr, NULL, NULL};
+    const tutti_op_call c = {sizeof c, 5, 5, 1, in, out, &attr, NULL, NULL, NULL};
     const float xs[3] = {9999, 10000, 10001}, gamma = 2, beta = 1, mean = 0, var = 3;
     const void *ins[5] = {xs, &gamma, &beta, &mean, &var};
     float y[3], saved_mean, invstd, new_mean, new_var;
@@ -198,7 +198,7 @@ START_TEST(two_runs_on_several_threads_give_the_same_bits)
     const tutti_desc x = DESC(F32, 2, ROWS, C), one = DESC(F32, 1, C);
     const tutti_desc in[5] = {x, one, one, one, one}, out[5] = {x, one, one, one, one};
     const batch_norm_attr attr = {1e-5, 0.1, 0};
-    const tutti_op_call c = {sizeof c, 5, 5, 3, in, out, &attr, NULL, NULL};
+    const tutti_op_call c = {sizeof c, 5, 5, 3, in, out, &attr, NULL, NULL, NULL};
     static float xs[ROWS * C], y[2][ROWS * C];
     float channel[C], stat[2][4][C];
     static double scratch[C * 8];
@@ -226,9 +226,10 @@ START_TEST(the_mask_is_that_of_the_forward_pass)
     const tutti_desc back[6] = {x, x, one, one, one, one};
     const batch_norm_attr attr = {1e-5, 0.1, 1};
     const batch_norm_grad_attr masked = {1}, whole = {0};
-    const tutti_op_call forward = {sizeof forward, 5, 5, 2, in, out, &attr, NULL, NULL};
-    const tutti_op_call with = {sizeof with, 6, 3, 2, back, out, &masked, NULL, NULL};
-    const tutti_op_call without = {sizeof without, 5, 3, 2, back, out, &whole, NULL, NULL};
+    const tutti_op_call forward = {sizeof forward, 5, 5, 2, in, out, &attr, NULL, NULL, NULL};
+    const tutti_op_call with = {sizeof with, 6, 3, 2, back, out, &masked, NULL, NULL, NULL};
+    const tutti_op_call without = {sizeof without, 5,    3,    2,   back, out,
+                                   &whole,         NULL, NULL, NULL};
     static float xs[N], ys[N], dy[N], du[N], dx[2][N];
     float gamma[C], beta[C], stat[4][C], dgamma[2][C], dbeta[2][C];
     static double scratch[C * 8];
@@ -270,8 +271,8 @@ START_TEST(the_result_can_be_had_again_to_the_bit)
     const tutti_desc in[6] = {x, one, one, one, one, x}, out[5] = {x, one, one, one, one};
     const batch_norm_attr attr = {1e-5, 0.1, _i & 1};
     const uint32_t nin = _i & 2 ? 6 : 5;
-    const tutti_op_call forward = {sizeof forward, nin, 5, 2, in, out, &attr, NULL, NULL};
-    const tutti_op_call again = {sizeof again, nin, 1, 3, in, out, &attr, NULL, NULL};
+    const tutti_op_call forward = {sizeof forward, nin, 5, 2, in, out, &attr, NULL, NULL, NULL};
+    const tutti_op_call again = {sizeof again, nin, 1, 3, in, out, &attr, NULL, NULL, NULL};
     static float xs[N], more[N], ys[2][N];
     float gamma[C], beta[C], stat[4][C];
     static double scratch[C * 8];
@@ -425,6 +426,7 @@ static void bf16_holds(int which, int64_t rows, int64_t channels, int64_t act)
                        descs + BF16_IN,
                        which == 2 ? (const void *)&grad : &attr,
                        &step,
+                       NULL,
                        NULL};
     c.nin -= which == 2 && !act; /* beta is for the mask alone */
     for (uint32_t k = 0; k < BF16_IN; k++) {

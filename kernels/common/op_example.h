@@ -154,7 +154,7 @@ static inline void op_example_holds(const tutti_op *op, uint32_t nin, const op_e
     tutti_desc out[TUTTI_OP_MAX_OUT];
     tutti_error err = TUTTI_ERROR_INIT;
     const tutti_step step = {.struct_size = sizeof step};
-    tutti_op_call c = {sizeof c, nin, op->nout, 2, e->in, NULL, e->attr, NULL, NULL};
+    tutti_op_call c = {sizeof c, nin, op->nout, 2, e->in, NULL, e->attr, NULL, NULL, NULL};
     ck_assert_ok(op->infer(&c, out, &err), err);
     ck_assert_msg(tutti_same_shape(&out[0], &e->out) && out[0].dtype == e->out.dtype,
                   "another shape or dtype came out");

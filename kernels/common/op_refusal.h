@@ -29,7 +29,8 @@ typedef struct op_refusal {
 
 static inline void op_refusal_holds(const tutti_op *op, const op_refusal *r)
 {
-    const tutti_op_call c = {sizeof c, r->nin, op->nout, 1, r->in, NULL, r->attr, NULL, NULL};
+    const tutti_op_call c = {sizeof c, r->nin,  op->nout, 1,    r->in,
+                             NULL,     r->attr, NULL,     NULL, NULL};
     tutti_desc out[TUTTI_OP_MAX_OUT];
     tutti_error err = TUTTI_ERROR_INIT;
     ck_assert_int_eq(op->infer(&c, out, &err), r->status);

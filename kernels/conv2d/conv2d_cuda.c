@@ -1,9 +1,11 @@
 /* conv2d_cuda.c - convolutions on the GPU: by cuDNN, or by our own kernels where it does not serve. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/cuda/convert.h"
+#include "common/cuda/libraries/choice.h"
 #include "conv2d/conv2d.h"
 #include "conv2d/conv2d_cudnn.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 enum {
@@ -50,13 +52,23 @@ static int result_of(int kind)
     return kind == CONV2D_FORWARD ? Y : kind == CONV2D_GRAD_INPUT ? X : W;
 }
 
+static void tell(const state *s, const tutti_op_call *c, uint64_t version)
+{
+    char text[TUTTI_CHOICE_TEXT];
+    (void)snprintf(text, sizeof text, "engine %s%s", cdnn_plan_name(s->plan),
+                   s->call.dtype != TUTTI_F32 ? ""
+                   : s->call.tf32             ? ", TF32"
+                                              : ", no TF32");
+    cuda_tell_library(c, "cuDNN", version, text);
+}
+
 /* Everything in the dtype of the factors: no engine of cuDNN 9.19 for compute capability 9.0 writes F32
  * from 16-bit factors. */
-static tutti_status plan(state *s, const tutti_op_call *c)
+static tutti_status plan(state *s, const tutti_op_call *c, tutti_error *err)
 {
     const cdnn *lib = NULL;
     const int32_t first = c->in[0].dtype, second = c->in[1].dtype;
-    const tutti_status status = cdnn_of(c->cuda, &lib, NULL);
+    tutti_status status = cdnn_of(c->cuda, &lib, err);
     if (status)
         return status;
     s->call.dtype = first == second ? first : TUTTI_F32;
@@ -65,10 +77,13 @@ static tutti_status plan(state *s, const tutti_op_call *c)
     s->call.added = s->adds && s->call.dtype == TUTTI_F32 && c->in[2].dtype == TUTTI_F32 &&
                     c->out[0].dtype == TUTTI_F32;
     const conv2d_cudnn_by by = {.cuda = c->cuda};
-    if (s->call.added && !conv2d_cudnn_plan(&s->call, lib, &by, &s->plan, NULL))
-        return TUTTI_OK;
-    s->call.added = 0; /* in 16 bits each microbatch would round the sum */
-    return conv2d_cudnn_plan(&s->call, lib, &by, &s->plan, NULL);
+    if (!s->call.added || conv2d_cudnn_plan(&s->call, lib, &by, &s->plan, NULL)) {
+        s->call.added = 0; /* in 16 bits each microbatch would round the sum */
+        status = conv2d_cudnn_plan(&s->call, lib, &by, &s->plan, err);
+    }
+    if (!status)
+        tell(s, c, lib->version);
+    return status;
 }
 
 /* As the library gets it. */
@@ -154,10 +169,13 @@ static tutti_status prepare(const tutti_op_call *c, int kind, int32_t adds, void
     s->call.kind = kind;
     s->adds = adds;
     const conv2d_geometry *g = &s->call.g;
+    tutti_error why = TUTTI_ERROR_INIT;
     tutti_status status = TUTTI_E_UNSUPPORTED;
     *ret_scratch = 0;
     if (g->b * g->h * g->w * g->c * g->o > 0) /* the library takes no empty images */
-        status = plan(s, c);
+        status = plan(s, c, &why);
+    if (why.status)
+        cuda_tell_refused(c, &why);
     if (!status)
         status = prepare_library(s, c, d, ret_scratch, err);
     else

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "matmul/matmul_cuda.h"
 #include "common/cuda/convert.h"
+#include "common/cuda/libraries/choice.h"
 #include "common/cuda/reduce.h"
 #include "matmul/matmul_lt.h"
 #include "matmul/matmul_mask.h"
@@ -91,7 +92,7 @@ static void choose_dtypes(state *s, const tutti_op_call *c)
 
 /* With the whole epilogue, or the preactivation alone, which lies where the last result does. */
 static tutti_status try_library(state *s, const tutti_op_call *c, bool whole,
-                                uint64_t *ret_workspace)
+                                uint64_t *ret_workspace, tutti_error *err)
 {
     const matmul_attr *t = c->attr;
     matmul_lt_want w = {.shape = s->shape,
@@ -104,21 +105,25 @@ static tutti_status try_library(state *s, const tutti_op_call *c, bool whole,
                             whole && s->kind == WITH_BIAS_GRAD ? 1 + (t->of ? B : A) : 0};
     memcpy(w.dtype, s->dtype, sizeof w.dtype);
     if (whole && s->at[AUX] != NOWHERE && desc_of(s, c, AUX)->dtype != s->dtype[AUX])
-        return TUTTI_E_UNSUPPORTED; /* no copies of such */
+        return tutti_fail(err, TUTTI_E_UNSUPPORTED, "what is kept is %s, of a product in %s",
+                          tutti_dtype_name(desc_of(s, c, AUX)->dtype),
+                          tutti_dtype_name(s->dtype[AUX])); /* no copies of such */
     if (whole && s->kind == WITH_BIAS_GRAD && c->out[1].dtype != s->dtype[BIAS])
-        return TUTTI_E_UNSUPPORTED;
+        return tutti_fail(err, TUTTI_E_UNSUPPORTED, "sums in %s beside a product in %s",
+                          tutti_dtype_name(c->out[1].dtype), tutti_dtype_name(s->dtype[BIAS]));
     if (!whole)
         w.dtype[AUX] = TUTTI_DTYPE_NONE;
     s->whole = whole;
-    return matmul_lt_create(c->cuda, &w, &s->lt, ret_workspace, NULL);
+    return matmul_lt_create(c->cuda, &w, &s->lt, ret_workspace, err);
 }
 
 static tutti_status prepare_library(state *s, const tutti_op_call *c, uint64_t *ret_scratch,
                                     tutti_error *err)
 {
     uint64_t bytes = CUDA_PART, workspace = 0;
+    tutti_error whole = TUTTI_ERROR_INIT, why = TUTTI_ERROR_INIT;
     choose_dtypes(s, c);
-    tutti_status status = try_library(s, c, true, &workspace);
+    tutti_status status = try_library(s, c, true, &workspace, &whole);
     if (status && (s->act || s->kind == WITH_BIAS_GRAD)) {
         s->at[Y] = s->kind == PRODUCT ? (int)c->nout - 1 : 0;
         if (s->kind == PRODUCT || has_mask(s))
@@ -126,10 +131,13 @@ static tutti_status prepare_library(state *s, const tutti_op_call *c, uint64_t *
         if (s->kind == WITH_BIAS_GRAD)
             s->at[BIAS] = NOWHERE;
         choose_dtypes(s, c);
-        status = try_library(s, c, false, &workspace);
+        status = try_library(s, c, false, &workspace, &why);
     }
-    if (status)
+    if (status) {
+        cuda_tell_refused(c, why.status ? &why : &whole);
         return TUTTI_OK;
+    }
+    matmul_lt_tell(s->lt, c, whole.text);
     for (int k = 0; k < OPERANDS; k++) {
         const tutti_desc *d = desc_of(s, c, k);
         s->copy[k] = d && k != AUX && !(k == BIAS && is_output(s, k))

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "matmul/matmul_lt.h"
 #include "common/cuda/libraries/autotune.h"
+#include "common/cuda/libraries/choice.h"
 #include "common/cuda/libraries/cublaslt.h"
 #include "matmul/matmul_mask.h"
 
@@ -403,6 +404,20 @@ static bool choose(matmul_lt *p, const tutti_cuda_v1 *cuda)
     return take(p, &found[0].algo, found[0].workspace);
 }
 
+static tutti_status refuse(const matmul_lt *p, tutti_error *err)
+{
+    const matmul_lt_want *w = &p->want;
+    const matmul_shape *m = &w->shape;
+    char version[CUDA_VERSION_TEXT];
+    return tutti_fail(
+        err, TUTTI_E_UNSUPPORTED,
+        "cuBLASLt %s has no algorithm for a product %lld x %lld x %lld of %s into "
+        "%s with epilogue %u",
+        cuda_version_text(p->lt->version, version), (long long)m->m, (long long)m->n,
+        (long long)m->k, tutti_dtype_name(w->dtype[A]), tutti_dtype_name(w->dtype[Y]),
+        epilogue_of(w));
+}
+
 tutti_status matmul_lt_create(const tutti_cuda_v1 *cuda, const matmul_lt_want *w,
                               matmul_lt **ret, uint64_t *ret_workspace, tutti_error *err)
 {
@@ -411,12 +426,45 @@ tutti_status matmul_lt_create(const tutti_cuda_v1 *cuda, const matmul_lt_want *w
         return tutti_fail(err, TUTTI_E_NOMEM, "matmul: no memory for a product");
     p->want = *w;
     p->batch_dim = longest(&w->shape.batch_dims);
-    if (!has_epilogue(p, cuda) || cublaslt_of(cuda, &p->lt, NULL) || !describe(p) ||
-        !choose(p, cuda)) {
+    tutti_status s = TUTTI_OK;
+    if (!has_epilogue(p, cuda))
+        s = tutti_fail(err, TUTTI_E_UNSUPPORTED, "cuBLASLt is not asked for such an epilogue");
+    else if (!(s = cublaslt_of(cuda, &p->lt, err)) && (!describe(p) || !choose(p, cuda)))
+        s = refuse(p, err);
+    if (s) {
         matmul_lt_destroy(p);
-        return tutti_fail(err, TUTTI_E_UNSUPPORTED, "matmul: cuBLASLt has no such product");
+        return TUTTI_E_UNSUPPORTED;
     }
     *ret = p;
     *ret_workspace = p->workspace;
     return TUTTI_OK;
+}
+
+void matmul_lt_tell(const matmul_lt *p, const tutti_op_call *c, const char *apart)
+{
+    static const struct {
+        uint32_t attribute;
+        const char *name;
+    } parts[] = {{LT_ALGO_ID, "algorithm"},
+                 {LT_ALGO_TILE, ", tile"},
+                 {LT_ALGO_STAGES, ", stages"},
+                 {LT_ALGO_SPLIT_K, ", split k"}};
+    char text[TUTTI_CHOICE_TEXT] = "";
+    const matmul_lt_want *w = &p->want;
+    size_t used = 0;
+    for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) {
+        uint32_t value = 0;
+        size_t bytes = 0;
+        if (p->lt->algo_get(&p->algo, parts[k].attribute, &value, sizeof value, &bytes) ||
+            bytes != sizeof value || (parts[k].attribute != LT_ALGO_ID && value == 0))
+            continue;
+        (void)snprintf(text + used, sizeof text - used, "%s %u", parts[k].name, value);
+        used = strlen(text);
+    }
+    (void)snprintf(text + used, sizeof text - used, "%s%s%s",
+                   w->dtype[A] != TUTTI_F32 ? ""
+                   : w->tf32                ? ", TF32"
+                                            : ", no TF32",
+                   *apart ? ", epilogue apart: " : "", apart);
+    cuda_tell_library(c, "cuBLASLt", p->lt->version, text);
 }

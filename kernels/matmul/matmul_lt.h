@@ -36,6 +36,9 @@ TUTTI_NODISCARD tutti_status matmul_lt_create(const tutti_cuda_v1 *cuda,
                                               const matmul_lt_want *w, matmul_lt **ret,
                                               uint64_t *ret_workspace, tutti_error *err);
 void matmul_lt_destroy(matmul_lt *p); /* NULL is allowed */
+/* Tells library and algorithm; `apart`: why an epilogue is done behind it by a kernel of our own, or "".
+ * [control] */
+void matmul_lt_tell(const matmul_lt *p, const tutti_op_call *c, const char *apart);
 
 /* Whether the library's masks of ReLU are as matmul_mask.h has them; found out once.  [control] */
 int matmul_lt_masks(const tutti_cuda_v1 *cuda);

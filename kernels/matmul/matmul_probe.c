@@ -43,7 +43,7 @@ static matmul_lt_want product(void)
     static const matmul_attr attr = {0};
     const tutti_desc in[2] = {{{ROWS, ROWS}, 2, TUTTI_BF16}, {{ROWS, COLUMNS}, 2, TUTTI_BF16}};
     const tutti_desc out = {{ROWS, COLUMNS}, 2, TUTTI_BF16};
-    const tutti_op_call c = {sizeof c, 2, 1, 1, in, &out, &attr, NULL, NULL};
+    const tutti_op_call c = {sizeof c, 2, 1, 1, in, &out, &attr, NULL, NULL, NULL};
     matmul_lt_want w = {.shape = matmul_shape_of(&c), .act = MATMUL_RELU, .probe = 1};
     for (int k = 0; k < MATMUL_OPERANDS; k++)
         w.dtype[k] = TUTTI_DTYPE_NONE;

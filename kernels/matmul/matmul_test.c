@@ -291,7 +291,7 @@ START_TEST(three_products_of_bf16_are_nearly_one_of_f32)
     const matmul_attr attr = {.transpose_b = 1, .fast = 1};
     const tutti_desc in[2] = {DESC(F32, 2, M, K), DESC(F32, 2, N, K)};
     const tutti_desc out = DESC(F32, 2, M, N);
-    const tutti_op_call c = {sizeof c, 2, 1, 2, in, &out, &attr, NULL, NULL};
+    const tutti_op_call c = {sizeof c, 2, 1, 2, in, &out, &attr, NULL, NULL, NULL};
     const void *const inputs[2] = {a, b};
     void *const outputs[1] = {y}, *state = NULL;
     uint64_t bytes = 0;

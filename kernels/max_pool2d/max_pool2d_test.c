@@ -65,7 +65,7 @@ START_TEST(the_first_of_equals_wins_and_nan_beats_all)
     const tutti_desc in = DESC(F32, 4, 1, 2, 3, 1);
     const tutti_desc out[2] = {DESC(F32, 4, 1, 1, 2, 1), DESC(I32, 4, 1, 1, 2, 1)};
     const pool_attr attr = {.kernel = {2, {2, 2}}, .stride = {2, {1, 1}}};
-    const tutti_op_call c = {sizeof c, 1, 2, 1, &in, out, &attr, NULL, NULL};
+    const tutti_op_call c = {sizeof c, 1, 2, 1, &in, out, &attr, NULL, NULL, NULL};
     const float x[6] = {1, 5, 5, NAN, 2, -1};
     float y[2];
     int32_t index[2];
@@ -84,7 +84,7 @@ START_TEST(an_index_outside_the_image_is_refused)
     const tutti_desc in[2] = {DESC(F32, 4, 1, 1, 2, 1), DESC(I32, 4, 1, 1, 1, 1)};
     const tutti_desc out = DESC(F32, 4, 1, 1, 1, 1);
     const pool_attr attr = {.kernel = {2, {1, 2}}};
-    const tutti_op_call c = {sizeof c, 2, 1, 1, in, &out, &attr, NULL, NULL};
+    const tutti_op_call c = {sizeof c, 2, 1, 1, in, &out, &attr, NULL, NULL, NULL};
     const float x[2] = {1, 2};
     const int32_t index = 2;
     float y;

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/cuda/convert.h"
 #include "common/cuda/libraries/autotune.h"
+#include "common/cuda/libraries/choice.h"
 #include "sdpa/sdpa_cuda.h"
 #include "sdpa/sdpa_cudnn.h"
 
@@ -19,6 +20,7 @@ typedef struct kept_plan {
     struct kept_plan *next;
     sdpa_cudnn call;
     cdnn_plan *plan; /* NULL: there is none */
+    tutti_error why; /* then */
 } kept_plan;
 
 typedef struct state {
@@ -75,26 +77,32 @@ static bool same_call(const sdpa_cudnn *a, const sdpa_cudnn *b)
            same_stride(&x->v, &y->v) && same_stride(&x->y, &y->y);
 }
 
-static cdnn_plan *plan_of(const tutti_cuda_v1 *cuda, const sdpa_cudnn *call)
+static cdnn_plan *plan_of(const tutti_cuda_v1 *cuda, const sdpa_cudnn *call, tutti_error *err)
 {
     static const char key = 0;
     void *object = NULL;
     const cdnn *lib = NULL;
-    if (cuda->object(cuda->ctx, &key, make_plans, drop_plans, &object, NULL) ||
-        cdnn_of(cuda, &lib, NULL))
+    if (cuda->object(cuda->ctx, &key, make_plans, drop_plans, &object, err) ||
+        cdnn_of(cuda, &lib, err))
         return NULL;
     kept_plan **first = object;
-    for (kept_plan *k = *first; k; k = k->next)
-        if (same_call(&k->call, call))
-            return k->plan;
-    kept_plan *k = calloc(1, sizeof *k);
-    if (!k)
-        return NULL;
-    k->call = *call;
-    if (sdpa_cudnn_plan(call, lib, NULL, &k->plan, NULL))
-        k->plan = NULL;
-    k->next = *first;
-    *first = k;
+    kept_plan *k = *first;
+    while (k && !same_call(&k->call, call))
+        k = k->next;
+    if (!k) {
+        k = calloc(1, sizeof *k);
+        if (!k) {
+            (void)tutti_fail(err, TUTTI_E_NOMEM, "sdpa: no memory for a plan");
+            return NULL;
+        }
+        k->call = *call;
+        if (sdpa_cudnn_plan(call, lib, NULL, &k->plan, &k->why))
+            k->plan = NULL;
+        k->next = *first;
+        *first = k;
+    }
+    if (!k->plan)
+        (void)tutti_fail(err, k->why.status, "%s", k->why.text);
     return k->plan;
 }
 
@@ -130,11 +138,21 @@ static bool right_dtypes(const layout *l, const tutti_op_call *c)
     return right;
 }
 
-static bool serves(const layout *l, const tutti_op_call *c, const sdpa_shape *s)
+/* Why cuDNN is not meant for this call; NULL: it is. */
+static const char *unsuited(const layout *l, const tutti_op_call *c, const sdpa_shape *s)
 {
-    return right_dtypes(l, c) && (!s->causal || s->tq == s->tk) && s->tq >= LENGTH_LEAST &&
-           s->tk >= LENGTH_LEAST && s->d % 8 == 0 && s->d <= DEPTH_MOST &&
-           s->batch * s->heads > 0 && (s->drop == 0.0f || s->tk % 8 == 0);
+    if (!right_dtypes(l, c))
+        return "cuDNN's attention is for operands of one dtype of 16 bits";
+    if (s->causal && s->tq != s->tk)
+        return "cuDNN's causal mask is for as many queries as keys";
+    if (s->tq < LENGTH_LEAST || s->tk < LENGTH_LEAST)
+        return "below 256 tokens cuDNN is not asked";
+    if (s->d % 8 != 0 || s->d > DEPTH_MOST)
+        return "cuDNN's attention is for heads of 8, 16 ... 128 numbers";
+    if (s->batch * s->heads <= 0)
+        return "there is nothing to attend to";
+    return s->drop == 0.0f || s->tk % 8 == 0 ? NULL
+                                             : "dropout takes a multiple of 8 keys for cuDNN";
 }
 
 static bool any_order(const tutti_cuda_v1 *cuda)
@@ -158,19 +176,50 @@ static void lay_out(state *s, uint64_t *ret_scratch)
 }
 
 /* The plan and what goes with it; s->plan stays NULL where there is none. */
-static void find_plan(state *s, const tutti_op_call *c)
+static void find_plan(state *s, const tutti_op_call *c, tutti_error *err)
 {
     void *fill = NULL;
     const cdnn *lib = NULL;
+    char version[CUDA_VERSION_TEXT];
     s->call.part = sdpa_cudnn_part(&s->call);
-    if (!s->call.part || cdnn_of(c->cuda, &lib, NULL) ||
-        !sdpa_cudnn_allows(&s->call, lib->version) ||
-        c->cuda->symbol(c->cuda->ctx, "cudart", "cudaMemsetAsync", &fill, NULL) ||
+    if (!s->call.part) {
+        (void)tutti_fail(err, TUTTI_E_UNSUPPORTED,
+                         "cuDNN keeps more than %llu MiB for a sample of this attention",
+                         (unsigned long long)(SDPA_PART_MOST >> 20));
+        return;
+    }
+    if (cdnn_of(c->cuda, &lib, err))
+        return;
+    if (!sdpa_cudnn_allows(&s->call, lib->version)) {
+        (void)tutti_fail(err, TUTTI_E_VERSION, "cuDNN %s computes this attention wrongly",
+                         cuda_version_text(lib->version, version));
+        return;
+    }
+    if (c->cuda->symbol(c->cuda->ctx, "cudart", "cudaMemsetAsync", &fill, err) ||
         (s->call.s.drop > 0.0f &&
-         CUDA_FUNCTION(c, "sdpa_mask", &s->mask, NULL, sizeof(sdpa_mask_args))))
+         CUDA_FUNCTION(c, "sdpa_mask", &s->mask, err, sizeof(sdpa_mask_args))))
         return;
     memcpy(&s->fill, &fill, sizeof fill);
-    s->plan = plan_of(c->cuda, &s->call);
+    s->plan = plan_of(c->cuda, &s->call, err);
+}
+
+/* The engine of the plan, or why our own kernel runs although cuDNN could. */
+static void tell(const state *s, const tutti_op_call *c)
+{
+    const cdnn *lib = NULL;
+    char text[TUTTI_CHOICE_TEXT], version[CUDA_VERSION_TEXT];
+    if (cdnn_of(c->cuda, &lib, NULL))
+        return;
+    if (s->plan)
+        (void)snprintf(text, sizeof text, "engine %s%s", cdnn_plan_name(s->plan),
+                       s->call.any_order ? ", unordered" : "");
+    else
+        (void)snprintf(text, sizeof text, "measured to be faster than cuDNN %s",
+                       cuda_version_text(lib->version, version));
+    if (s->plan)
+        cuda_tell_library(c, "cuDNN", lib->version, text);
+    else
+        cuda_tell_own(c, text);
 }
 
 /* ---- running ---- */
@@ -329,8 +378,14 @@ static tutti_status prepare(const layout *l, const tutti_op_call *c, void **ret_
                            .grad = l->grad,
                            .any_order = l->grad && any_order(c->cuda),
                            .bias = c->nin > l->bias ? c->in[l->bias].dtype : TUTTI_DTYPE_NONE};
-    if (serves(l, c, &s->call.s))
-        find_plan(s, c);
+    tutti_error why = TUTTI_ERROR_INIT;
+    const char *own = unsuited(l, c, &s->call.s);
+    if (own)
+        cuda_tell_own(c, own);
+    else
+        find_plan(s, c, &why);
+    if (why.status)
+        cuda_tell_refused(c, &why);
     const tutti_status status =
         s->own->prepare(c, &s->own_state, &own_scratch, s->plan ? NULL : err);
     s->has_own = !status;
@@ -343,6 +398,8 @@ static tutti_status prepare(const layout *l, const tutti_op_call *c, void **ret_
     if (s->plan && s->has_own &&
         choose(l, s, c, own_scratch > plan_scratch ? own_scratch : plan_scratch) == BY_OWN)
         s->plan = NULL; /* the device keeps it */
+    if (!own && !why.status)
+        tell(s, c);
     *ret_scratch = s->plan ? plan_scratch : own_scratch;
     *ret_state = s;
     return TUTTI_OK;

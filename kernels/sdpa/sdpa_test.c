@@ -275,7 +275,7 @@ START_TEST(two_keys_are_weighed_as_worked_out_by_hand)
     const op_example *e = &examples[_i];
     const tutti_desc lse = {{1, 1, e->in[0].dim[2]}, 3, TUTTI_F32};
     const tutti_desc out[2] = {e->out, lse};
-    const tutti_op_call c = {sizeof c, 3, 2, 1, e->in, out, e->attr, NULL, NULL};
+    const tutti_op_call c = {sizeof c, 3, 2, 1, e->in, out, e->attr, NULL, NULL, NULL};
     float y[2], sums[2];
     void *state = NULL, *outs[2] = {y, sums};
     uint64_t size;
@@ -296,8 +296,8 @@ START_TEST(a_bias_of_minus_infinity_hides_keys)
     const tutti_desc few = DESC(F32, 4, 1, 1, T - HIDDEN, D), b = DESC(F32, 1, T);
     const tutti_desc in[4] = {q, k, k, b}, in_few[3] = {q, few, few};
     const tutti_desc out[2] = {q, DESC(F32, 3, 1, 1, 3)};
-    const tutti_op_call all = {sizeof all, 4, 2, 1, in, out, &plain, NULL, NULL};
-    const tutti_op_call part = {sizeof part, 3, 2, 1, in_few, out, &plain, NULL, NULL};
+    const tutti_op_call all = {sizeof all, 4, 2, 1, in, out, &plain, NULL, NULL, NULL};
+    const tutti_op_call part = {sizeof part, 3, 2, 1, in_few, out, &plain, NULL, NULL, NULL};
     static float qs[3 * D], ks[T * D], vs[T * D], bias[T];
     float y[2][3 * D], lse[2][3];
     uint64_t size;
@@ -337,8 +337,8 @@ START_TEST(one_thread_and_three_give_the_same_bits)
     }
     for (int k = 0; k < 2; k++) {
         const int threads = k ? 3 : 1;
-        const tutti_op_call c = {sizeof c, 1, 2, threads, in, out, &causal, NULL, NULL};
-        const tutti_op_call g = {sizeof g, 4, 1, threads, in, &x, &causal, NULL, NULL};
+        const tutti_op_call c = {sizeof c, 1, 2, threads, in, out, &causal, NULL, NULL, NULL};
+        const tutti_op_call g = {sizeof g, 4, 1, threads, in, &x, &causal, NULL, NULL, NULL};
         const tutti_op *op[2] = {&tutti_op_sdpa_packed, &tutti_op_sdpa_packed_grad};
         uint64_t size[2];
         ck_assert_int_eq(op[0]->cpu->prepare(&c, &(void *){NULL}, &size[0], NULL), TUTTI_OK);

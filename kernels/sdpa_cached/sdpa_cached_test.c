@@ -65,7 +65,7 @@ START_TEST(keys_behind_the_position_are_not_read)
                                  F32S(5, 7, 1, 1, NAN, NAN), &(int32_t){_i}};
     static const float want[2][2] = {{5, 7}, {3, 4}};
     static const tutti_status status[4] = {TUTTI_OK, TUTTI_OK, TUTTI_OK, TUTTI_E_RANGE};
-    const tutti_op_call c = {sizeof c, 4, 1, 2, in, &out, &scale, NULL, NULL};
+    const tutti_op_call c = {sizeof c, 4, 1, 2, in, &out, &scale, NULL, NULL, NULL};
     float y[2] = {0}, *const to = y;
     void *state = NULL, *results[1] = {to};
     uint64_t bytes = 0;

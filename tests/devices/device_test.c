@@ -43,7 +43,7 @@ static tutti_status double_on(const tutti_device *d, const float *x, float *y, i
                               tutti_error *err)
 {
     static const tutti_desc desc = {{N}, 1, TUTTI_F32};
-    static tutti_op_call call = {sizeof call, 1, 1, 1, &desc, &desc, NULL, NULL, NULL};
+    static tutti_op_call call = {sizeof call, 1, 1, 1, &desc, &desc, NULL, NULL, NULL, NULL};
     tutti_step now = {.struct_size = sizeof now, .step = 7};
     const void *in[] = {x};
     void *out[] = {y};

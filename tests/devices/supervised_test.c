@@ -91,10 +91,10 @@ static tutti_status launch(line *m, run_fn run, uint32_t nin, const void *const 
     static const tutti_desc descs[3] = {
         {{B}, 1, TUTTI_F32}, {{B}, 1, TUTTI_F32}, {{B}, 1, TUTTI_F32}};
     static const tutti_op_call calls[4] = {
-        {sizeof calls[0], 0, 1, 1, descs, &one_desc, NULL, NULL, NULL},
-        {sizeof calls[0], 1, 1, 1, descs, &one_desc, NULL, NULL, NULL},
-        {sizeof calls[0], 2, 1, 1, descs, &one_desc, NULL, NULL, NULL},
-        {sizeof calls[0], 3, 1, 1, descs, &one_desc, NULL, NULL, NULL}};
+        {sizeof calls[0], 0, 1, 1, descs, &one_desc, NULL, NULL, NULL, NULL},
+        {sizeof calls[0], 1, 1, 1, descs, &one_desc, NULL, NULL, NULL, NULL},
+        {sizeof calls[0], 2, 1, 1, descs, &one_desc, NULL, NULL, NULL, NULL},
+        {sizeof calls[0], 3, 1, 1, descs, &one_desc, NULL, NULL, NULL, NULL}};
     void *outs[1] = {out};
     const tutti_launch l = {sizeof l,    0,  "line", run,  &m->scale,
                             &calls[nin], in, outs,   NULL, NULL};

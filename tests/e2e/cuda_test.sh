@@ -101,6 +101,46 @@ on.json:20: device.graphs: is 1, want true or false
 on.json:20: device.memory_limit: is 0, want a number of GiB above 0 and of at most 1048576' \
   "$TUTTI" validate on.json
 
+# Who computes is told: library and algorithm of each step, why there is none, what becomes of graphs.
+images() { # images <command...>: on a net with convolutions
+  gpu "" "$TUTTI" "$@" "$SOURCE/host/recipes/glyphs_cnn.json" --device cuda --set train.batch_size=8 --set 'eval=[]'
+}
+images plan >plan.txt
+check "plan names the algorithm of a product" grep -qE '^ +[0-9]+ matmul\S* \[cuBLASLt 13\.0\.0: algorithm [0-9]+, no TF32.*\] %' plan.txt
+check "and the engine of a convolution" grep -qE '^ +[0-9]+ conv2d \[cuDNN 9\.[0-9.]+: engine [0-9]+ .*no TF32\] %' plan.txt
+check "and how many steps have one" grep -qE '^  [0-9]+ steps by cuDNN 9\.[0-9.]+, [0-9]+ by cuBLASLt 13\.0\.0; F32 without TF32$' plan.txt
+TUTTI_CUDA_LIBRARIES=0 images plan >plan.txt
+check "and why there is none" grep -qE '^ +[0-9]+ conv2d \[own kernel: cuDNN: cudnnCreate failed with [0-9]+\] %' plan.txt
+gpu "" "$TUTTI" plan run.json --device cuda --set precision=amp_bf16 >plan.txt
+check "in 16 bits too" grep -qE '\[cuBLASLt 13\.0\.0: algorithm [0-9]+[^T]*\] %[0-9]+ BF16' plan.txt
+on '"tf32": true'
+rm -f trace
+TUTTI_CUDA_TRACE=$PWD/trace gpu leaks=1 "$TUTTI" train on.json --duration 4ba >out.txt 2>err.txt
+check "a run tells the same in its first lines" grep -qx '  libraries   5 steps by cuBLASLt 13.0.0; F32 by TF32' out.txt
+check "and the nodes of its graph, as the runtime counts them" grep -qx \
+  "  graphs      1 gathered, of $(sed -n 's/^capture ends .* of //p' trace) nodes the newest" out.txt
+check "without a warning" test ! -s err.txt
+on '"graphs": false'
+gpu "" "$TUTTI" train on.json --duration 3ba >out.txt 2>err.txt
+check "there are none where none are wanted" grep -qx '  graphs      cuda:0: no graphs are wanted' out.txt
+check "which is no warning" test ! -s err.txt
+on ''
+gpu captures=0 "$TUTTI" train on.json --duration 3ba 2>err.txt
+check "a graph that cannot be gathered is told with its reason" grep -qE \
+  '^tutti: device: work that could not become a graph is launched kernel by kernel: cuda:0: a graph: .* \(cudaErrorStreamCaptureInvalidated\)$' err.txt
+check "once" test "$(wc -l <err.txt)" = 1
+without() { # without libraries
+  TUTTI_CUDA_LIBRARIES=0 gpu leaks=1 "$TUTTI" "$@" --duration 1ba >out.txt 2>err.txt
+}
+check "a run without libraries" without train on.json
+check "says so" grep -qx 'tutti: device: 5 steps of a plan, matmul of body.linear0 the first, run by slow kernels of our own: cuBLASLt: cublasLtCreate failed with 1' err.txt
+check "and counts" grep -qx '  libraries   5 steps by own kernels; F32 without TF32' out.txt
+on '"require": "libraries"'
+check "who requires libraries trains where they are" gpu leaks=1 "$TUTTI" train on.json --duration 1ba
+without train on.json
+check "and nowhere else" test $? != 0 -a "$(cat err.txt)" = \
+  'tutti: body.linear0: matmul: device.require wants a library for it: cuBLASLt: cublasLtCreate failed with 1'
+
 # The template with device code: its kernel is launched where the weights are, and does there what it does here.
 template="$(dirname "$TUTTI")/lib/tutti/template"
 small_run '"algorithms": [{"name": "weight_pull", "rate": 0.05}]' | sed 's/"interval": "1ba"/"interval": "1dur"/' >pull.json

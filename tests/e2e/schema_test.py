@@ -93,7 +93,8 @@ CHANGES = [
     ("device", {}), ("device", {"name": 3}), ("device", {"name": "cpu", "graphs": True}),
     ("device", {"name": "cuda", "index": -1}), ("device", {"name": "cuda", "graph": True}),
     ("device", {"name": "cuda", "graphs": 1}), ("device", {"name": "cuda", "tf32": "yes"}),
-    ("device", {"name": "cuda", "unordered": None}), ("device", {"name": "cuda", "memory_limit": 0}),
+    ("device", {"name": "cuda", "unordered": None}), ("device", {"name": "cuda", "require": "cudnn"}),
+    ("device", {"name": "cuda", "memory_limit": 0}),
     ("device", {"name": "cuda", "memory_limit": "8"}), ("device", {"name": "cuda", "memory_limit": 2000000}),
     ("max_duration", "3m5"), ("precision", "fp8"), ("recompute", "some"), ("on_nonfinite", "stay"), ("deterministic", "perhaps"), ("device", 1), ("threads", -1),
     ("threads", 5000), ("microbatch_size", -1), ("microbatch_size", "all"), ("scale_schedule_ratio", 0),
@@ -195,7 +196,7 @@ def main():
         auto = changed("microbatch_size", "auto")
         check("microbatch_size = auto", auto, written(auto), True)
         for device in ({"name": "cpu"}, {"name": "cuda"}, {"name": "cuda", "index": 3, "memory_limit": 7.5,
-                       "graphs": False, "tf32": True, "unordered": True, "x-note": 1}):
+                       "graphs": False, "tf32": True, "unordered": True, "require": "libraries", "x-note": 1}):
             run = changed("device", device)
             check(f"device = {device!r}", run, written(run), True)
         for where, value in CHANGES:

@@ -112,7 +112,7 @@ static void check_call(int kind, const call *q, int32_t threads)
     const tutti_op *op = ops[kind];
     const tutti_step step = {.struct_size = sizeof step};
     const tutti_op_call c = {sizeof c,     q->nin,   1,     threads, q->descs,
-                             &q->descs[3], &q->attr, &step, NULL};
+                             &q->descs[3], &q->attr, &step, NULL,    NULL};
     const size_t bytes = (size_t)tutti_nbytes(&q->descs[3]);
     numbers in[3];
     const void *data[3];
@@ -155,8 +155,8 @@ START_TEST(other_halves_are_refused_without_a_word)
     const shape empty = {0, 8, 16, 16, 3, 1, 1, 1};
     for (int kind = 0; kind < KINDS; kind++) {
         call q = call_of(_i == 2 ? &empty : &shapes[3], kind, 0);
-        const tutti_op_call c = {sizeof c,    q.nin,   1,    2,   q.descs,
-                                 &q.descs[3], &q.attr, NULL, NULL};
+        const tutti_op_call c = {sizeof c,    q.nin,   1,    2,    q.descs,
+                                 &q.descs[3], &q.attr, NULL, NULL, NULL};
         void *state = NULL;
         uint64_t bytes = 0;
         tutti_error err = TUTTI_ERROR_INIT;

@@ -166,7 +166,7 @@ START_TEST(the_operation_reads_and_writes_bf16)
                                  {{m, n}, 2, q->y_dtype},
                                  {{m, n}, 2, q->y_dtype}};
     const tutti_step step = {.struct_size = sizeof step};
-    tutti_op_call c = {sizeof c, 3, q->op->nout, 2, descs, descs + 3, &attr, &step, NULL};
+    tutti_op_call c = {sizeof c, 3, q->op->nout, 2, descs, descs + 3, &attr, &step, NULL, NULL};
     const numbers in[3] = {numbers_make(m * k, 4), numbers_make(k * n, 5),
                            numbers_make(m * n, 6)};
     const void *const data[3] = {in[0].bf16, in[1].f32, numbers_as(&in[2], q->third_dtype)};
@@ -196,7 +196,7 @@ START_TEST(other_halves_are_refused_without_a_word)
                                  {{65, 64}, 2, TUTTI_F32},
                                  {{64, 64}, 2, TUTTI_BF16}};
     const matmul_attr attr = {.fast = _i ? MATMUL_EXACT : MATMUL_BF16};
-    const tutti_op_call c = {sizeof c, 2, 1, 1, descs, descs + 2, &attr, NULL, NULL};
+    const tutti_op_call c = {sizeof c, 2, 1, 1, descs, descs + 2, &attr, NULL, NULL, NULL};
     void *state = NULL;
     uint64_t bytes = 0;
     tutti_error err = TUTTI_ERROR_INIT;

@@ -74,9 +74,11 @@ static void descs_of(const shape *q, int kind, int32_t dtype, job *j)
     memcpy(j->descs + MAX_IN, out[kind], sizeof out[kind]);
     j->attr = (sdpa_attr){q->causal, 0.0, q->dropout, 3};
     j->step = (tutti_step){.struct_size = sizeof j->step};
-    j->c = (tutti_op_call){sizeof j->c, nin[kind] + (q->bias != 0), nout[kind], 2,
-                           j->descs,    j->descs + MAX_IN,          &j->attr,   &j->step,
-                           NULL};
+    j->c = (tutti_op_call){sizeof j->c, nin[kind] + (q->bias != 0),
+                           nout[kind],  2,
+                           j->descs,    j->descs + MAX_IN,
+                           &j->attr,    &j->step,
+                           NULL,        NULL};
 }
 
 /* y and lse of a gradient's call are those of the forward pass. */

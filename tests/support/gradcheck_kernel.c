@@ -102,7 +102,7 @@ static tutti_status bench_run(bench *b, int32_t threads, uint32_t in_place, tutt
     const void *in[TUTTI_OP_MAX_IN];
     void *out[TUTTI_OP_MAX_OUT];
     tutti_op_call call = {sizeof call, b->c->nin, b->op->nout, threads, b->in_desc,
-                          b->out_desc, b->attr,   NULL,        NULL};
+                          b->out_desc, b->attr,   NULL,        NULL,    NULL};
     tutti_status s = bench_fill(b, err);
     const tutti_algorithms *ways = b->op->cpu_algorithms;
     if (!s && b->way == REPRODUCIBLE && ways && ways->prepare_reproducible)
@@ -192,8 +192,8 @@ static tutti_status check_ways(const trial *t, tutti_error *err)
     tutti_desc out[TUTTI_OP_MAX_OUT];
     for (uint32_t k = 0; k < t->op->nout; k++)
         out[k] = graph_value_at(t->g, n->out + k)->desc;
-    const tutti_op_call c = {sizeof c, t->c->nin, t->op->nout, 3,   t->c->in,
-                             out,      n->attr,   NULL,        NULL};
+    const tutti_op_call c = {sizeof c, t->c->nin, t->op->nout, 3,    t->c->in,
+                             out,      n->attr,   NULL,        NULL, NULL};
     for (uint32_t k = 1; autotune_algorithm_name(t->op, &c, k); k++) {
         tutti_error why = TUTTI_ERROR_INIT;
         const tutti_status s = kernel_once(t, 3, UINT32_MAX, k, NULL, &why);

@@ -8,6 +8,7 @@ typedef struct graph {
     struct CUgraphExec_st *exec;
     struct CUgraph_st
         *source; /* where there are blocks: their conditions are made for it; or NULL */
+    uint64_t nodes;
     launched what;
 } graph;
 
@@ -39,7 +40,8 @@ tutti_status cuda_capture_end(void *device, void *on, void **ret_graph, tutti_er
     d->capture.stream = NULL;
     unsigned int code = d->rt->cudaStreamEndCapture(cuda_stream_of(d, on), &gathered);
     graph *g = ret_graph && !code ? calloc(1, sizeof *g) : NULL;
-    if (g)
+    size_t nodes = 0;
+    if (g && !(code = d->rt->cudaGraphGetNodes(gathered, NULL, &nodes)))
         code = d->rt->cudaGraphInstantiate(&g->exec, gathered, 0);
     if (!code && g && d->blocks.used)
         g->source = gathered;
@@ -57,6 +59,7 @@ tutti_status cuda_capture_end(void *device, void *on, void **ret_graph, tutti_er
         return code ? cuda_check(d, code, "a graph", err)
                     : tutti_fail(err, TUTTI_E_NOMEM, "no memory for a graph");
     }
+    g->nodes = nodes;
     g->what =
         (launched){.mark = d->capture.first,
                    .after = d->capture.launches ? (uint32_t)(d->capture.launches - 1) : 0};
@@ -84,6 +87,12 @@ tutti_status cuda_replay(void *device, void *on, void *given, const tutti_step *
                           d->label);
     }
     return cuda_check(d, code, "a graph", err);
+}
+
+uint64_t cuda_graph_nodes(void *device, void *given)
+{
+    (void)device;
+    return ((const graph *)given)->nodes;
 }
 
 void cuda_graph_destroy(void *device, void *given)

@@ -225,7 +225,8 @@ static tutti_status open_device(void *self, uint32_t index, void **ret_device, t
         .symbol = symbol,
         .object = cuda_object_of,
         .allow = (d->wanted.tf32 ? TUTTI_CUDA_TF32 : 0u) |
-                 (d->wanted.unordered ? TUTTI_CUDA_UNORDERED : 0u),
+                 (d->wanted.unordered ? TUTTI_CUDA_UNORDERED : 0u) |
+                 (d->wanted.require ? TUTTI_CUDA_LIBRARIES : 0u),
         .recall = cuda_recall,
         .keep = cuda_keep};
     if ((s = make_streams(d, err)) || (s = cuda_make_steps(d, err)) || (s = own_load(d, err))) {
@@ -268,6 +269,7 @@ const tutti_device_v1 *tutti_device_cuda(void)
                                           .capture_begin = cuda_capture_begin,
                                           .capture_end = cuda_capture_end,
                                           .replay = cuda_replay,
+                                          .graph_nodes = cuda_graph_nodes,
                                           .graph_destroy = cuda_graph_destroy,
                                           .add = cuda_add,
                                           .clear_unless = cuda_clear_unless,

@@ -114,6 +114,8 @@ typedef struct cudart_condition {
     X(unsigned int, cudaEventSynchronize, (struct CUevent_st * event))                         \
     X(unsigned int, cudaGraphInstantiate,                                                      \
       (struct CUgraphExec_st * *exec, struct CUgraph_st * graph, unsigned long long flags))    \
+    X(unsigned int, cudaGraphGetNodes,                                                         \
+      (struct CUgraph_st * graph, struct CUgraphNode_st * *nodes, size_t * count))             \
     X(unsigned int, cudaGraphLaunch,                                                           \
       (struct CUgraphExec_st * exec, struct CUstream_st * stream))                             \
     X(unsigned int, cudaGraphDestroy, (struct CUgraph_st * graph))                             \

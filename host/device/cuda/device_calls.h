@@ -55,6 +55,7 @@ tutti_status cuda_capture_begin(void *device, void *on, tutti_error *err);
 tutti_status cuda_capture_end(void *device, void *on, void **ret_graph, tutti_error *err);
 tutti_status cuda_replay(void *device, void *on, void *graph, const tutti_step *step,
                          tutti_error *err);
+uint64_t cuda_graph_nodes(void *device, void *graph);
 void cuda_graph_destroy(void *device, void *graph);
 
 /* blocks.c */

@@ -13,8 +13,8 @@ static double node_flops(const graph *g, const graph_node *n)
         in[k] = graph_value_at(g, n->in[k])->desc;
     for (uint32_t k = 0; k < n->op->nout; k++)
         out[k] = graph_value_at(g, n->out + k)->desc;
-    const tutti_op_call call = {sizeof call, n->nin,  n->op->nout, 1,   in,
-                                out,         n->attr, NULL,        NULL};
+    const tutti_op_call call = {sizeof call, n->nin,  n->op->nout, 1,    in,
+                                out,         n->attr, NULL,        NULL, NULL};
     return t->flops(&call);
 }
 

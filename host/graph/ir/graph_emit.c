@@ -145,7 +145,8 @@ static tutti_value emit_checked(graph *g, const tutti_op *op, const tutti_value 
     const bool merge = !parts && g->passes >= GRAPH_MERGE && !(op->flags & TUTTI_OP_RNG);
     const uint64_t hash = node_hash(g->guard, op, in, nin, blob);
     uint32_t *bucket = merge ? find_bucket(g, hash, g->guard, op, in, nin, blob) : NULL;
-    const tutti_op_call call = {sizeof call, nin, op->nout, 1, descs, NULL, blob, NULL, NULL};
+    const tutti_op_call call = {sizeof call, nin,  op->nout, 1,    descs,
+                                NULL,        blob, NULL,     NULL, NULL};
     tutti_value first = bucket && *bucket ? g->nodes[*bucket - 1].out : 0;
     tutti_status s = first ? TUTTI_OK : precision_infer(op, &call, &g->autocast, shapes, err);
     if (!s && !first)

@@ -207,8 +207,8 @@ static tutti_status run_node(interpreter *it, const graph_node *n, const tutti_s
         memcpy(out[0], in[0], sizeof(double) * (size_t)tutti_numel(&out_desc[0]));
         return TUTTI_OK;
     }
-    const tutti_op_call call = {sizeof call, n->nin,  n->op->nout, 1,   in_desc,
-                                out_desc,    n->attr, step,        NULL};
+    const tutti_op_call call = {sizeof call, n->nin,  n->op->nout, 1,    in_desc,
+                                out_desc,    n->attr, step,        NULL, NULL};
     const tutti_status s = n->op->reference(&call, in, out);
     if (s)
         return tutti_fail(err, s, "%s%s%s: the reference refused its input (%s)", n->scope,

@@ -18,6 +18,7 @@ tutti_status compiled_graph_compile(const net *n, compiled_graph *c, program_spe
     spec->threads = n->options.threads;
     spec->autotuner = n->autotuner;
     spec->device = n->options.device;
+    spec->captures = n->captures;
     return program_create(spec, &c->program, err);
 }
 

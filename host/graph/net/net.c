@@ -20,10 +20,11 @@ tutti_status net_create(const net_options *options, net **ret_net, tutti_error *
         surgery_init_service(n);
         n->autotuner = autotuner_create(options->tune_file);
         n->options.tune_file = NULL; /* the caller's */
+        n->captures = calloc(1, sizeof *n->captures);
         if (n->autotuner && options->reproducible)
             autotuner_reproduce(n->autotuner);
     }
-    if (!n || !n->tree.modules || !n->autotuner) {
+    if (!n || !n->tree.modules || !n->autotuner || !n->captures) {
         net_destroy(n);
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for a model");
     }
@@ -55,6 +56,7 @@ void net_destroy(net *n)
     half_weights_destroy(n, n->storage.half);
     op_source_close(n);
     autotuner_destroy(n->autotuner);
+    free(n->captures);
     free(n);
 }
 
@@ -62,6 +64,11 @@ void net_drop_plans(net *n)
 {
     if (n->compiled.plans)
         n->compiled.drop(n);
+}
+
+capture_log *net_captures(net *n)
+{
+    return n->captures;
 }
 
 const char *net_autotune_complaint(net *n)

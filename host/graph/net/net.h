@@ -3,6 +3,7 @@
 #ifndef HOST_GRAPH_NET_NET_H
 #define HOST_GRAPH_NET_NET_H
 
+#include "graph/runtime/graph_capture.h"
 #include "plugin/instance.h"
 #include "tutti/model.h"
 #include "tutti/module.h"
@@ -129,6 +130,8 @@ void net_stop_autotune(net *n);
 TUTTI_NODISCARD tutti_status net_keep_choices(net *n, const char *path, tutti_error *err);
 /* How many calls of plans made since were not among them. */
 uint32_t net_missing_choices(const net *n);
+/* What became of this net's graphs on its device; who gathers more of them may add to it.  Borrowed. */
+capture_log *net_captures(net *n);
 /* What is wrong with the tune file, told once; NULL when there is nothing to say. */
 const char *net_autotune_complaint(net *n);
 

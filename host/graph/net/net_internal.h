@@ -88,6 +88,7 @@ typedef struct net_tracing {
 struct net {
     net_options options;
     autotuner *autotuner; /* NULL: kernels are not measured */
+    capture_log *captures;
     tutti_module_v1 service;
     model_impl model;
     tutti_column columns[TUTTI_MAX_COLUMNS]; /* of net_build */

@@ -278,6 +278,7 @@ tutti_status plan_run_merged(plan *p, int first, int last, const plan_tail *tail
         return s ? s : run_merged(&work, err);
     const uint32_t n = list_places(&work, places);
     p->n->merging = true;
+    p->loss_graph.merged.log = p->n->captures;
     s = capture_run(&p->loss_graph.merged, d, places, n, step, run_merged, &work, err);
     p->n->merging = false;
     return s;

@@ -120,6 +120,16 @@ uint64_t plan_bytes(const plan *p); /* arena and scratch */
 /* Of the model's forward and backward pass: where results lie, and how many steps there are. */
 const program *plan_program(const plan *p);
 double plan_flops(const plan *p); /* of matrix products and convolutions; 0 when unknown */
+/* Steps that run by one library, or without one for one reason. */
+typedef struct plan_choice {
+    const tutti_op_choice
+        *first; /* of the first of them; all below is borrowed from the plan */
+    const char *op;
+    const char *scope; /* the path of its module; "" for none */
+    uint32_t steps;
+} plan_choice;
+/* Of all steps whose kernels tell, in the order of the first ones: at most `most`; how many. */
+uint32_t plan_choices(const plan *p, plan_choice *ret_choices, uint32_t most);
 /* Writes sizes, nodes, steps with their places, and the arena's map as text. */
 void plan_dump(const plan *p, FILE *file);
 /* Writes the nodes of model and loss as a drawing in Graphviz's language. */

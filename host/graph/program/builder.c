@@ -241,7 +241,7 @@ tutti_status program_create(const program_spec *spec, program **ret_program, tut
     if (!s) {
         find_leaving(&b);
         make_classes(&b);
-        s = program_place_constants(b.p, spec->device, err);
+        s = program_place_constants(b.p, spec->device, spec->captures, err);
     }
     if (!s) {
         plan_stores(&b);

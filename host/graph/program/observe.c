@@ -57,6 +57,23 @@ void program_describe(const program *p, uint32_t k, program_step *ret)
         ret->bytes += 2 * tutti_nbytes(&s->call->out[j]);
 }
 
+const tutti_op_choice *program_choice(const program *p, uint32_t k)
+{
+    return p->steps[k].choice;
+}
+
+const char *program_op(const program *p, uint32_t k)
+{
+    const graph_node *n = p->steps[k].node;
+    return n ? n->op->name : "store";
+}
+
+const char *program_scope(const program *p, uint32_t k)
+{
+    const graph_node *n = p->steps[k].node;
+    return n ? n->scope : "";
+}
+
 /* The step at `time`; NULL: it is the one between the segments, or none. */
 static const step *step_at(const program *p, uint32_t time)
 {

@@ -42,9 +42,11 @@ bool program_runs_host_code(const tutti_device *d)
     return !d || (!d->table->kernel && strcmp(d->info.kernels, "cpu") == 0);
 }
 
-tutti_status program_place_constants(program *p, const tutti_device *d, tutti_error *err)
+tutti_status program_place_constants(program *p, const tutti_device *d, capture_log *captures,
+                                     tutti_error *err)
 {
     p->device = d;
+    p->graph_captures[0].log = p->graph_captures[1].log = captures;
     if (device_is_host(d))
         return TUTTI_OK;
     p->constants = calloc(p->nvalues, sizeof *p->constants);

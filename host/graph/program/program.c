@@ -271,6 +271,9 @@ static void dump_step(const program *p, const step *s, FILE *file)
         (void)fprintf(file, "%s", n ? n->op->name : "store");
     if (s->algorithm)
         (void)fprintf(file, " [%s]", s->algorithm);
+    if (s->choice)
+        (void)fprintf(file, " [%s: %s]",
+                      *s->choice->library ? s->choice->library : "own kernel", s->choice->text);
     if (s->upcast)
         (void)fprintf(file, " converted to f32");
     if (n && n->group)

@@ -8,6 +8,7 @@
 #include "graph/program/arena.h"
 #include "graph/runtime/autotune.h"
 #include "graph/runtime/device_memory.h"
+#include "graph/runtime/graph_capture.h"
 
 #include <stdio.h>
 
@@ -50,6 +51,7 @@ typedef struct program_spec {
         rematerialize;    /* REMATERIALIZE_*: how much of what the graph offers again may run */
     autotuner *autotuner; /* NULL: kernels are not measured */
     const tutti_device *device; /* where all of that memory is; NULL: the host's */
+    capture_log *captures;      /* what becomes of its graphs; NULL: nobody asks */
 } program_spec;
 
 /* Needs of the spec only the graph and the weights' memory after this.  Errors name module path and op. */
@@ -89,6 +91,11 @@ typedef struct program_step {
 } program_step;
 /* Steps count from 0.  [step] */
 void program_describe(const program *p, uint32_t k, program_step *ret_step);
+/* By what step k runs, where its kernel tells; borrowed, or NULL. */
+const tutti_op_choice *program_choice(const program *p, uint32_t k);
+const char *program_op(const program *p, uint32_t k); /* its operation's name; "store" */
+const char *program_scope(const program *p,
+                          uint32_t k); /* the path of its module; "" for none */
 /* One place of the arena's map, k < program_nplaces.  Times are steps in their order from 0, and one more between the
  * segments: from 0 to program_nsteps. */
 typedef struct program_place {

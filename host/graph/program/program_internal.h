@@ -40,6 +40,7 @@ typedef struct step {
     const graph_node *node;                   /* NULL: a store; the last one of a group */
     const pointwise_kernel *pointwise_kernel; /* NULL: a node alone, or a store */
     const char *algorithm;                    /* which of several; NULL where there is one */
+    const tutti_op_choice *choice;            /* what a device's kernel tells of it; or NULL */
     uint32_t scratch_interval;
     uint32_t time;
     uint32_t zeros; /* bit j: out[j] becomes zeros when the step is skipped */
@@ -90,7 +91,9 @@ void program_end_step(const step *s);
 const tutti_op *program_pointwise_op(const graph *g, const tutti_device *d);
 /* Whether any function of the host's may be launched there. */
 bool program_runs_host_code(const tutti_device *d);
-tutti_status program_place_constants(program *p, const tutti_device *d, tutti_error *err);
+/* The device becomes the program's; `captures` is what its graphs are told to. */
+tutti_status program_place_constants(program *p, const tutti_device *d, capture_log *captures,
+                                     tutti_error *err);
 void program_leave_device(program *p);
 /* As a graph where the device has them. */
 tutti_status program_run_on_device(program *p, int32_t segment, const step *first,

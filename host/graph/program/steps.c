@@ -31,6 +31,35 @@ static void add_guard(builder *b, step *s, tutti_value guard)
     }
 }
 
+/* Keeps what the kernel tells of its choice. */
+static tutti_status prepare_cuda(const builder *b, step *s, uint64_t *ret_scratch,
+                                 tutti_error *err)
+{
+    const tutti_kernel *kernel = s->kernel;
+    tutti_op_choice told = {.struct_size = sizeof told};
+    s->call->choice = &told;
+    const tutti_status status = kernel->prepare(s->call, &s->state, ret_scratch, err);
+    s->call->choice = NULL;
+    if (status || (!*told.library && !*told.text))
+        return status;
+    if (told.refused && s->call->cuda->allow & TUTTI_CUDA_LIBRARIES) {
+        if (kernel->destroy)
+            kernel->destroy(s->state);
+        return tutti_fail(err, TUTTI_E_UNSUPPORTED,
+                          "%s: device.require wants a library for it: %s", s->node->op->name,
+                          told.text);
+    }
+    tutti_op_choice *kept = pool_take(&b->p->memory, sizeof *kept);
+    if (!kept) {
+        if (kernel->destroy)
+            kernel->destroy(s->state);
+        return out_of_memory(err);
+    }
+    *kept = told;
+    s->choice = kept;
+    return TUTTI_OK;
+}
+
 static tutti_status prepare(const builder *b, step *s, uint64_t *ret_scratch, tutti_error *err)
 {
     const graph_node *n = s->node;
@@ -49,8 +78,7 @@ static tutti_status prepare(const builder *b, step *s, uint64_t *ret_scratch, tu
         status =
             tutti_fail(&why, TUTTI_E_UNSUPPORTED, "%s: there is no CPU kernel", n->op->name);
     else if (s->call->cuda) /* such kernels take F32, BF16 and F16 */
-        status =
-            kernel->prepare ? kernel->prepare(s->call, &s->state, ret_scratch, &why) : TUTTI_OK;
+        status = kernel->prepare ? prepare_cuda(b, s, ret_scratch, &why) : TUTTI_OK;
     else if (!native && !program_runs_host_code(d))
         status = tutti_fail(&why, TUTTI_E_UNSUPPORTED,
                             "%s: device %s has no kernel for it in 16 bits", n->op->name,
@@ -92,9 +120,16 @@ static tutti_status add_node_step(builder *b, uint32_t k, tutti_error *err)
         descs[j] = graph_value_at(b->g, n->in[j])->desc;
     for (uint32_t j = 0; j < n->op->nout; j++)
         descs[n->nin + j] = graph_value_at(b->g, n->out + j)->desc;
-    *s->call = (tutti_op_call){sizeof *s->call,  n->nin,  n->op->nout,
-                               b->spec->threads, descs,   descs + n->nin,
-                               n->attr,          &p->now, program_cuda(b->spec->device)};
+    *s->call = (tutti_op_call){sizeof *s->call,
+                               n->nin,
+                               n->op->nout,
+                               b->spec->threads,
+                               descs,
+                               descs + n->nin,
+                               n->attr,
+                               &p->now,
+                               program_cuda(b->spec->device),
+                               NULL};
     s->node = n;
     s->in = (const void *const *)(p->slots + p->nslots);
     for (uint32_t j = 0; j < n->nin; j++)
@@ -166,7 +201,7 @@ static tutti_status add_group_step(builder *b, uint32_t k, tutti_error *err)
         (void)add_slot(b, c->out[j]);
     }
     *s->call = (tutti_op_call){sizeof *s->call, c->nin, c->nout, c->threads, descs,
-                               descs + c->nin,  NULL,   &p->now, NULL};
+                               descs + c->nin,  NULL,   &p->now, NULL,       NULL};
     s->node = graph_node_at(b->g, k);
     add_guard(b, s, s->node->guard);
     s->pointwise_kernel = c;
@@ -221,7 +256,7 @@ static tutti_status add_store_step(builder *b, uint32_t k, tutti_error *err)
         *desc = graph_value_at(b->g, from->value)->desc;
     else
         *desc = (tutti_desc){{(int64_t)from->bytes}, 1, TUTTI_U8};
-    *s->call = (tutti_op_call){sizeof *s->call, 1, 1, 1, desc, desc, NULL, &p->now, NULL};
+    *s->call = (tutti_op_call){sizeof *s->call, 1, 1, 1, desc, desc, NULL, &p->now, NULL, NULL};
     s->run = !from->value ? store_zero : from->add ? store_add : store_copy;
     s->in = (const void *const *)add_slot(b, from->value ? from->value : place);
     s->out = add_slot(b, place);

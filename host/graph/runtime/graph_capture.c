@@ -56,18 +56,40 @@ bool capture_has_conditionals(const tutti_device *d)
     return TUTTI_HAS(d->table, tutti_device_v1, block) && d->table->block;
 }
 
+static void note(capture_log *log, const captured_graph *r, const tutti_device *d,
+                 const tutti_error *why, bool begins)
+{
+    const bool counts =
+        TUTTI_HAS(d->table, tutti_device_v1, graph_nodes) && d->table->graph_nodes;
+    if (r->graph) {
+        log->graphs++;
+        log->nodes = counts ? d->table->graph_nodes(d->device, r->graph) : 0;
+        return;
+    }
+    if (!begins && why->status == TUTTI_E_UNSUPPORTED)
+        log->unwanted++;
+    else
+        log->failed++;
+    log->why = *why;
+}
+
 /* What fails here is called instead, and fails there again if it is to.  A device that tried blocks in vain
  * gets a second chance without them. */
-static void gather(captured_graph *r, const tutti_device *d, capture_work work, void *ctx)
+static void gather(captured_graph *r, const tutti_device *d, capture_work work, void *ctx,
+                   capture_log *log)
 {
-    for (int left = capture_has_conditionals(d) ? 2 : 1; left && !r->graph; left--) {
-        if (d->table->capture_begin(d->device, NULL, NULL))
-            break;
-        const tutti_status s = work(ctx, NULL);
-        if (d->table->capture_end(d->device, NULL, s ? NULL : &r->graph, NULL))
+    tutti_error why = TUTTI_ERROR_INIT;
+    bool begins = true;
+    for (int left = capture_has_conditionals(d) ? 2 : 1; left && begins && !r->graph; left--) {
+        why = (tutti_error)TUTTI_ERROR_INIT;
+        begins = !d->table->capture_begin(d->device, NULL, &why);
+        const tutti_status s = begins ? work(ctx, &why) : TUTTI_OK;
+        if (begins && d->table->capture_end(d->device, NULL, s ? NULL : &r->graph, &why))
             r->graph = NULL;
     }
     r->failed = !r->graph;
+    if (log)
+        note(log, r, d, &why, begins);
 }
 
 tutti_status capture_run(graph_captures *all, const tutti_device *d, const void *const *places,
@@ -79,7 +101,7 @@ tutti_status capture_run(graph_captures *all, const tutti_device *d, const void 
         return work(ctx, err);
     r->used = ++all->clock;
     if (!r->graph && !r->failed && ++r->runs > WARM_RUNS)
-        gather(r, d, work, ctx);
+        gather(r, d, work, ctx, all->log);
     if (!r->graph)
         return work(ctx, err);
     tutti_error why = TUTTI_ERROR_INIT;

@@ -19,10 +19,21 @@ typedef struct captured_graph {
     bool failed; /* it cannot be gathered */
 } captured_graph;
 
-/* The same work on other places; zero to begin with. */
+/* What became of attempts to gather work, for people. */
+typedef struct capture_log {
+    uint32_t graphs;   /* gathered so far */
+    uint32_t failed;   /* could not be gathered, and are launched one by one */
+    uint32_t unwanted; /* the device is told to gather nothing */
+    uint32_t reserved;
+    uint64_t nodes;  /* of the newest graph; 0: not known */
+    tutti_error why; /* of the newest that was not gathered */
+} capture_log;
+
+/* The same work on other places; zero to begin with, but for its log. */
 typedef struct graph_captures {
     captured_graph kept[CAPTURES_KEPT];
     uint64_t clock;
+    capture_log *log; /* borrowed; NULL: nobody asks */
 } graph_captures;
 
 /* Whether graphs can be had of `d`; NULL is the host. */

@@ -48,8 +48,8 @@ static tutti_status add_link(pointwise_kernel *c, const graph *g, const graph_no
             c->last_read[l->from[j]] = c->nops;
     }
     l->descs[n->nin] = (tutti_desc){{c->tile}, 1, TUTTI_F32};
-    l->call = (tutti_op_call){sizeof l->call,    n->nin,  1,    1,   l->descs,
-                              l->descs + n->nin, n->attr, NULL, NULL};
+    l->call = (tutti_op_call){sizeof l->call,    n->nin,  1,    1,    l->descs,
+                              l->descs + n->nin, n->attr, NULL, NULL, NULL};
     const int32_t dtype = graph_value_at(g, n->out)->desc.dtype;
     l->cast = traits_have_role(n->op, TUTTI_ROLE_CAST) ? dtype : TUTTI_DTYPE_NONE;
     if (dtype_is_half(l->cast) && c->bits < 0)

@@ -30,7 +30,7 @@ void upcast_convert(const tutti_kernel *cast, const void *from, int32_t from_dty
 {
     const tutti_desc x = {{n}, 1, from_dtype}, y = {{n}, 1, to_dtype};
     const int64_t attr = to_dtype;
-    const tutti_op_call call = {sizeof call, 1, 1, threads, &x, &y, &attr, NULL, NULL};
+    const tutti_op_call call = {sizeof call, 1, 1, threads, &x, &y, &attr, NULL, NULL, NULL};
     (void)cast->run(NULL, &call, &from, &to, NULL); /* between floats it cannot fail */
 }
 

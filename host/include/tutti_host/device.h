@@ -34,7 +34,7 @@ typedef struct tutti_cuda_settings {
     int32_t graphs;        /* 0: every launch on its own */
     int32_t tf32;          /* 1: TUTTI_CUDA_TF32 */
     int32_t unordered;     /* 1: TUTTI_CUDA_UNORDERED */
-    int32_t reserved;
+    int32_t require;       /* 1: TUTTI_CUDA_LIBRARIES */
 } tutti_cuda_settings;
 /* NVIDIA's GPUs, over the CUDA runtime, which is loaded when it is first asked for something; its
  * self is a const tutti_cuda_settings *, or NULL: all as the environment has it.  Without runtime, driver or GPU count is 0 and describe says what is missing.  [any] */

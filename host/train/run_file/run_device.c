@@ -18,11 +18,17 @@ static const json_member device_rows[] = {
     {.name = NULL},
 };
 
+static const char *const required[] = {"nothing", "libraries", NULL};
+
 /* The settings of the host's own devices, which have no manifest. */
 static const json_member cuda_rows[] = {
     {.name = "graphs", .type = MEMBER_BOOL, MEMBER_AT(run_device, cuda.graphs)},
     {.name = "tf32", .type = MEMBER_BOOL, MEMBER_AT(run_device, cuda.tf32)},
     {.name = "unordered", .type = MEMBER_BOOL, MEMBER_AT(run_device, cuda.unordered)},
+    {.name = "require",
+     .type = MEMBER_CHOICE,
+     .words = required,
+     MEMBER_AT(run_device, cuda.require)},
     {.name = NULL},
 };
 

@@ -3,6 +3,7 @@
 #include "train/step/train_step.h"
 #include "train/step/memory_observers.h"
 
+#include "train/step/device_report.h"
 #include "train/step/events.h"
 #include "train/step/plan_step.h"
 #include "train/step/trainer_state.h"
@@ -359,6 +360,7 @@ tutti_status trainer_step_batch(trainer *t, tutti_error *err)
         s = mirrors_flush(&t->mirrors, true, err);
     for (uint32_t k = 0; k < TUTTI_MAX_COLUMNS; k++)
         free(e.saved_targets[k].own);
+    device_report_graphs(t);
     if (s || (s = scaler_update(&t->scaler, err)))
         return s;
     const tutti_named_value v = {"loss/train/total", e.loss};

@@ -26,6 +26,7 @@ typedef struct step_plans {
     plan *forward;
     plan *loss;    /* over the same forward pass; another one where targets have changed */
     plan *watched; /* whose backward pass begins sums over the ranks; NULL: none */
+    capture_log captures; /* as told last: device_report.h */
     float loss_scale;
     bool updated;             /* the update was part of the last segment */
     bool counts;              /* somebody asks for `flops` */
@@ -42,6 +43,12 @@ typedef struct begin_hook {
     void *ctx;
 } begin_hook;
 
+/* Who shows what a run has come to on its device. */
+typedef struct fact_hook {
+    void (*call)(void *ctx, const char *key, const char *text);
+    void *ctx;
+} fact_hook;
+
 /* training_loop.h: what a loop other than fit's has set. */
 typedef struct loop_hooks {
     const void *(*answer)(void *ctx, const char *interface_id);
@@ -50,6 +57,7 @@ typedef struct loop_hooks {
     void *ctx;
     data_source *data; /* that it loads; NULL: the training data */
     begin_hook begun;  /* of any loop */
+    fact_hook facts;   /* likewise */
 } loop_hooks;
 
 /* An evaluation that events of a loop start. */

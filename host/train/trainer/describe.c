@@ -83,6 +83,13 @@ int trainer_threads(const trainer *t)
     return t->run.threads;
 }
 
+void trainer_on_fact(trainer *t, void (*tell)(void *ctx, const char *key, const char *text),
+                     void *ctx)
+{
+    t->hooks.facts.call = tell;
+    t->hooks.facts.ctx = ctx;
+}
+
 void trainer_on_begin(trainer *t, void (*begun)(void *ctx, const trainer *t), void *ctx)
 {
     t->hooks.begun.call = begun;

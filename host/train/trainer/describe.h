@@ -45,4 +45,8 @@ int trainer_threads(const trainer *t); /* that kernels compute with */
 /* Once, when everything is open and loaded, before the first batch of any kind: `begun` may ask for the above. */
 void trainer_on_begin(trainer *t, void (*begun)(void *ctx, const trainer *t), void *ctx);
 
+/* Whenever the run knows more of how its device runs it, on rank 0: `key` is "libraries" or "graphs". */
+void trainer_on_fact(trainer *t, void (*tell)(void *ctx, const char *key, const char *text),
+                     void *ctx);
+
 #endif

@@ -4,6 +4,7 @@
 
 #include "graph/runtime/device_memory.h"
 #include "graph/runtime/host_memory.h"
+#include "train/step/device_report.h"
 #include "train/step/plan_step.h"
 #include "train/step/trainer_state.h"
 #include "train/trainer/trainer.h"
@@ -74,6 +75,10 @@ static tutti_status report_memory(const trainer *t, const plan *p, FILE *file, t
                       tutti_dtype_name(low.dtype), low.trained, low.frozen,
                       bytes_text(low.bytes, a, sizeof a));
     (void)fprintf(file, "  the plan of a step %s\n", bytes_text(plan_bytes(p), a, sizeof a));
+    char libraries[DEVICE_REPORT_TEXT];
+    device_report_libraries(t, p, libraries);
+    if (*libraries)
+        (void)fprintf(file, "  %s\n", libraries);
     return TUTTI_OK;
 }
 

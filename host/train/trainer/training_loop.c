@@ -5,6 +5,7 @@
 #include "train/checkpoint/reproduction.h"
 #include "train/checkpoint/saver.h"
 #include "train/record/record.h"
+#include "train/step/device_report.h"
 #include "train/step/events.h"
 #include "train/step/plan_step.h"
 #include "train/step/train_step.h"
@@ -69,6 +70,8 @@ static tutti_status plan_kind(trainer *t, int kind, tutti_error *err)
     if (!s)
         s = net_plan(t->run.net, &request, &p, err);
     context_tune_message(&t->run);
+    if (!s && kind == PLAN_TRAIN)
+        device_report_plan(t, p);
     return s;
 }
 

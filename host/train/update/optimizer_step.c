@@ -402,6 +402,7 @@ static tutti_status run_or_relaunch(updater *u, tutti_error *err)
     if (!capture_is_supported(d) || !u->reads_numbers)
         return run(u, err);
     const plan_tail tail = updater_tail(u);
+    u->graphs.log = net_captures(u->run->net);
     return capture_run(&u->graphs, d, (const void *const *)tail.places, tail.nplaces,
                        &u->run->step, run_alone, u, err);
 }

@@ -16,6 +16,12 @@ enum {
     TUTTI_CUDA_UNORDERED = 1u << 1 /* sums may be taken in another order from run to run */
 };
 
+#if TUTTI_USE_MINOR >= 1
+/* since 1.1: nothing that a library is meant for runs without it: where a kernel says that it was refused
+ * (tutti_op_choice), the host makes no plan. */
+enum { TUTTI_CUDA_LIBRARIES = 1u << 2 };
+#endif
+
 /* Device code: a fatbin or cubin.  Lives as long as the program. */
 typedef struct tutti_cuda_image {
     const void *data; /* NULL: this build was made without a CUDA compiler */

@@ -174,6 +174,10 @@ typedef struct tutti_device_v1 {
      * gathered is lost, and who gathers it again may be told so by IF. */
     tutti_status (*block)(void *device, void *stream, int32_t part, const float *guard,
                           tutti_error *err);
+#if TUTTI_USE_MINOR >= 1
+    /* since 1.1: how many nodes that are launched a graph has, a block counted as one; 0: not known. */
+    uint64_t (*graph_nodes)(void *device, void *graph);
+#endif
 } tutti_device_v1;
 
 TUTTI_C_END

@@ -62,6 +62,21 @@ typedef struct tutti_step {
     uint64_t first_sample; /* of this microbatch within the batch */
 } tutti_step;
 
+#if TUTTI_USE_MINOR >= 1
+enum { TUTTI_CHOICE_LIBRARY = 32, TUTTI_CHOICE_TEXT = 224 };
+
+/* since 1.1: by what a kernel with several ways runs a call, for people.  Texts end in 0; they are cut, never
+ * refused. */
+typedef struct tutti_op_choice {
+    uint32_t struct_size;
+    int32_t
+        refused; /* 1: a library that is meant for such calls is missing or refuses this one */
+    char library[TUTTI_CHOICE_LIBRARY]; /* "cuBLASLt 13.1.0"; "": a kernel of its own */
+    /* The library's algorithm, "algorithm 66, tile 20", or why there is no library. */
+    char text[TUTTI_CHOICE_TEXT];
+} tutti_op_choice;
+#endif
+
 /* What infer, prepare and run see of one node.  The host owns everything; valid for the call,
  * and from prepare to destroy except `step`. */
 typedef struct tutti_op_call {
@@ -74,6 +89,10 @@ typedef struct tutti_op_call {
     const void *attr;          /* the op's attribute struct, defaults filled in */
     const tutti_step *step;    /* run only; never NULL there */
     const tutti_cuda_v1 *cuda; /* prepare and run of a CUDA kernel; elsewhere NULL */
+#if TUTTI_USE_MINOR >= 1
+    /* since 1.1: the host's, zero but for its struct_size: prepare may fill it.  NULL in run, and where nobody asks. */
+    tutti_op_choice *choice;
+#endif
 } tutti_op_call;
 
 /* One node as its gradient rule sees it. */

@@ -369,6 +369,22 @@ size_t cublasLtGetVersion(void)
     return 130000;
 }
 
+/* An algorithm is its number here, and has neither tiles nor stages to tell of. */
+uint32_t cublasLtMatmulAlgoConfigGetAttribute(const lt_algo *algo, uint32_t attribute,
+                                              void *value, size_t bytes, size_t *ret_bytes)
+{
+    algorithm known;
+    memcpy(&known, algo, sizeof known);
+    const uint32_t number = (uint32_t)known.number;
+    if (bytes != sizeof number || known.number >= ALGORITHMS)
+        return misuse(INVALID_VALUE, "cublasLt: an attribute of no algorithm");
+    if (attribute != LT_ALGO_ID)
+        return LT_NOT_SUPPORTED;
+    memcpy(value, &number, sizeof number);
+    *ret_bytes = sizeof number;
+    return LT_SUCCESS;
+}
+
 uint32_t cublasLtMatmulAlgoCheck(void *handle, void *d, void *a, void *b, void *c, void *y,
                                  const lt_algo *algo, lt_heuristic *ret_result)
 {

@@ -153,7 +153,7 @@ EXPORT unsigned cudaStreamEndCapture(stream *s, struct CUgraph_st **ret_graph)
     graph_body *g = graph->body;
     if (graph->owned)
         return end_body(s, ret_graph);
-    const bool invalid = s->invalid, unjoined = g->open > 0;
+    const bool invalid = s->invalid || !standin_settings()->captures, unjoined = g->open > 0;
     queue_leave_capture(g);
     if (invalid || unjoined) {
         trace("capture fails stream %llu", (unsigned long long)s->number);
@@ -172,6 +172,16 @@ EXPORT unsigned cudaStreamIsCapturing(const stream *s, unsigned *ret_status)
 {
     const unsigned code = enter();
     *ret_status = s && s->capture ? (s->invalid ? 2 : 1) : 0;
+    return leave(code);
+}
+
+EXPORT unsigned cudaGraphGetNodes(const struct CUgraph_st *graph, work **nodes,
+                                  size_t *ret_count)
+{
+    const unsigned code = enter();
+    if (nodes || !graph) /* their count alone is needed here */
+        return leave(INVALID_VALUE);
+    *ret_count = graph->body->nwork;
     return leave(code);
 }
 

@@ -17,7 +17,7 @@ static const struct field {
 } fields[] = {
     FIELD(devices),         FIELD(driver), FIELD(memory),      FIELD(capability),
     FIELD(multiprocessors), FIELD(seed),   FIELD(fail_launch), FIELD(fail_code),
-    FIELD(eager),           FIELD(leaks),  FIELD(conditions),
+    FIELD(eager),           FIELD(leaks),  FIELD(conditions),  FIELD(captures),
 };
 
 static void set(settings *s, const char *item)
@@ -46,6 +46,7 @@ const settings *standin_settings(void)
                    .capability = 90,
                    .multiprocessors = 3,
                    .seed = 1,
+                   .captures = 1,
                    .conditions = 1,
                    .fail_code = LAUNCH_FAILURE};
     known = true;

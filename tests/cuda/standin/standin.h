@@ -73,7 +73,8 @@ typedef struct settings {
     uint64_t eager;           /* 1: work is done at once */
     uint64_t
         conditions; /* 1; 0: graphs have no conditional nodes; 2: such graphs are not launched */
-    uint64_t leaks; /* 1: the process ends with status 97 when something leaked */
+    uint64_t captures; /* 0: what is gathered becomes no graph */
+    uint64_t leaks;    /* 1: the process ends with status 97 when something leaked */
 } settings;
 const settings *standin_settings(void);
 

@@ -52,7 +52,8 @@ static int calls_of_a_plan(const tutti_op *op, const void *attr, const tutti_des
 {
     tutti_device d = open_cuda(settings);
     tutti_error err = TUTTI_ERROR_INIT;
-    const tutti_op_call c = {sizeof c, 2, 1, 1, in, out, attr, NULL, d.table->cuda(d.device)};
+    const tutti_op_call c = {sizeof c, 2, 1, 1, in, out, attr, NULL, d.table->cuda(d.device),
+                             NULL};
     void *state = NULL;
     uint64_t scratch = 0;
     ck_assert_ok(op->cuda->prepare(&c, &state, &scratch, &err), err);

@@ -233,7 +233,7 @@ static void launch_double(const tutti_device *d, const float *x, float *y, uint6
     static const tutti_desc desc = {{N}, 1, TUTTI_F32};
     tutti_step now = {.struct_size = sizeof now, .step = number};
     const tutti_op_call call = {
-        sizeof call, 1, 1, 1, &desc, &desc, NULL, &now, d->table->cuda(d->device)};
+        sizeof call, 1, 1, 1, &desc, &desc, NULL, &now, d->table->cuda(d->device), NULL};
     const void *in[] = {x};
     void *out[] = {y};
     const tutti_launch l = {sizeof l, 0,  "double", run_double, (void *)(uintptr_t)d,

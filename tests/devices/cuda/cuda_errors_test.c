@@ -103,7 +103,7 @@ static tutti_status launch(const tutti_device *d, runner run, const void *state,
     static const tutti_desc desc = {{1}, 1, TUTTI_F32};
     static const tutti_step now = {.struct_size = sizeof now};
     const tutti_op_call call = {
-        sizeof call, 0, 0, 1, &desc, &desc, NULL, &now, d->table->cuda(d->device)};
+        sizeof call, 0, 0, 1, &desc, &desc, NULL, &now, d->table->cuda(d->device), NULL};
     const tutti_launch l = {sizeof l, 0,    name, run,  (void *)(uintptr_t)state,
                             &call,    NULL, NULL, NULL, where};
     return d->table->launch(d->device, NULL, &l, err);

@@ -48,6 +48,13 @@ enum { /* attributes of a search for algorithms */
        LT_PREF_ALIGNMENT_D = 8
 };
 
+enum { /* what an algorithm tells of itself, uint32_t each */
+       LT_ALGO_ID = 0,
+       LT_ALGO_TILE = 1,
+       LT_ALGO_SPLIT_K = 2,
+       LT_ALGO_STAGES = 6
+};
+
 typedef struct lt_algo {
     uint64_t data[8];
 } lt_algo;
@@ -83,6 +90,8 @@ typedef struct lt_heuristic {
     X(check, cublasLtMatmulAlgoCheck,                                                          \
       (void *handle, void *desc, void *a, void *b, void *c, void *d, const lt_algo *algo,      \
        lt_heuristic *ret_result))                                                              \
+    X(algo_get, cublasLtMatmulAlgoConfigGetAttribute,                                          \
+      (const lt_algo *algo, uint32_t attribute, void *value, size_t bytes, size_t *ret_bytes)) \
     X(matmul, cublasLtMatmul,                                                                  \
       (void *handle, void *desc, const void *alpha, const void *a, void *a_layout,             \
        const void *b, void *b_layout, const void *beta, const void *c, void *c_layout,         \

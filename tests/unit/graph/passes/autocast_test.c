@@ -444,9 +444,10 @@ START_TEST(casts_round_to_the_nearest_and_ties_to_even)
     }
     const tutti_desc wide = {{N}, 1, TUTTI_F32}, narrow = {{N}, 1, lows[_i]};
     const int64_t attr[2] = {lows[_i], TUTTI_F32};
-    const tutti_op_call down = {sizeof down, 1,        1,         2,   &wide,
-                                &narrow,     &attr[0], &toy_step, NULL};
-    const tutti_op_call up = {sizeof up, 1, 1, 2, &narrow, &wide, &attr[1], &toy_step, NULL};
+    const tutti_op_call down = {sizeof down, 1,        1,         2,    &wide,
+                                &narrow,     &attr[0], &toy_step, NULL, NULL};
+    const tutti_op_call up = {sizeof up, 1,        1,         2,    &narrow,
+                              &wide,     &attr[1], &toy_step, NULL, NULL};
     const void *from = x, *low = got;
     void *to = got, *high = back;
     ck_assert_int_eq((*op)->cpu->run(NULL, &down, &from, &to, NULL), TUTTI_OK);

@@ -112,7 +112,7 @@ static void leave(void)
 static const char *taken_of(autotuner *t, const tutti_op *op, int32_t dtype, int64_t rows)
 {
     const tutti_desc d = toy_desc(dtype, 2, rows, 8, 0, 0);
-    const tutti_op_call c = {sizeof c, 1, 1, 2, &d, &d, NULL, &toy_step, NULL};
+    const tutti_op_call c = {sizeof c, 1, 1, 2, &d, &d, NULL, &toy_step, NULL, NULL};
     tutti_error err = TUTTI_ERROR_INIT;
     void *state = NULL;
     uint64_t scratch = 0;
@@ -319,7 +319,7 @@ END_TEST
 START_TEST(where_bits_are_to_be_equal_anywhere_that_way_is_taken_or_the_operation_refused)
 {
     const tutti_desc d = toy_desc(TUTTI_F32, 2, 4, 8, 0, 0);
-    const tutti_op_call c = {sizeof c, 1, 1, 2, &d, &d, NULL, &toy_step, NULL};
+    const tutti_op_call c = {sizeof c, 1, 1, 2, &d, &d, NULL, &toy_step, NULL, NULL};
     tutti_error err = TUTTI_ERROR_INIT;
     void *state = NULL;
     uint64_t scratch = 0;
