@@ -176,7 +176,12 @@ static uint64_t schedule(const target *t, int turn)
 typedef struct param_range {
     float w[NUMBERS], g[NUMBERS], slot[TUTTI_OPTIMIZER_MAX_SLOTS][NUMBERS];
     uint16_t low[NUMBERS];
+    float *own[TUTTI_OPTIMIZER_MAX_SLOTS]; /* slots of shapes of the optimizer's, and BEHIND */
+    int64_t numbers[TUTTI_OPTIMIZER_MAX_SLOTS]; /* of these */
 } param_range;
+
+/* Behind the numbers of a slot of the optimizer's own shape, which stay as they are. */
+enum { BEHIND = 16 };
 
 static void update(const target *t, param_range *s, int64_t from, int64_t to, int64_t step)
 {
@@ -211,12 +216,53 @@ static bool updates_weights(const target *t)
     return TUTTI_HAS(table, tutti_optimizer_v1, by_weight) && table->by_weight;
 }
 
+static const tutti_desc matrix = {{NUMBERS / 40, 40}, 2, TUTTI_F32};
+
+/* Slots of the matrix, of the shapes that the optimizer gives. */
+static bool take_slots(const target *t, param_range *s)
+{
+    const tutti_optimizer_v1 *table = t->table;
+    const bool asks = TUTTI_HAS(table, tutti_optimizer_v1, slot_shape) && table->slot_shape;
+    for (uint32_t k = 0; k < table->nslots && k < TUTTI_OPTIMIZER_MAX_SLOTS; k++) {
+        tutti_desc shape = matrix;
+        tutti_error e = TUTTI_ERROR_INIT;
+        if (asks)
+            table->slot_shape(t->self, &matrix, k, &shape);
+        if (tutti_desc_check(&shape, 0, &e) || shape.dtype != TUTTI_F32) {
+            fail(t, "slot_shape gives slot %u of a weight (%d, 40) %s", k, NUMBERS / 40,
+                 e.status ? e.text : "another dtype than f32");
+            return false;
+        }
+        s->numbers[k] = tutti_numel(&shape);
+        s->own[k] = calloc((size_t)s->numbers[k] + BEHIND, sizeof *s->own[k]);
+        if (!s->own[k])
+            return false;
+        memset(s->own[k] + s->numbers[k], 0x41, BEHIND * sizeof *s->own[k]);
+    }
+    return true;
+}
+
+/* Their bytes, in `h`; what is behind them is as it was. */
+static uint64_t leave_slots(const target *t, param_range *s, uint64_t h)
+{
+    unsigned char want[BEHIND * sizeof(float)];
+    memset(want, 0x41, sizeof want);
+    for (int k = 0; k < TUTTI_OPTIMIZER_MAX_SLOTS && s->own[k]; k++) {
+        const void *behind = s->own[k] + s->numbers[k];
+        if (memcmp(behind, want, sizeof want) != 0)
+            fail(t, "update writes behind slot %d, which has %lld numbers", k,
+                 (long long)s->numbers[k]);
+        h = digest(h, s->own[k], (size_t)s->numbers[k] * sizeof *s->own[k]);
+        free(s->own[k]);
+    }
+    return h;
+}
+
 /* All of it as one matrix, its parts in an order of `turn`'s. */
 static void update_weight(const target *t, param_range *s, int turn, int64_t step)
 {
     const tutti_optimizer_v1 *table = t->table;
-    const tutti_desc desc = {{NUMBERS / 40, 40}, 2, TUTTI_F32};
-    const uint64_t bytes = table->scratch ? table->scratch(t->self, &desc) : 0;
+    const uint64_t bytes = table->scratch ? table->scratch(t->self, &matrix) : 0;
     tutti_update u = {.struct_size = (uint32_t)sizeof u,
                       .n = NUMBERS,
                       .w = s->w,
@@ -224,12 +270,12 @@ static void update_weight(const target *t, param_range *s, int turn, int64_t ste
                       .lr = 0.01,
                       .lr_initial = 0.02,
                       .step = step,
-                      .desc = &desc,
+                      .desc = &matrix,
                       .path = "check.weight",
                       .scratch = bytes ? aligned_alloc(64, (bytes + 63) / 64 * 64) : NULL,
                       .each = turn % 2 ? last_first : in_order};
     for (uint32_t k = 0; k < table->nslots && k < TUTTI_OPTIMIZER_MAX_SLOTS; k++)
-        u.slot[k] = s->slot[k];
+        u.slot[k] = s->numbers[k] ? s->own[k] : NULL;
     if (u.scratch)
         memset(u.scratch, turn % 2 ? 0xFF : 0x55, (size_t)bytes);
     if (u.scratch || !bytes)
@@ -247,9 +293,11 @@ static uint64_t optimize(const target *t, int turn)
         s->w[k] = (float)d.v[0] * 4.6566129e-10f - 1.0f;
         s->g[k] = (float)d.v[1] * 4.6566129e-10f - 1.0f;
     }
-    for (int64_t step = 1; s && step <= 3; step++) {
+    const bool whole = updates_weights(t);
+    const bool there = s && (!whole || take_slots(t, s));
+    for (int64_t step = 1; there && step <= 3; step++) {
         const int64_t cut = turn % 2 ? CUT : 0;
-        if (updates_weights(t)) {
+        if (whole) {
             update_weight(t, s, turn, step);
             continue;
         }
@@ -257,7 +305,7 @@ static uint64_t optimize(const target *t, int turn)
         update(t, s, cut, NUMBERS, step);
     }
     if (s)
-        h = digest(digest(h, s->w, sizeof s->w), s->slot, sizeof s->slot);
+        h = leave_slots(t, s, digest(digest(h, s->w, sizeof s->w), s->slot, sizeof s->slot));
     for (int k = 0; s && k < NUMBERS; k++)
         if (!isfinite(s->w[k])) {
             fail(t, "update makes a weight %g of finite numbers", (double)s->w[k]);

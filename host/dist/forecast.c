@@ -61,9 +61,8 @@ static void fill_memory(const forecast_run *run, const division *d, int32_t rank
                         forecast *ret)
 {
     const int64_t bucket = run->bucket < run->weights ? run->bucket : run->weights;
-    const uint64_t state = run->state * (uint64_t)run->weights * sizeof(float);
     ret->weights = 2 * (uint64_t)run->weights * sizeof(float);
-    ret->state = run->shards ? state / (uint64_t)ranks : state;
+    ret->state = run->shards ? run->state / (uint64_t)ranks : run->state;
     ret->sums = (uint64_t)d->arrays * (uint64_t)(run->weights + run->buffers) * sizeof(float);
     if (ranks > 1) /* of a bucket: what is sent, and what has come */
         ret->sums += (uint64_t)bucket * sizeof(float) *

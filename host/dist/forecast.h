@@ -12,7 +12,7 @@ typedef struct forecast_run {
     int64_t microbatch; /* samples of a slot */
     int64_t weights;    /* numbers that are trained */
     int64_t buffers;    /* numbers that the forward pass assigns */
-    uint32_t state;     /* numbers of optimizer state a weight */
+    uint64_t state;     /* bytes of optimizer state */
     bool shards;        /* each rank has a part of the state */
     bool gathers;       /* all ranks get the sums of all gradients, also with `shards` */
     int64_t bucket;     /* numbers that are summed at a time */

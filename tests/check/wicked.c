@@ -1,8 +1,12 @@
 /* wicked.c - a plugin that breaks one point of the contract, which its manifest's default of `how` names. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#ifdef WICKED_OPTIMIZER
+#define TUTTI_USE_MINOR 1 /* slot_shape */
+#endif
 #include "tutti/dataset.h"
 #include "tutti/engine.h"
 #include "tutti/log.h"
+#include "tutti/optimizer.h"
 #include "tutti/scheduler.h"
 #include "tutti/state.h"
 #include "tutti/tutti.h"
@@ -207,6 +211,46 @@ static const void *query_scheduler(void *self, const char *interface_id)
     return strcmp(interface_id, TUTTI_SCHEDULER_V1) == 0 ? &table : NULL;
 }
 
+#ifdef WICKED_OPTIMIZER
+/* ---- optimizer ---- */
+
+/* Halves the first row, whose only number of state counts. */
+static void update(void *self, const tutti_update *u)
+{
+    wicked *w = self;
+    if (u->desc->rank < 2 || !u->slot[0])
+        return;
+    for (int64_t k = 0; k < u->desc->dim[u->desc->rank - 1]; k++)
+        u->w[k] *= 0.5f;
+    u->slot[0][is(w, "overrun") ? 1 : 0] += 1.0f;
+}
+
+static void slot_shape(void *self, const tutti_desc *desc, uint32_t slot, tutti_desc *shape)
+{
+    *shape = (tutti_desc){{is(self, "shape") ? -2 : 1}, 1, TUTTI_F32};
+}
+
+static const void *query_optimizer(void *self, const char *interface_id)
+{
+    static const char *const names[] = {"count"};
+    static const tutti_optimizer_v1 table = {.struct_size = sizeof table,
+                                             .nslots = 1,
+                                             .slot_names = names,
+                                             .lr = 0.1,
+                                             .update = update,
+                                             .by_weight = 1,
+                                             .slot_shape = slot_shape};
+    return strcmp(interface_id, TUTTI_OPTIMIZER_V1) == 0 ? &table : NULL;
+}
+
+static const tutti_calls optimizer_calls = {.struct_size = sizeof optimizer_calls,
+                                            .open = open_wicked,
+                                            .close = close_wicked,
+                                            .query = query_optimizer};
+static const tutti_object optimizer =
+    TUTTI_OBJECT_INIT("wicked", TUTTI_KIND_OPTIMIZER, &optimizer_calls);
+#endif
+
 static const tutti_calls algorithm_calls = {.struct_size = sizeof algorithm_calls,
                                             .open = open_wicked,
                                             .match = match,
@@ -231,6 +275,8 @@ static const tutti_object scheduler =
 static const tutti_object *const objects[] = {&algorithm, NULL};
 #elif defined(WICKED_DATASET)
 static const tutti_object *const objects[] = {&dataset, NULL};
+#elif defined(WICKED_OPTIMIZER)
+static const tutti_object *const objects[] = {&optimizer, NULL};
 #else
 static const tutti_object *const objects[] = {&scheduler, NULL};
 #endif

@@ -16,6 +16,7 @@ ROWS = [
     ("", "algorithm", None, ""),
     ("", "dataset", None, ""),
     ("", "scheduler", None, ""),
+    ("", "optimizer", None, ""),
     ("", "entry", "entry", "another table each time"),
     ("query", "algorithm", "open", "another tutti.saver/1 each time"),
     ("settings", "algorithm", "settings", "fails with E_FAIL and says nothing"),
@@ -28,6 +29,8 @@ ROWS = [
     ("single", "algorithm", "instances", "wicked: not now"),
     ("range", "dataset", "calls", "read gives a sample -?[0-9]+ of 64"),
     ("impure", "scheduler", "calls", "another answer the second time"),
+    ("overrun", "optimizer", "calls", "update writes behind slot 0, which has 1 numbers"),
+    ("shape", "optimizer", "calls", r"slot_shape gives slot 0 of a weight \(25, 40\) dimension 0 is -2, want at least 0"),
     ("race", "dataset", "threads", "other answers from 4 threads"),
     ("crash", "algorithm", "life", "crashed: wicked, call apply.*SIGSEGV"),
     ("exit", "algorithm", "life", "ended the process: wicked, call apply"),
@@ -58,7 +61,7 @@ def manifest(how, library):
         events["events"].append({"name": "batch_end", "when": {"size": {"above": 2}}})
     requires = {"requires": ["tutti.state/1", "tutti.engine/1"]} if kind == "algorithm" else {}
     return {"format": "1.0", "id": "org.wicked.wicked", "version": "1.0.0", "license": "Apache-2.0",
-            "abi": {"min": "1.0"}, "library": {"path": "wicked.so"}, **requires,
+            "abi": {"min": "1.1" if kind == "optimizer" else "1.0"}, "library": {"path": "wicked.so"}, **requires,
             "objects": [{"name": "wicked", "kind": kind, "doc": "Does what `how` says.", **events, "params": {
                 "how": {"type": "string", "default": how, "doc": "What it does."},
                 "size": {"type": "int", "default": 3, "min": 0, "max": 100, "doc": "A number with limits."}}}]}
@@ -129,12 +132,26 @@ def judge_files():
     return [w for w in wrong if w]
 
 
+def judge_shape():
+    """A run refuses an optimizer whose state has a shape that nothing can have."""
+    with tempfile.TemporaryDirectory() as folder:
+        make(folder, "shape", "optimizer")
+        run = {"name": "shape", "model": {"name": "mlp", "hidden": [4]}, "max_duration": "1ba", "optimizer": {"name": "wicked"},
+               "train": {"dataset": {"name": "friedman", "samples": 32}, "batch_size": 16}}
+        with open(os.path.join(folder, "run.json"), "w", encoding="utf-8") as f:
+            json.dump(run, f)
+        done = subprocess.run([TUTTI, "train", "run.json", "--plugin-path", folder], cwd=folder, capture_output=True, text=True,
+                              check=False)
+    text = "optimizer wicked: its slot count of weight body.head.bias has dimension 0 is -2, want at least 0"
+    return [] if done.returncode == 2 and text in done.stderr else [f"shape: {done.returncode}, {done.stderr}"]
+
+
 def main():
     """All rows, or those that are named."""
     rows = [row for row in ROWS if not sys.argv[4:] or row[0] in sys.argv[4:]]
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         wrong = [text for text in pool.map(judge_row, rows) if text]
-    wrong += judge_files() if not sys.argv[4:] else []
+    wrong += judge_files() + judge_shape() if not sys.argv[4:] else []
     print("\n".join(wrong + [f"{len(rows)} plugins checked"]))
     return 1 if wrong or not rows else 0
 

@@ -5,6 +5,7 @@
 #include "graph/runtime/device_memory.h"
 #include "graph/runtime/host_memory.h"
 #include "train/update/optimizer_shares.h"
+#include "train/update/optimizer_state.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -151,15 +152,17 @@ static tutti_status collect_slots(trainer *t, const contents_parts *parts,
     return s;
 }
 
-/* Number `at` of slot `j`; NULL where another rank writes it. */
-static void *state_at(const trainer *t, const checkpoint_contents *v, uint32_t j, int64_t at,
-                      int32_t rank, const contents_parts *parts)
+/* Slot `j` of weight `k`, where ranks have a part of it each; its data is NULL where another rank writes it. */
+static tutti_tensor share_at(const trainer *t, const checkpoint_contents *v, uint32_t j,
+                             uint32_t k, const contents_parts *parts)
 {
-    if (!t->updater.world)
-        return t->updater.slots[j] + at;
-    if (!parts)
-        return v->slots[j] + at;
-    return rank == parts->mine ? v->slots[j] + (at - parts->bounds[rank]) : NULL;
+    tutti_tensor one = net_weight(t->run.net, k)->data;
+    const int64_t at = net_offset(t->run.net, k);
+    const int32_t rank = parts ? parts->ranks[k] : 0;
+    one.data = !parts                ? v->slots[j] + at
+               : rank == parts->mine ? v->slots[j] + (at - parts->bounds[rank])
+                                     : NULL;
+    return one;
 }
 
 /* Weight `k` and its optimizer state. */
@@ -169,15 +172,18 @@ static tutti_status add_weight(const trainer *t, const contents_parts *parts,
     const tutti_weight *w = net_weight(t->run.net, k);
     const int64_t at = net_offset(t->run.net, k);
     const tutti_optimizer_v1 *optimizer =
-        at < 0 || !t->updater.ngroups ? NULL : t->updater.groups[t->updater.group_of[k]].table;
+        at < 0 || !t->updater.ngroups ? NULL
+                                      : t->updater.groups[t->updater.layout.group_of[k]].table;
     const uint32_t nslots = optimizer ? optimizer->nslots : 0;
     const int32_t rank = parts ? parts->ranks[k] : 0;
     const size_t first = v->count;
     tutti_status s = contents_add(v, &w->data, err, "model.%s", w->path);
     for (uint32_t j = 0; s == TUTTI_OK && j < nslots; j++) {
-        tutti_tensor one = w->data;
-        one.data = state_at(t, v, j, at, rank, parts);
-        s = contents_add(v, &one, err, "optimizer.%s.%s", optimizer->slot_names[j], w->path);
+        const tutti_tensor one =
+            t->updater.world ? share_at(t, v, j, k, parts) : state_find(&t->updater, k, j);
+        if (tutti_numel(&one.desc))
+            s = contents_add(v, &one, err, "optimizer.%s.%s", optimizer->slot_names[j],
+                             w->path);
     }
     for (size_t i = first; i < v->count; i++)
         v->ranks[i] = rank;

@@ -2,6 +2,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/checkpoint/contents_parts.h"
 
+#include "train/update/optimizer_state.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,7 +26,8 @@ static int by_place(const void *a, const void *b)
 static uint64_t weight_bytes(const trainer *t, const place *p)
 {
     const tutti_weight *w = net_weight(t->run.net, p->weight);
-    return (p->at < 0 ? 1 : 1 + (uint64_t)t->updater.nslots) * tutti_nbytes(&w->data.desc);
+    return tutti_nbytes(&w->data.desc) +
+           (p->at < 0 ? 0 : state_bytes_of(&t->updater, p->weight));
 }
 
 /* Each weight goes to the rank in whose part of all bytes its middle lies. */

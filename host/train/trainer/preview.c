@@ -8,6 +8,7 @@
 #include "train/step/plan_step.h"
 #include "train/step/trainer_state.h"
 #include "train/trainer/trainer.h"
+#include "train/update/optimizer_state.h"
 #include "tutti/penalty.h"
 
 #include <stdio.h>
@@ -50,7 +51,7 @@ static tutti_status describe(const tutti_column *columns, uint32_t n, const char
 static tutti_status report_memory(const trainer *t, const plan *p, FILE *file, tutti_error *err)
 {
     const tutti_device *d = context_device(&t->run);
-    char a[32], b[32];
+    char a[32], b[32], c[32];
     float *weights, *grads;
     int64_t count;
     uint64_t unused = 0, total = 0, buffers = 0;
@@ -66,8 +67,9 @@ static tutti_status report_memory(const trainer *t, const plan *p, FILE *file, t
     (void)fprintf(file, "device %s:%u, %s: %s of %s are free beside\n",
                   t->run.file->device.part.name, t->run.file->device.index, d->info.name,
                   bytes_text(unused, a, sizeof a), bytes_text(total, b, sizeof b));
-    (void)fprintf(file, "  weights and their gradients %s, buffers %s\n",
+    (void)fprintf(file, "  weights and their gradients %s, optimizer state %s, buffers %s\n",
                   bytes_text(2 * sizeof(float) * (uint64_t)count, a, sizeof a),
+                  bytes_text(state_bytes(&t->updater), c, sizeof c),
                   bytes_text(buffers, b, sizeof b));
     const net_half_counts low = net_count_half(t->run.net);
     if (low.bytes)

@@ -5,6 +5,7 @@
 #include "train/step/trainer_state.h"
 #include "train/trainer/preview.h"
 #include "train/trainer/trainer.h"
+#include "train/update/optimizer_state.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -83,7 +84,7 @@ static tutti_status describe_run(trainer *t, plan *p, const preview_link *link,
                           .microbatch = t->tensors.microbatch_size,
                           .weights = n,
                           .buffers = count_buffers(t, p),
-                          .state = t->updater.nslots,
+                          .state = state_bytes(&t->updater),
                           .shards = file->distributed.sharding == SHARDING_STATES,
                           .gathers = t->distributed.reads,
                           .bucket = (int64_t)(file->distributed.bucket_mib * (1 << 18)) + 1,

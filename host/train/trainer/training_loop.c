@@ -14,6 +14,7 @@
 #include "train/trainer/evaluate.h"
 #include "train/trainer/trainer.h"
 #include "train/update/optimizer_shares.h"
+#include "train/update/optimizer_state.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -82,8 +83,7 @@ static void tell_shares(trainer *t)
     if (!u->world || !distributed_first(&t->distributed))
         return;
     (void)snprintf(text, sizeof text, "%llu of %llu bytes of optimizer state are on this rank",
-                   (unsigned long long)shares_bytes(u),
-                   (unsigned long long)u->nslots * (uint64_t)u->count * sizeof(float));
+                   (unsigned long long)shares_bytes(u), (unsigned long long)state_bytes(u));
     run_log_message(&t->run.log, TUTTI_LOG_INFO, "distributed", text);
 }
 

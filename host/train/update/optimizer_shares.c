@@ -94,8 +94,8 @@ uint64_t shares_bytes(const updater *u)
 static size_t cut_one(const updater *u, world_span span, int64_t state, param_range *to)
 {
     size_t n = 0;
-    for (size_t k = 0; k < u->nranges; k++) {
-        const param_range *r = &u->ranges[k];
+    for (size_t k = 0; k < u->layout.nranges; k++) {
+        const param_range *r = &u->layout.ranges[k];
         const int64_t first = r->first > span.first ? r->first : span.first;
         const int64_t end = r->first + r->count < span.first + span.count
                                 ? r->first + r->count
@@ -105,7 +105,10 @@ static size_t cut_one(const updater *u, world_span span, int64_t state, param_ra
         to[n] = *r;
         to[n].first = first;
         to[n].count = end - first;
-        to[n++].state = state + first - span.first;
+        for (uint32_t j = 0; j < u->nslots; j++)
+            to[n].state[j] =
+                (state_place){state + first - span.first, {{end - first}, 1, TUTTI_F32}};
+        n++;
     }
     return n;
 }
@@ -117,13 +120,13 @@ tutti_status shares_cut(updater *u, tutti_error *err)
     int64_t state = 0;
     for (int64_t at = 0; world_next_own(u->world, u->count, &at, &span);)
         spans++;
-    param_range *ranges = calloc(u->nranges + spans + 1, sizeof *ranges);
+    param_range *ranges = calloc(u->layout.nranges + spans + 1, sizeof *ranges);
     if (!ranges)
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for optimizer groups");
     for (int64_t at = 0; world_next_own(u->world, u->count, &at, &span); state += span.count)
         n += cut_one(u, span, state, ranges + n);
-    free(u->ranges);
-    u->ranges = ranges;
-    u->nranges = n;
+    free(u->layout.ranges);
+    u->layout.ranges = ranges;
+    u->layout.nranges = n;
     return TUTTI_OK;
 }

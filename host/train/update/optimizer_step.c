@@ -39,7 +39,7 @@ static void update_part(const param_range *st, const arrays *a, double lr, int64
                         .low = a->half ? a->half + from : NULL,
                         .low_dtype = a->half_dtype};
     for (uint32_t s = 0; s < g->table->nslots; s++)
-        one.slot[s] = a->slot[s] + from;
+        one.slot[s] = a->slot[s] + from; /* as many numbers as weights */
     if (one.n <= 0)
         return;
     const breadcrumb own = crash_breadcrumb; /* of a thread of the team */
@@ -114,7 +114,8 @@ static arrays arrays_at(const updater *u, const param_range *st, float *weights,
         a.half_dtype = u->half_dtype;
     }
     for (uint32_t s = 0; s < u->nslots; s++)
-        a.slot[s] = u->slots[s] + st->state;
+        if (tutti_numel(&st->state[s].shape))
+            a.slot[s] = u->slots[s] + st->state[s].at;
     return a;
 }
 
@@ -124,15 +125,15 @@ static void update_here(const updater *u, float *weights, const float *grads, in
     const breadcrumb caller = instance_breadcrumb(u->groups[0].optimizer, "update", true);
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
     for (int part = 0; part < threads; part++)
-        for (size_t k = 0; k < u->nranges; k++) {
-            const param_range *st = &u->ranges[k];
+        for (size_t k = 0; k < u->layout.nranges; k++) {
+            const param_range *st = &u->layout.ranges[k];
             const arrays a = arrays_at(u, st, weights, grads);
             if (st->weight < 0)
                 update_part(st, &a, u->groups[st->group].lr, u->step + 1, part, threads,
                             &caller);
         }
-    for (size_t k = 0; k < u->nranges; k++) {
-        const param_range *st = &u->ranges[k];
+    for (size_t k = 0; k < u->layout.nranges; k++) {
+        const param_range *st = &u->layout.ranges[k];
         const arrays a = arrays_at(u, st, weights, grads);
         if (st->weight >= 0)
             update_weight(st, &a, u->groups[st->group].lr, u->step + 1,
@@ -184,6 +185,8 @@ static tutti_status launch_update(param_range *st, float *weights, const float *
     out[u->nslots + 1] = a.half;
     for (uint32_t k = 0; k < sizeof st->desc / sizeof *st->desc; k++)
         st->desc[k] = (tutti_desc){{st->count}, 1, TUTTI_F32};
+    for (uint32_t k = 0; k < u->nslots; k++)
+        st->desc[k + 3] = st->state[k].shape;
     st->desc[u->nslots + 3].dtype = u->half_dtype;
     st->desc[1] = (tutti_desc){{(int64_t)u->ngroups, TUTTI_UPDATE_NUMBERS}, 2, TUTTI_F64};
     st->call = (tutti_op_call){.struct_size = sizeof st->call,
@@ -232,38 +235,58 @@ static bool counts_there(const updater *u)
     return u->scaler->on && u->scalars->on;
 }
 
-/* Where only the device's own kernels run: there and back through the host. */
-static tutti_status update_staged(updater *u, float *weights, const float *grads,
-                                  tutti_error *err)
+/* An array of the device's and its copy on the host. */
+typedef struct staged_array {
+    float *there, *here;
+    int64_t count;
+} staged_array;
+
+enum { STAGED_GRADS, STAGED_WEIGHTS, STAGED_SLOTS };
+
+/* Gradients, weights and slots, with memory on the host for all of them. */
+static tutti_status stage(updater *u, float *weights, float *grads, staged_array *ret,
+                          tutti_error *err)
 {
-    const uint64_t bytes = (uint64_t)u->count * sizeof(float);
-    float *slots[TUTTI_OPTIMIZER_MAX_SLOTS];
-    float *on_device[TUTTI_OPTIMIZER_MAX_SLOTS + 1] = {weights};
+    int64_t all = 2 * u->count;
+    ret[STAGED_GRADS] = (staged_array){grads, NULL, u->count};
+    ret[STAGED_WEIGHTS] = (staged_array){weights, NULL, u->count};
+    for (uint32_t k = 0; k < u->nslots; k++) {
+        ret[STAGED_SLOTS + k] = (staged_array){u->slots[k], NULL, u->layout.counts[k]};
+        all += u->layout.counts[k];
+    }
     if (!u->memory.staged)
-        u->memory.staged = malloc((u->nslots + 2) * bytes + 1);
+        u->memory.staged = malloc((uint64_t)all * sizeof(float) + 1);
     if (u->memory.bytes && !u->memory.staged_scratch)
         u->memory.staged_scratch = device_alloc(NULL, u->memory.bytes);
     if (!u->memory.staged || (u->memory.bytes && !u->memory.staged_scratch))
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for %llu bytes of optimizer state",
-                          (unsigned long long)bytes);
-    memcpy(slots, u->slots, sizeof slots);
-    memcpy(on_device + 1, u->slots, sizeof u->slots);
-    tutti_status s =
-        device_copy(u->device, u->memory.staged, grads, bytes, TUTTI_COPY_FROM_DEVICE, err);
-    for (uint32_t k = 0; k <= u->nslots && !s; k++)
-        s = device_copy(u->device, u->memory.staged + (k + 1) * u->count, on_device[k], bytes,
+                          (unsigned long long)all * sizeof(float));
+    float *here = u->memory.staged;
+    for (uint32_t k = 0; k < STAGED_SLOTS + u->nslots; here += ret[k++].count)
+        ret[k].here = here;
+    return TUTTI_OK;
+}
+
+/* Where only the device's own kernels run: there and back through the host. */
+static tutti_status update_staged(updater *u, float *weights, float *grads, tutti_error *err)
+{
+    staged_array a[STAGED_SLOTS + TUTTI_OPTIMIZER_MAX_SLOTS];
+    tutti_status s = stage(u, weights, grads, a, err);
+    for (uint32_t k = 0; k < STAGED_SLOTS + u->nslots && !s; k++)
+        s = device_copy(u->device, a[k].here, a[k].there, (uint64_t)a[k].count * sizeof(float),
                         TUTTI_COPY_FROM_DEVICE, err);
     if (s)
         return s;
     for (uint32_t k = 0; k < u->nslots; k++)
-        u->slots[k] = u->memory.staged + (k + 2) * u->count;
+        u->slots[k] = a[STAGED_SLOTS + k].here;
     u->step -= counts_there(u);
-    update_here(u, u->memory.staged + u->count, u->memory.staged,
+    update_here(u, a[STAGED_WEIGHTS].here, a[STAGED_GRADS].here,
                 u->count < SERIAL_BELOW ? 1 : u->run->threads);
     u->step += counts_there(u);
-    memcpy(u->slots, slots, sizeof slots);
-    for (uint32_t k = 0; k <= u->nslots && !s; k++)
-        s = device_copy(u->device, on_device[k], u->memory.staged + (k + 1) * u->count, bytes,
+    for (uint32_t k = 0; k < u->nslots; k++)
+        u->slots[k] = a[STAGED_SLOTS + k].there;
+    for (uint32_t k = STAGED_WEIGHTS; k < STAGED_SLOTS + u->nslots && !s; k++)
+        s = device_copy(u->device, a[k].there, a[k].here, (uint64_t)a[k].count * sizeof(float),
                         TUTTI_COPY_TO_DEVICE, err);
     return s;
 }
@@ -338,7 +361,7 @@ static tutti_status fetch_skip(updater *u, bool *ret_skip, tutti_error *err)
     return s;
 }
 
-static tutti_status run_there(updater *u, float *weights, const float *grads, tutti_error *err)
+static tutti_status run_there(updater *u, float *weights, float *grads, tutti_error *err)
 {
     bool skip = false;
     const bool host_code = !u->has_kernels && strcmp(u->device->info.kernels, "cpu") == 0;
@@ -350,9 +373,9 @@ static tutti_status run_there(updater *u, float *weights, const float *grads, tu
         return s;
     if (is_staged(u))
         return update_staged(u, weights, grads, err);
-    for (size_t k = 0; k < u->nranges && !s; k++)
-        s = u->has_kernels ? update_by_kernel(u, &u->ranges[k], weights, grads, err)
-                           : launch_update(&u->ranges[k], weights, grads, err);
+    for (size_t k = 0; k < u->layout.nranges && !s; k++)
+        s = u->has_kernels ? update_by_kernel(u, &u->layout.ranges[k], weights, grads, err)
+                           : launch_update(&u->layout.ranges[k], weights, grads, err);
     return s;
 }
 

@@ -4,6 +4,7 @@
 
 #include "graph/runtime/device_memory.h"
 #include "train/update/optimizer_shares.h"
+#include "train/update/optimizer_state.h"
 #include "train/update/plugin_kernels.h"
 
 #include <fnmatch.h>
@@ -82,35 +83,6 @@ uint32_t updater_group(const void *run, const char *path)
     return k;
 }
 
-/* New slots as long as the arena; what belongs to a surviving weight is copied. */
-static tutti_status move_slots(updater *u, int64_t count, bool first, tutti_error *err)
-{
-    for (uint32_t s = 0; s < u->nslots; s++) {
-        const uint64_t bytes = (uint64_t)count * sizeof(float);
-        float *next = device_alloc(u->device, bytes);
-        if (!next)
-            return tutti_fail(err, TUTTI_E_NOMEM, "no memory for %llu bytes of optimizer state",
-                              (unsigned long long)bytes);
-        for (uint32_t k = 0; !first && k < net_weight_count(u->run->net); k++) {
-            const int64_t to = net_offset(u->run->net, k),
-                          from = net_previous_offset(u->run->net, k);
-            const int64_t n = tutti_numel(&net_weight(u->run->net, k)->data.desc);
-            tutti_status moved = TUTTI_OK;
-            if (to >= 0 && from >= 0 && from + n <= u->count)
-                moved = device_copy(u->device, next + to, u->slots[s] + from,
-                                    (uint64_t)n * sizeof(float), TUTTI_COPY_ON_DEVICE, err);
-            if (moved) {
-                device_free(u->device, next);
-                return moved;
-            }
-        }
-        device_free(u->device, u->slots[s]);
-        u->slots[s] = next;
-    }
-    u->count = count;
-    return TUTTI_OK;
-}
-
 /* Ranks have parts of weights' states, cut anywhere, and of gradients. */
 static tutti_status refuse_shares(const updater *u, tutti_error *err)
 {
@@ -128,8 +100,8 @@ static tutti_status refuse_shares(const updater *u, tutti_error *err)
 static tutti_status fit_scratch(updater *u, tutti_error *err)
 {
     uint64_t most = 0;
-    for (size_t k = 0; k < u->nranges; k++) {
-        const param_range *r = &u->ranges[k];
+    for (size_t k = 0; k < u->layout.nranges; k++) {
+        const param_range *r = &u->layout.ranges[k];
         const optimizer_group *g = &u->groups[r->group];
         if (r->weight < 0 || !g->table->scratch)
             continue;
@@ -158,61 +130,88 @@ static void drop_staged(updater *u)
     u->memory.staged_scratch = NULL;
 }
 
+static void layout_fini(update_layout *l)
+{
+    free(l->group_of);
+    free(l->range_of);
+    free(l->ranges);
+}
+
+static tutti_status layout_init(update_layout *l, uint32_t weights, tutti_error *err)
+{
+    *l = (update_layout){.group_of = calloc((size_t)weights + 1, sizeof *l->group_of),
+                         .range_of = calloc((size_t)weights + 1, sizeof *l->range_of),
+                         .ranges = calloc((size_t)weights + 1, sizeof *l->ranges)};
+    return l->group_of && l->range_of && l->ranges
+               ? TUTTI_OK
+               : tutti_fail(err, TUTTI_E_NOMEM, "no memory for optimizer groups");
+}
+
+/* Weight `k` goes to the last range or to a new one. */
+static void add_weight(updater *u, update_layout *l, uint32_t k)
+{
+    const int64_t first = net_offset(u->run->net, k);
+    const tutti_weight *w = net_weight(u->run->net, k);
+    const int32_t group = first < 0 ? -1 : (int32_t)updater_group(u->run->file, w->path);
+    param_range *last = l->nranges ? &l->ranges[l->nranges - 1] : NULL;
+    const int64_t size = tutti_numel(&w->data.desc);
+    const bool whole = u->ngroups && group >= 0 && u->groups[group].by_weight;
+    l->group_of[k] = group;
+    l->range_of[k] = -1;
+    if (first < 0)
+        return;
+    /* Padding between two weights of one group is zero and stays zero under any update. */
+    if (last && !whole && last->group == (uint32_t)group &&
+        first >= last->first + last->count && first < last->first + last->count + MOST_PADDING)
+        last->count = first + size - last->first;
+    else
+        l->ranges[l->nranges++] = (param_range){.updater = u,
+                                                .weight = whole ? (int64_t)k : -1,
+                                                .first = first,
+                                                .count = size,
+                                                .group = (uint32_t)group,
+                                                .threads = u->run->threads};
+    l->range_of[k] = (int32_t)(l->nranges - 1);
+}
+
+/* The layout of the net's weights, and their state where it has it; `count` is the arena's. */
+static tutti_status lay_out(updater *u, update_layout *l, int64_t count, tutti_error *err)
+{
+    const bool first = !u->layout.group_of;
+    tutti_status s = layout_init(l, net_weight_count(u->run->net), err);
+    for (uint32_t k = 0; k < net_weight_count(u->run->net) && !s; k++)
+        add_weight(u, l, k);
+    if (s || u->world)
+        return s ? s : shares_move(u, count, first, err);
+    if ((s = state_lay_out(u, l, err)) || (s = state_move(u, l, first, err)))
+        return s;
+    u->count = count;
+    return TUTTI_OK;
+}
+
 static tutti_status fit_net(updater *u, tutti_error *err)
 {
-    if (u->group_of && u->version == net_version(u->run->net))
+    if (u->layout.group_of && u->version == net_version(u->run->net))
         return TUTTI_OK;
     float *weights, *grads;
     int64_t count;
+    update_layout l;
     u->device = context_device(u->run);
     net_arena(u->run->net, &weights, &grads, &count);
     tutti_status s = refuse_shares(u, err);
     if (s || (s = scalars_open(u->scalars, err)))
         return s;
-    s = u->world ? shares_move(u, count, !u->group_of, err)
-                 : move_slots(u, count, !u->group_of, err);
+    s = lay_out(u, &l, count, err);
     if (!s && device_is_async(u->device)) /* updates under way use the ranges */
         s = u->device->table->synchronise(u->device->device, NULL, err);
-    if (s)
+    if (s) {
+        layout_fini(&l);
         return s;
+    }
     captures_drop(&u->graphs, u->device);
     drop_staged(u);
-    const uint32_t n = net_weight_count(u->run->net);
-    int32_t *groups = calloc((size_t)n + 1, sizeof *groups);
-    param_range *ranges = calloc((size_t)n + 1, sizeof *ranges);
-    if (!groups || !ranges) {
-        free(groups);
-        free(ranges);
-        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for optimizer groups");
-    }
-    free(u->group_of);
-    free(u->ranges);
-    u->group_of = groups;
-    u->ranges = ranges;
-    u->nranges = 0;
-    for (uint32_t k = 0; k < n; k++) {
-        const int64_t first = net_offset(u->run->net, k);
-        const tutti_weight *w = net_weight(u->run->net, k);
-        groups[k] = first < 0 ? -1 : (int32_t)updater_group(u->run->file, w->path);
-        if (first < 0)
-            continue;
-        param_range *last = u->nranges ? &ranges[u->nranges - 1] : NULL;
-        const int64_t size = tutti_numel(&w->data.desc);
-        const bool whole = u->ngroups && u->groups[groups[k]].by_weight;
-        /* Padding between two weights of one group is zero and stays zero under any update. */
-        if (last && !whole && last->group == (uint32_t)groups[k] &&
-            first >= last->first + last->count &&
-            first < last->first + last->count + MOST_PADDING)
-            last->count = first + size - last->first;
-        else
-            ranges[u->nranges++] = (param_range){.updater = u,
-                                                 .weight = whole ? (int64_t)k : -1,
-                                                 .first = first,
-                                                 .count = size,
-                                                 .state = first,
-                                                 .group = (uint32_t)groups[k],
-                                                 .threads = u->run->threads};
-    }
+    layout_fini(&u->layout);
+    u->layout = l;
     if ((u->world && (s = shares_cut(u, err))) || (s = fit_scratch(u, err)))
         return s;
     u->version = net_version(u->run->net);
@@ -224,7 +223,7 @@ static bool freeze_groups(const updater *u)
 {
     bool any = false;
     for (uint32_t k = 0; u->ngroups && k < net_weight_count(u->run->net); k++)
-        if (u->group_of[k] >= 0 && u->run->file->groups[u->group_of[k]].frozen) {
+        if (u->layout.group_of[k] >= 0 && u->run->file->groups[u->layout.group_of[k]].frozen) {
             net_freeze(u->run->net, k);
             any = true;
         }
@@ -292,7 +291,6 @@ void updater_close(updater *u)
     drop_staged(u);
     free(u->groups);
     free(u->schedulers);
-    free(u->ranges);
-    free(u->group_of);
+    layout_fini(&u->layout);
     memset(u, 0, sizeof *u);
 }

@@ -19,18 +19,33 @@ typedef struct optimizer_group {
     bool by_weight;    /* an update of it is one whole weight */
 } optimizer_group;
 
+/* State of a range: its place in a slot, and its shape; a dimension of 0: there is none. */
+typedef struct state_place {
+    int64_t at;
+    tutti_desc shape;
+} state_place;
+
 /* Neighbours in the arena that belong to one group; one weight, where the group's optimizer wants it whole. */
 typedef struct param_range {
     struct updater *updater;
     int64_t weight; /* its number in the net; -1: any number of them */
     int64_t first;  /* in the arena */
     int64_t count;
-    int64_t state; /* where it begins in a slot */
+    state_place state[TUTTI_OPTIMIZER_MAX_SLOTS];
     uint32_t group;
     int32_t threads;
     tutti_op_call call; /* where a device makes the update */
     tutti_desc desc[TUTTI_OPTIMIZER_MAX_SLOTS + 4];
 } param_range;
+
+/* The net's trained weights in ranges. */
+typedef struct update_layout {
+    int32_t *group_of; /* per weight of the net; -1 for none */
+    int32_t *range_of; /* the same; without `world` */
+    param_range *ranges;
+    size_t nranges;
+    int64_t counts[TUTTI_OPTIMIZER_MAX_SLOTS]; /* numbers of each slot; without `world` */
+} update_layout;
 
 /* Memory that updates work with. */
 typedef struct update_memory {
@@ -53,12 +68,9 @@ typedef struct updater {
     bool reads_numbers; /* and all read there what changes from step to step */
     uint32_t nslots;
     struct world *world; /* whose ranks have a part of the slots each; NULL: they are here */
-    float
-        *slots[TUTTI_OPTIMIZER_MAX_SLOTS]; /* each as long as the arena, or this rank's part */
-    int64_t count;                         /* of the arena that the slots fit */
-    param_range *ranges;
-    size_t nranges;
-    int32_t *group_of;          /* per weight of the net; -1 for none */
+    float *slots[TUTTI_OPTIMIZER_MAX_SLOTS]; /* as the layout says, or this rank's part */
+    int64_t count;                           /* of the arena that the slots fit */
+    update_layout layout;
     uint64_t version;           /* of the net that all this fits */
     int64_t step;               /* updates so far */
     const tutti_device *device; /* where the arena and the slots lie; NULL: here */

@@ -21,7 +21,8 @@ tutti_status weights_find(const updater *u, uint32_t k, tutti_weight *ret, tutti
         return tutti_fail(err, TUTTI_E_RANGE, "there are %u weights, %u is past the last",
                           net_weight_count(n), k);
     *ret = *net_weight(n, k);
-    ret->group = u->group_of && u->version == net_version(n) ? u->group_of[k] : -1;
+    ret->group =
+        u->layout.group_of && u->version == net_version(n) ? u->layout.group_of[k] : -1;
     return TUTTI_OK;
 }
 

@@ -75,7 +75,30 @@ static const weight_variant variants[] = {
 const weight_case weight_tested = {"adafactor", 0.05, variants,
                                    sizeof variants / sizeof *variants};
 
+/* Rows and columns of a matrix, all numbers of a vector: what torch's state has. */
+START_TEST(state_is_that_of_rows_and_columns)
+{
+    static const tutti_desc want[][2] = {
+        {{{5, 1}, 2, TUTTI_F32}, {{1, 7}, 2, TUTTI_F32}},
+        {{{67}, 1, TUTTI_F32}, {{0}, 1, TUTTI_F32}},
+        {{{3, 2, 3, 1}, 4, TUTTI_F32}, {{3, 2, 1, 3}, 4, TUTTI_F32}},
+    };
+    for (int k = 0; k < 3; k++) {
+        weight_drill d;
+        weight_open(&d, &variants[k]);
+        for (int slot = 0; slot < 2; slot++)
+            ck_assert(tutti_same_shape(&d.shape[slot], &want[k][slot]));
+        weight_close(&d);
+    }
+}
+END_TEST
+
+static void adafactor_tests(TCase *tc)
+{
+    tcase_add_test(tc, state_is_that_of_rows_and_columns);
+}
+
 int main(void)
 {
-    return weight_run(NULL);
+    return weight_run(adafactor_tests);
 }

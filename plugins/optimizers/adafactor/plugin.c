@@ -1,5 +1,7 @@
 /* plugin.c - adafactor: Adam's denominator out of averages of rows and columns. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#define TUTTI_USE_MINOR 1 /* slot_shape */
+#define TUTTI_MIN_MINOR 0
 #include "adafactor_range.h"
 
 #include "../optimizer.h"
@@ -177,6 +179,16 @@ static uint64_t adafactor_scratch(void *self, const tutti_desc *desc)
     return (uint64_t)(2 * s.parts + s.batches) * sizeof(double);
 }
 
+/* As torch keeps them; a vector's variance is all in the first. */
+static void adafactor_slot_shape(void *self, const tutti_desc *desc, uint32_t slot,
+                                 tutti_desc *shape)
+{
+    if (desc->rank > 1)
+        shape->dim[desc->rank - (slot == 0 ? 1 : 2)] = 1;
+    else if (slot > 0)
+        *shape = (tutti_desc){{0}, 1, TUTTI_F32};
+}
+
 static void find_kernels(adafactor *o, const tutti_host *host)
 {
     static const char *const names[KERNELS] = {"adafactor_rows", "adafactor_cols",
@@ -212,7 +224,8 @@ static tutti_status adafactor_open(const tutti_host *host, const tutti_params *p
                                     .reads_numbers = 1,
                                     .writes_low = 1,
                                     .by_weight = 1,
-                                    .scratch = adafactor_scratch};
+                                    .scratch = adafactor_scratch,
+                                    .slot_shape = adafactor_slot_shape};
     o->rule = (adafactor_rule){.beta2_decay = tutti_param_f64(params, "beta2_decay"),
                                .eps1 = eps_at(params, 0, 1.1920928955078125e-07),
                                .eps2 = eps_at(params, 1, 0.001),

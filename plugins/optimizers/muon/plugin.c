@@ -1,5 +1,7 @@
 /* plugin.c - muon: momentum made orthogonal for matrices, AdamW for all other weights. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#define TUTTI_USE_MINOR 1 /* slot_shape */
+#define TUTTI_MIN_MINOR 0
 #include "muon_range.h"
 
 #include "../../common/squares_sum.h"
@@ -53,6 +55,14 @@ static uint64_t muon_scratch(void *self, const tutti_desc *d)
     const int64_t n = tutti_numel(d), small = low_of(d);
     return (uint64_t)(2 * muon_lines(n) + 2 * muon_lines(small * small)) * sizeof(float) +
            (uint64_t)pieces_of(n) * sizeof(double);
+}
+
+/* A matrix has momentum alone. */
+static void muon_slot_shape(void *self, const tutti_desc *desc, uint32_t slot,
+                            tutti_desc *shape)
+{
+    if (desc->rank == 2 && slot > 0)
+        *shape = (tutti_desc){{0}, 1, TUTTI_F32};
 }
 
 /* ---- the passes, by one thread or several ---- */
@@ -368,7 +378,8 @@ static tutti_status muon_open(const tutti_host *host, const tutti_params *params
                                     .reads_numbers = 1,
                                     .writes_low = 1,
                                     .by_weight = 1,
-                                    .scratch = muon_scratch};
+                                    .scratch = muon_scratch,
+                                    .slot_shape = muon_slot_shape};
     read_settings(o, params);
     *ret_self = o;
     return TUTTI_OK;

@@ -77,13 +77,20 @@ typedef struct tutti_optimizer_v1 {
     uint32_t writes_low;
     /* 1: every call of update and update_on_device is one whole weight, with its dimensions and path, and one call
      * comes after the other: norms, rows and columns and products of a weight are possible.  Slots have
-     * n numbers, to be used as the optimizer likes.  Runs that divide optimizer state among processes refuse
+     * n numbers, or what slot_shape says, to be used as the optimizer likes.  Runs that divide optimizer state among processes refuse
      * it.  0: `update` as said there. */
     uint32_t by_weight;
     uint32_t reserved;
     /* For by_weight: bytes of `scratch` that an update of a weight of these dimensions needs.  NULL: none.
      * [control] */
     uint64_t (*scratch)(void *self, const tutti_desc *desc);
+#if TUTTI_USE_MINOR >= 1
+    /* since 1.1.  For by_weight: *shape, which is the weight's when it is called, becomes that of slot `slot` (from 0)
+     * of a weight of these dimensions, by them and the settings alone; its dtype stays f32.  The host keeps as many
+     * numbers, in checkpoints under this shape; with a dimension of 0 there are none, and the update's pointer is
+     * NULL.  NULL, and what hosts of 1.0 do: each slot has the weight's shape.  [control] */
+    void (*slot_shape)(void *self, const tutti_desc *desc, uint32_t slot, tutti_desc *shape);
+#endif
 } tutti_optimizer_v1;
 
 TUTTI_C_END

@@ -10,7 +10,7 @@ static forecast_run example(void)
     return (forecast_run){.samples = 64,
                           .microbatch = 8,
                           .weights = 1000000,
-                          .state = 2,
+                          .state = 8000000,
                           .bucket = 250000,
                           .plan = 500,
                           .slot_s = 0.3,

@@ -306,7 +306,7 @@ START_TEST(groups_may_be_frozen_and_have_another_optimizer)
         const bool same = memcmp(w->data.data, v->data.data, tutti_nbytes(&w->data.desc)) == 0;
         ck_assert_msg(same == bias, "%s: %s", w->path, same ? "stayed" : "moved");
         ck_assert_int_eq(net_frozen(f.t->run.net, k), bias);
-        ck_assert_int_eq(f.t->updater.group_of[k] < 0, bias);
+        ck_assert_int_eq(f.t->updater.layout.group_of[k] < 0, bias);
         frozen += bias;
     }
     ck_assert_uint_gt(frozen, 0);
