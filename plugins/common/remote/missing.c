@@ -26,11 +26,6 @@ void remote_stop(remote *r)
     (void)r;
 }
 
-void remote_wait(const remote *r, int64_t turn, int64_t asked_s)
-{
-    (void)r, (void)turn, (void)asked_s;
-}
-
 tutti_status remote_send(remote *r, const remote_request *request, remote_answer *ret_answer,
                          tutti_error *err)
 {

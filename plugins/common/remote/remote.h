@@ -40,7 +40,9 @@ typedef struct remote_request {
     const void *body; /* (size) */
     size_t size;
     FILE *file;    /* where the body of a good answer goes; NULL: to remote_answer.body */
-    uint64_t most; /* bytes that the file may get */
+    uint64_t most; /* bytes that the file may have */
+    uint64_t from; /* GET: the first bytes are in `file` already, from an answer with `etag` */
+    const char *etag;            /* with `from`; else NULL */
     bool (*must_end)(void *ctx); /* asked once a second; NULL: only remote_stop ends it */
     void *ctx;
 } remote_request;
@@ -49,14 +51,17 @@ typedef struct remote_answer {
     long status;            /* 0: none came */
     int64_t wait_s;         /* that the server asks for before another attempt */
     int64_t length;         /* that it says the file has; -1: it does not say */
+    uint64_t from;          /* the body begins there in the file: request.from, or 0 */
     uint64_t size;          /* bytes of the body */
     bool again;             /* what failed: another attempt may do better */
     char etag[REMOTE_ETAG]; /* as the server writes it; "": none */
     char body[REMOTE_BODY]; /* its beginning, ends with a zero */
 } remote_answer;
 
-/* *ret_answer is filled in whatever comes of it.  Errors name the address: E_IO it is not reached, is silent, or its
- * status is not 2xx; E_FORMAT more than `most`; E_INTERRUPTED; E_ARG the address is too long; E_NOMEM.  [any] */
+/* *ret_answer is filled in whatever comes of it.  A server that does not go on at `from`, or has another file by now,
+ * sends all of it, and what `file` had is gone.  Errors name the address: E_IO it is not reached, is silent, or its
+ * status is not 2xx; E_NOTFOUND its status is 404; E_FORMAT more than `most`; E_INTERRUPTED; E_ARG the address is too
+ * long; E_NOMEM.  [any] */
 TUTTI_NODISCARD tutti_status remote_send(remote *r, const remote_request *request,
                                          remote_answer *ret_answer, tutti_error *err);
 
@@ -67,15 +72,14 @@ typedef struct remote_check {
     /* Whether the file that has come is the right one; E_FORMAT: it is fetched again.  NULL: any is. */
     tutti_status (*check)(void *ctx, const char *path, uint64_t size, const char *address,
                           tutti_error *err);
-    void *ctx;
+    bool (*must_end)(void *ctx); /* as of requests, and between them; NULL: only remote_stop */
+    void *ctx;                   /* of both */
 } remote_check;
 
 /* Fetches `name` to `path`, whose folders it makes; the file is there whole or not at all.  Failures that may pass are
- * tried again, after longer and longer waits.  Errors: those of remote_send and of the check.  [any] */
+ * tried again, after longer and longer waits; what was cut goes on where it ended if the server can do that and
+ * says by an ETag that the file is the same.  Errors: those of remote_send and of the check.  [any] */
 TUTTI_NODISCARD tutti_status remote_fetch(remote *r, const char *name, const char *path,
                                           const remote_check *check, tutti_error *err);
-
-/* Waits before attempt `turn` from 1 on, or as long as the server asks for; ends early with the remote. */
-void remote_wait(const remote *r, int64_t turn, int64_t asked_s);
 
 #endif

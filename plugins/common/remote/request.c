@@ -4,17 +4,24 @@
 
 #include <curl/curl.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <openssl/evp.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <time.h>
+#include <unistd.h>
 
-enum { CONNECT_S = 10, PERMISSION_MS = 200 };
+enum { CONNECT_S = 10, PERMISSION_MS = 200, PARTIAL = 206, NO_RANGE = 416 };
 
 typedef struct attempt {
     const remote *remote;
     const remote_request *request;
     remote_answer *answer;
+    CURL *curl;
+    uint64_t range;   /* where the server says that the body begins */
+    bool begun, good; /* the body has; its status is 2xx */
+    bool astray;      /* it begins elsewhere than was asked for */
     size_t sent;      /* bytes of the body */
     curl_off_t moved; /* bytes both ways when it was looked last */
     double moved_at;  /* seconds: when they had become so many */
@@ -24,19 +31,40 @@ typedef struct attempt {
     char why[CURL_ERROR_SIZE];
 } attempt;
 
+/* The headers are there: whether the server goes on where the file ends, or begins it anew. */
+static void begin_body(attempt *a)
+{
+    const remote_request *q = a->request;
+    long status = 0;
+    (void)curl_easy_getinfo(a->curl, CURLINFO_RESPONSE_CODE, &status);
+    a->begun = true;
+    a->good = status >= 200 && status < 300;
+    if (!a->good || !q->file || !q->from)
+        return;
+    a->astray = status == PARTIAL && a->range != q->from;
+    a->answer->from = status == PARTIAL && !a->astray ? q->from : 0;
+    if (status != PARTIAL && (fflush(q->file) != 0 || fseeko(q->file, 0, SEEK_SET) != 0 ||
+                              ftruncate(fileno(q->file), 0) != 0))
+        a->disk = errno;
+}
+
 static size_t take_bytes(char *data, size_t one, size_t n, void *ctx)
 {
     attempt *a = ctx;
     const remote_request *q = a->request;
     const uint64_t before = a->answer->size;
     (void)one;
+    if (!a->begun)
+        begin_body(a);
+    if (a->astray || a->disk)
+        return 0;
     a->answer->size += n;
-    if (!q->file) { /* what is beyond its room is left out */
+    if (!q->file || !a->good) { /* what is beyond its room is left out */
         const size_t room = before < REMOTE_BODY - 1 ? REMOTE_BODY - 1 - (size_t)before : 0;
         memcpy(a->answer->body + before * (room > 0), data, n < room ? n : room);
         return n;
     }
-    a->too_large = a->answer->size > q->most;
+    a->too_large = a->answer->from + a->answer->size > q->most;
     a->disk = !a->too_large && fwrite(data, 1, n, q->file) != n ? errno : 0;
     return a->too_large || a->disk ? 0 : n;
 }
@@ -57,18 +85,32 @@ static int seek_bytes(void *ctx, curl_off_t at, int from)
     return from == SEEK_SET ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_FAIL;
 }
 
+/* The header's value in `ret`; false: it is another header. */
+static bool read_header(const char *data, size_t n, const char *name, char *ret, size_t room)
+{
+    const size_t skip = strlen(name);
+    const char *at = data + skip, *end = data + n;
+    if (n <= skip || strncasecmp(data, name, skip) != 0)
+        return false;
+    while (at < end && *at == ' ')
+        at++;
+    while (end > at && (end[-1] == '\r' || end[-1] == '\n' || end[-1] == ' '))
+        end--;
+    (void)snprintf(ret, room, "%.*s", (int)(end - at), at);
+    return true;
+}
+
 static size_t take_header(char *data, size_t one, size_t n, void *ctx)
 {
-    static const char name[] = "ETag:";
-    remote_answer *answer = ((attempt *)ctx)->answer;
-    if (n > sizeof name && strncasecmp(data, name, sizeof name - 1) == 0) {
-        const char *at = data + sizeof name - 1, *end = data + n;
-        while (at < end && *at == ' ')
-            at++;
-        while (end > at && (end[-1] == '\r' || end[-1] == '\n' || end[-1] == ' '))
-            end--;
-        (void)snprintf(answer->etag, sizeof answer->etag, "%.*s", (int)(end - at), at);
+    attempt *a = ctx;
+    char range[64] = "";
+    if (n > 5 && memcmp(data, "HTTP/", 5) == 0) { /* behind a redirection */
+        a->answer->etag[0] = '\0';
+        a->range = 0;
     }
+    if (!read_header(data, n, "ETag:", a->answer->etag, sizeof a->answer->etag) &&
+        read_header(data, n, "Content-Range: bytes", range, sizeof range))
+        a->range = strtoull(range, NULL, 10);
     return one * n;
 }
 
@@ -100,13 +142,14 @@ static int must_end(void *ctx, curl_off_t down_all, curl_off_t down, curl_off_t 
 static void set_limits(CURL *curl, const remote *r)
 {
     const long silence_s = (long)(r->silence_s + 0.999);
+    const bool is_safe = strncmp(r->base, "https:", 6) == 0; /* and stays so */
     SET(curl, CURLOPT_NOSIGNAL, 1L);
 #if LIBCURL_VERSION_NUM >= 0x075500
     SET(curl, CURLOPT_PROTOCOLS_STR, "http,https");
-    SET(curl, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
+    SET(curl, CURLOPT_REDIR_PROTOCOLS_STR, is_safe ? "https" : "http,https");
 #else
     SET(curl, CURLOPT_PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
-    SET(curl, CURLOPT_REDIR_PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
+    SET(curl, CURLOPT_REDIR_PROTOCOLS, (long)(is_safe ? 0 : CURLPROTO_HTTP) | CURLPROTO_HTTPS);
 #endif
     SET(curl, CURLOPT_CONNECTTIMEOUT, silence_s < CONNECT_S ? silence_s : (long)CONNECT_S);
     SET(curl, CURLOPT_FOLLOWLOCATION, 1L);
@@ -140,6 +183,11 @@ static struct curl_slist *set_headers(CURL *curl, const attempt *a)
     struct curl_slist *headers = NULL;
     if (a->request->size && strcmp(a->request->method, "POST") == 0)
         headers = add_header(headers, "Content-Type: application/xml");
+    if (a->request->from && a->request->etag) {
+        char only[REMOTE_ETAG + 16];
+        (void)snprintf(only, sizeof only, "If-Range: %s", a->request->etag);
+        headers = add_header(headers, only);
+    }
     if (a->remote->signer[0]) {
         hash_header(a->request, hash, sizeof hash);
         headers = add_header(headers, hash);
@@ -175,6 +223,10 @@ static void set_body(CURL *curl, attempt *a)
         SET(curl, CURLOPT_SEEKDATA, a);
     } else if (strcmp(q->method, "GET") != 0) {
         SET(curl, CURLOPT_CUSTOMREQUEST, q->method);
+    } else if (q->from) {
+        char range[32]; /* libcurl copies it */
+        (void)snprintf(range, sizeof range, "%" PRIu64 "-", q->from);
+        SET(curl, CURLOPT_RANGE, range);
     }
 }
 
@@ -184,11 +236,11 @@ static CURLcode run_attempt(attempt *a, const char *address)
     CURL *curl = curl_easy_init();
     if (!curl)
         return CURLE_OUT_OF_MEMORY;
+    a->curl = curl;
     set_limits(curl, a->remote);
     struct curl_slist *headers = set_headers(curl, a);
     set_body(curl, a);
     SET(curl, CURLOPT_URL, address);
-    SET(curl, CURLOPT_FAILONERROR, a->request->file ? 1L : 0L);
     SET(curl, CURLOPT_ERRORBUFFER, a->why);
     SET(curl, CURLOPT_WRITEFUNCTION, take_bytes);
     SET(curl, CURLOPT_WRITEDATA, a);
@@ -240,12 +292,21 @@ static tutti_status judge_attempt(attempt *a, CURLcode code, const char *address
         return tutti_fail(err, TUTTI_E_FORMAT, "%s: has more than %llu bytes", address,
                           (unsigned long long)a->request->most);
     }
-    if (code == CURLE_HTTP_RETURNED_ERROR || (code == CURLE_OK && refused)) {
+    if (a->astray) {
+        answer->again = true;
+        return tutti_fail(err, TUTTI_E_IO,
+                          "%s: the server sends another part of it than was asked for",
+                          address);
+    }
+    if (code == CURLE_OK && refused) {
         const char *why;
         const int n = reason_of(answer, &why);
-        answer->again = answer->status >= 500 || answer->status == 408 || answer->status == 429;
-        return tutti_fail(err, TUTTI_E_IO, "%s: the server answers with status %ld%s%.*s",
-                          address, answer->status, n ? ": " : "", n, why);
+        answer->again = answer->status >= 500 || answer->status == 408 ||
+                        answer->status == 429 ||
+                        (answer->status == NO_RANGE && a->request->from);
+        return tutti_fail(err, answer->status == 404 ? TUTTI_E_NOTFOUND : TUTTI_E_IO,
+                          "%s: the server answers with status %ld%s%.*s", address,
+                          answer->status, n ? ": " : "", n, why);
     }
     if (code == CURLE_OK)
         return TUTTI_OK;
