@@ -76,3 +76,9 @@ void text_add_quoted(text_buffer *b, const char *string)
     }
     text_add_bytes(b, "\"", 1);
 }
+
+bool text_is_address(const char *text)
+{
+    const size_t n = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789+.-");
+    return n > 0 && strncmp(text + n, "://", 3) == 0;
+}

@@ -5,6 +5,8 @@
 
 #include "tutti/base.h"
 
+#include <stdbool.h>
+
 #define TEXT_REAL_SIZE 32
 
 /* The shortest decimal that reads back as `value`: "0.1", "1e-05".  Returns `text`, which has room
@@ -25,5 +27,8 @@ void text_add(text_buffer *b, const char *format, ...);
 void text_add_bytes(text_buffer *b, const char *bytes, size_t size);
 /* As a JSON string: quoted and escaped. */
 void text_add_quoted(text_buffer *b, const char *string);
+
+/* Whether it is an address, such as "s3://bucket/name", and no path. */
+bool text_is_address(const char *text);
 
 #endif

@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/trainer/export.h"
 #include "cli/cli.h"
-#include "train/checkpoint_file/checkpoint.h"
+#include "train/fetch/fetch.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,8 @@ static run_file *run_of_checkpoint(const cli_options *o, const char *path, regis
 {
     tutti_error e = TUTTI_ERROR_INIT;
     checkpoint *c;
-    if (checkpoint_open(path, &c, &e)) {
+    fetched *here = NULL;
+    if (fetch_open(&(fetch_source){.registry = r}, path, &here, &c, &e)) {
         (void)fprintf(stderr, "tutti: %s\n", e.text);
         return NULL;
     }
@@ -28,6 +29,10 @@ static run_file *run_of_checkpoint(const cli_options *o, const char *path, regis
             "too: tutti export CHECKPOINT RUN.json\n",
             path);
     checkpoint_close(c);
+    if (run)
+        run->source.fetched = here;
+    else
+        fetched_free(here);
     return run;
 }
 

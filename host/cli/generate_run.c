@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/generate_run.h"
 #include "base/text.h"
-#include "train/checkpoint_file/checkpoint.h"
+#include "train/fetch/fetch.h"
 #include "train/run_file/run_published.h"
 
 #include <limits.h>
@@ -85,6 +85,8 @@ static char *folder_text(const cli_options *o, registry *r, uint64_t tokens)
 /* The file of the folder's weights, or of what is no folder; the caller frees it. */
 static char *weights_of(const char *path)
 {
+    if (text_is_address(path))
+        return strdup(path);
     faults *f = faults_create();
     char *file = f ? published_weights(path, NULL, f) : NULL;
     for (size_t k = 0; f && k < faults_count(f); k++)
@@ -118,7 +120,9 @@ static run_file *kept_run(const cli_options *o, registry *r)
     tutti_error e = TUTTI_ERROR_INIT;
     checkpoint *c = NULL;
     run_file *run = NULL;
-    const tutti_status s = checkpoint_open(o->words[0], &c, &e);
+    fetched *here = NULL;
+    const fetch_source from = {.registry = r};
+    const tutti_status s = fetch_open(&from, o->words[0], &here, &c, &e);
     const char *text = s ? NULL : checkpoint_value(c, "run");
     char *tokens =
         text && o->generating.tokenizer ? other_tokens(text, o->generating.tokenizer) : NULL;
@@ -134,6 +138,10 @@ static run_file *kept_run(const cli_options *o, registry *r)
         run = read_text(o, o->words[0], text, tokens, r);
     free(tokens);
     checkpoint_close(c);
+    if (run)
+        run->source.fetched = here;
+    else
+        fetched_free(here);
     return run;
 }
 

@@ -22,10 +22,13 @@ const cli_option cli_option_table[] = {
     {"threads", "N", CLI_VALUE_ANY, CLI_TAKES_RUN, "Computes with so many threads",
      LIST(sets, nsets), "threads="},
     {"resume", "auto|FILE", CLI_VALUE_FILE, CLI_TAKES_RESUME,
-     "Goes on from that checkpoint; auto: from the run's latest one if there is one",
+     "Goes on from that checkpoint, a file or an address such as s3://bucket/name; auto: from "
+     "the run's latest one if there is one",
      ONE(resume), NULL},
     {"checkpoint", "auto|FILE", CLI_VALUE_FILE, CLI_TAKES_CHECKPOINT,
-     "Takes the weights of that checkpoint; auto: of the run's latest one", ONE(resume), NULL},
+     "Takes the weights of that checkpoint, a file or an address such as s3://bucket/name; "
+     "auto: of the run's latest one",
+     ONE(resume), NULL},
     {"duration", "TIME", CLI_VALUE_ANY, CLI_TAKES_DURATION,
      "Trains so much longer (2ep, 500ba, 1h30m) instead of max_duration", ONE(length.duration),
      NULL},

@@ -1,6 +1,7 @@
 /* value.c - a setting's value out of JSON, checked. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/duration.h"
+#include "base/text.h"
 #include "plugin/spec.h"
 
 #include <limits.h>
@@ -170,7 +171,8 @@ static tutti_param *read_text(const spec *s, const json_node *node, const value_
         return refuse(s, node, rules);
     if (s->type == TUTTI_PARAM_STRING && s->most >= 0 && strlen(text) > (uint64_t)s->most)
         return refuse(s, node, rules);
-    const bool relative = s->type == TUTTI_PARAM_PATH && text[0] != '/';
+    const bool relative =
+        s->type == TUTTI_PARAM_PATH && text[0] != '/' && !text_is_address(text);
     if ((s->type == TUTTI_PARAM_PATH || s->column) && !*text)
         return refuse(s, node, rules);
     /* A path in a run file is relative to that file, one given by --set to where we stand. */

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/checkpoint/load.h"
 
+#include "train/checkpoint/open_file.h"
 #include "train/checkpoint/resume.h"
 #include "train/pretrained/load_rules.h"
 #include "train/pretrained/pretrained.h"
@@ -15,7 +16,7 @@ tutti_status trainer_load_weights(trainer *t, const char *path, const run_checkp
     char text[640];
     checkpoint *c = NULL;
     load_report report = {.rows = NULL};
-    tutti_status s = checkpoint_open(path, &c, err);
+    tutti_status s = trainer_open_file(t, path, &c, err);
     if (!s)
         s = mirrors_flush(&t->mirrors, true, err);
     if (!s)

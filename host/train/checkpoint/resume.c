@@ -2,6 +2,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/checkpoint/resume.h"
 
+#include "train/checkpoint/open_file.h"
+
 #include "train/checkpoint/checkpoint_contents.h"
 #include "train/checkpoint/provenance.h"
 #include "train/checkpoint/reproduction.h"
@@ -230,7 +232,7 @@ tutti_status trainer_load(trainer *t, const char *path, tutti_error *err)
     checkpoint *c = NULL;
     if (strcmp(path, "auto") == 0)
         return load_newest(t, err);
-    tutti_status s = checkpoint_open(path, &c, err);
+    tutti_status s = trainer_open_file(t, path, &c, err);
     if (!s)
         s = is_foreign(c) ? load_foreign(t, path, c, err)
                           : load_checkpoint(t, path, c, false, err);

@@ -32,6 +32,8 @@ typedef struct checkpoint checkpoint; /* opaque; a file read and verified */
 TUTTI_NODISCARD tutti_status checkpoint_open(const char *path, checkpoint **ret_checkpoint,
                                              tutti_error *err);
 void checkpoint_close(checkpoint *c); /* NULL is allowed */
+/* What sentences call it from now on, in the place of its path; that stays where memory is out. */
+void checkpoint_rename(checkpoint *c, const char *name);
 size_t checkpoint_count(const checkpoint *c);
 void checkpoint_at(const checkpoint *c, size_t k,
                    checkpoint_item *ret_item); /* borrowed view */

@@ -250,6 +250,15 @@ void checkpoint_close(checkpoint *c)
     free(c);
 }
 
+void checkpoint_rename(checkpoint *c, const char *name)
+{
+    char *copy = strdup(name);
+    if (!copy)
+        return;
+    free(c->path);
+    c->path = copy;
+}
+
 size_t checkpoint_count(const checkpoint *c)
 {
     return c->count;

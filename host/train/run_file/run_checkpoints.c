@@ -1,5 +1,6 @@
 /* run_checkpoints.c - what a run file says of files to load, and of signals that save. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/text.h"
 #include "train/run_file/run_published.h"
 #include "train/run_file/run_reader.h"
 
@@ -15,6 +16,8 @@ static char *read_weights(run_reader *r, const json_node *at)
     char *path = NULL;
     if (!given)
         return NULL;
+    if (text_is_address(given))
+        return strdup(given);
     if (*given == '/')
         path = strdup(given);
     else if (asprintf(&path, "%s/%s", r->folder, given) < 0)

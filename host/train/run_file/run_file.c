@@ -1,5 +1,6 @@
 /* run_file.c - reading a run file: every fault at once, each with its line. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "train/fetch/fetch.h"
 #include "train/run_file/run_published.h"
 #include "train/run_file/run_reader.h"
 
@@ -263,6 +264,7 @@ void run_file_free(run_file *run)
     run_observers_fini(run);
     run_loop_fini(run);
     run_checkpoints_fini(&run->checkpoints);
+    fetched_free(run->source.fetched);
     free(run->text);
     free(run->source.folder);
     json_free(run->source.doc);

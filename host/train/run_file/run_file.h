@@ -13,10 +13,13 @@ enum { RUN_FILE_KINDS = 3, RUN_FILE_NAMED = 4, RUN_FILE_NAMES = 8, RUN_NAME_SIZE
  * Returns `text`, which holds RUN_NAME_SIZE bytes.  [any] */
 const char *run_name_generate(char *text);
 
+struct fetched; /* train/fetch/fetch.h */
+
 /* What a run file is read from. */
 typedef struct run_source {
     json_doc *doc;
-    char *folder; /* absolute; where its relative paths count from */
+    char *folder;            /* absolute; where its relative paths count from */
+    struct fetched *fetched; /* the checkpoint of elsewhere that it is kept in; or NULL */
 } run_source;
 
 typedef struct run_file {

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/trainer/export.h"
 
+#include "base/text.h"
 #include "train/step/trainer_state.h"
 #include "train/trainer/begin.h"
 
@@ -32,12 +33,12 @@ static const char *tokenizer_of(const data_source *data)
                          : NULL;
 }
 
-/* The folder of the file that the run's weights came from, in `text`; NULL: it began with none. */
+/* The folder of the file that the run's weights came from, in `text`; NULL: it began with none, or one of elsewhere. */
 static const char *began_with(const run_file *file, char *text, size_t size)
 {
     const char *weights = file->checkpoints.weights;
     const char *slash = weights ? strrchr(weights, '/') : NULL;
-    if (!weights)
+    if (!weights || text_is_address(weights))
         return NULL;
     (void)snprintf(text, size, "%.*s", slash ? (int)(slash - weights) : 1,
                    slash ? weights : ".");

@@ -67,7 +67,7 @@ typedef struct tutti_checkpoint_v1 {
     /* As save and save_behind, of what `part` says.  since 1.1  [step] */
     tutti_status (*save_part)(void *ctx, const char *path, const tutti_save_part *part,
                               tutti_error *err);
-    /* since 1.1: takes what the file at `path` holds, as `how` says, as "load_weights" of run files or "--resume" do, and
+    /* since 1.1: takes what the file at `path`, or at an address such as "s3://bucket/name", holds, as `how` says, as "load_weights" of run files or "--resume" do, and
      * says in messages what was not taken.  All processes of a run call it.  [step]
      * Errors: E_STATE a microbatch is under way, or, for more than weights, the run has begun (it has once after_load is over);
      * those of reading the file, with the run as it was: E_IO, E_FORMAT, E_NOTFOUND, E_SHAPE. */

@@ -18,7 +18,7 @@ enum {
     TUTTI_PARAM_ENUM,   /* s, one of the manifest's values; i is its index there */
     TUTTI_PARAM_TIME,   /* t; s is the text, such as "1000ba" */
     TUTTI_PARAM_PATH,   /* s, absolute: relative ones count from the run file, by --set
-                        from the working folder */
+                        from the working folder; "s3://bucket/name" stays as it is */
     TUTTI_PARAM_LIST    /* items, count of them, all of one type */
 };
 

@@ -1,0 +1,13 @@
+/* open_file.h - the file that a run loads from, wherever it lies. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef HOST_TRAIN_CHECKPOINT_OPEN_FILE_H
+#define HOST_TRAIN_CHECKPOINT_OPEN_FILE_H
+
+#include "train/checkpoint_file/checkpoint.h"
+#include "train/step/trainer_state.h"
+
+/* As fetch_open, for the run: a signal that stops it ends the fetching, and nothing of it stays on the disk.  [step] */
+TUTTI_NODISCARD tutti_status trainer_open_file(trainer *t, const char *path,
+                                               checkpoint **ret_checkpoint, tutti_error *err);
+
+#endif
