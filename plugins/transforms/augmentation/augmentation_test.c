@@ -1,7 +1,7 @@
 /* augmentation_test.c - what each change computes, and what the transforms make of a picture. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "../common/image_ops.h"
 #include "../transform_check.h"
-#include "image_ops.h"
 
 #include "tutti/rng.h"
 

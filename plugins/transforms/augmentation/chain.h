@@ -3,7 +3,7 @@
 #ifndef AUGMENTATION_CHAIN_H
 #define AUGMENTATION_CHAIN_H
 
-#include "image_ops.h"
+#include "../common/image_ops.h"
 
 #include "tutti/rng.h"
 

@@ -1,6 +1,7 @@
 /* image_ops.c - changes of one picture. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "image_ops.h"
+#include "colour_pixel.h"
 
 #include <math.h>
 #include <string.h>
@@ -72,6 +73,11 @@ void image_posterize(const picture *x, int bits)
         x->pixels[i] &= mask;
 }
 
+void image_invert(const picture *x)
+{
+    image_solarize(x, 0);
+}
+
 void image_solarize(const picture *x, int threshold)
 {
     for (int64_t i = 0; i < x->h * x->w * x->c; i++)
@@ -100,7 +106,7 @@ void image_sharpness(const picture *x, double factor, uint8_t *scratch)
     for (int64_t i = 0; i < x->h * x->w * x->c; i++) {
         const int64_t pixel = i / x->c;
         const double soft = image_ops_smooth(scratch, x, pixel / x->w, pixel % x->w, i % x->c);
-        x->pixels[i] = image_ops_clip(soft + factor * (scratch[i] - soft));
+        x->pixels[i] = colour_blend((int)soft, scratch[i], (float)factor);
     }
 }
 

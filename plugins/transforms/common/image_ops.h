@@ -1,7 +1,7 @@
 /* image_ops.h - changes of one picture, as the Pillow library makes them. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef AUGMENTATION_IMAGE_OPS_H
-#define AUGMENTATION_IMAGE_OPS_H
+#ifndef PLUGIN_TRANSFORMS_IMAGE_OPS_H
+#define PLUGIN_TRANSFORMS_IMAGE_OPS_H
 
 #include <stdint.h>
 
@@ -17,6 +17,8 @@ void image_autocontrast(const picture *x);
 void image_equalize(const picture *x);
 /* The upper `bits` of each value, 0 to 8. */
 void image_posterize(const picture *x, int bits);
+/* Each value inverted. */
+void image_invert(const picture *x);
 /* Values from `threshold` up inverted. */
 void image_solarize(const picture *x, int threshold);
 /* 1 is the picture, 0 a smoothed one, in between and beyond the same line.  `scratch` has room for

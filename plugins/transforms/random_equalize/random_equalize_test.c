@@ -1,0 +1,47 @@
+/* random_equalize_test.c - bytes as torchvision 0.29.2 makes them of Pillow images. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "../picture_change_check.h"
+
+static given g;
+
+/* tests/peers/vision.py, with Pillow 13.0.0. */
+static const struct {
+    int64_t channels;
+    uint64_t want;
+} cases[] = {
+    {3, 0x5f9a957b3c9ee145u},
+    {1, 0x7f02c1927bf74510u},
+};
+
+static void settings(int i)
+{
+    given_init(&g);
+    (void)i;
+}
+
+START_TEST(bytes_are_those_of_torchvision)
+{
+    settings(_i);
+    given_float(&g, "p", 1.0);
+    picture_is("random_equalize", &g, cases[_i].channels, cases[_i].want);
+}
+END_TEST
+
+START_TEST(draws_are_keyed)
+{
+    settings(0);
+    given_float(&g, "p", 0.25);
+    picture_draws("random_equalize", &g, 1);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("random_equalize");
+    TCase *c = tcase_create("random_equalize");
+    tcase_add_loop_test(c, bytes_are_those_of_torchvision, 0,
+                        (int)(sizeof cases / sizeof *cases));
+    tcase_add_test(c, draws_are_keyed);
+    suite_add_tcase(suite, c);
+    return tutti_run(suite);
+}
