@@ -232,8 +232,9 @@ static void tell(const generation *g)
 static tutti_status generate(generation *g, trainer *t, tutti_error *err)
 {
     const cli_options *o = g->options;
-    tutti_status s = decoder_create(t, g->weights, !o->generating.no_cache, &g->decoder, err);
-    if (s)
+    tutti_status s = decoder_check(t, err);
+    if (s || (s = trainer_begin(t, g->weights, err)) ||
+        (s = decoder_create(t, !o->generating.no_cache, &g->decoder, err)))
         return s;
     if (decoder_complaint(g->decoder))
         (void)fprintf(stderr, "tutti: every token is computed from all before it: %s\n",

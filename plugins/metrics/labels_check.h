@@ -78,7 +78,7 @@ static inline void label_refusals(const char *name)
     static const float x[8] = {1, 2, 3, 4, 5, 6, 7, 8}, half[8] = {0, 1, 0, 1, 0.5f};
     static const int64_t classes[2] = {0, 1};
     tutti_error shape = TUTTI_ERROR_INIT, range = TUTTI_ERROR_INIT;
-    char want[200];
+    char want[320];
     given g;
     gauge m;
     label_given(&g, "macro", -1);
@@ -89,7 +89,7 @@ static inline void label_refusals(const char *name)
     (void)snprintf(
         want, sizeof want,
         "%s: outputs are F32 (2, 4) and targets I64 (2), want F32 (B, 4) and numbers "
-        "of that shape",
+        "of that shape; of classes accuracy, f1_score or cross_entropy fits these",
         name);
     ck_assert_error(shape, TUTTI_E_SHAPE, want);
     ck_assert_int_eq(gauge_feed(&m, gauge_tensor(x, TUTTI_F32, 2, 2, 4),

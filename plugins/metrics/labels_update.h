@@ -4,6 +4,9 @@
 #define LABELS_UPDATE_H
 
 #include "labels_plugin.h"
+#include "refusal.h"
+
+#include <stdio.h>
 
 static inline float labels_sigmoid(float x)
 {
@@ -13,7 +16,7 @@ static inline float labels_sigmoid(float x)
 static inline tutti_status labels_check(const labels *m, const tutti_metric_input *in,
                                         tutti_error *err)
 {
-    char a[96], b[96];
+    char want[64];
     if (in->noutputs < 1 || in->ntargets < 1)
         return tutti_fail(err, TUTTI_E_ARG,
                           METRIC_NAME ": got %u outputs and %u targets, want one of each",
@@ -25,12 +28,11 @@ static inline tutti_status labels_check(const labels *m, const tutti_metric_inpu
     tutti_desc d = y->desc;
     d.dtype = x->desc.dtype;
     if (x->desc.dtype != TUTTI_F32 || !metric_is_number(y->desc.dtype) ||
-        !tutti_same_shape(&x->desc, &d) || d.rank < 2 || d.dim[d.rank - 1] != m->count)
-        return tutti_fail(err, TUTTI_E_SHAPE,
-                          METRIC_NAME ": outputs are %s and targets %s, want F32 (B, %lld) and "
-                                      "numbers of that shape",
-                          tutti_desc_text(&x->desc, a, sizeof a),
-                          tutti_desc_text(&y->desc, b, sizeof b), (long long)m->count);
+        !tutti_same_shape(&x->desc, &d) || d.rank < 2 || d.dim[d.rank - 1] != m->count) {
+        (void)snprintf(want, sizeof want, "F32 (B, %lld) and numbers of that shape",
+                       (long long)m->count);
+        return metric_refuse(METRIC_NAME, want, in, err);
+    }
     for (int64_t k = 0, n = tutti_numel(&d); k < n; k++) {
         const double value = metric_number(y, k);
         if (value != 0.0 && value != 1.0 && !(m->ignores && value == (double)m->ignored))

@@ -84,10 +84,12 @@ static inline void gauge_refusals(const char *name, const given *g)
     ck_assert_int_eq(gauge_feed(&m, gauge_tensor(x, TUTTI_F32, 2, 2, 3),
                                 gauge_tensor(y, TUTTI_I64, 1, 3, 0), &shape),
                      TUTTI_E_SHAPE);
-    (void)snprintf(want, sizeof want,
-                   "%s: outputs are F32 (2, 3) and targets I64 (3), want F32 (B, N) and I32 or "
-                   "I64 (B), or F32 (B, N)",
-                   name);
+    (void)snprintf(
+        want, sizeof want,
+        "%s: outputs are F32 (2, 3) and targets I64 (3), want F32 (B, N) and I32 or "
+        "I64 (B), or F32 (B, N); loss alone fits these: the model wants another head, or the "
+        "data another target",
+        name);
     ck_assert_error(shape, TUTTI_E_SHAPE, want);
 
     ck_assert_int_eq(gauge_feed(&m, gauge_tensor(x, TUTTI_F32, 2, 2, 3),

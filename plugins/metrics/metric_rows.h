@@ -3,6 +3,7 @@
 #ifndef METRIC_ROWS_H
 #define METRIC_ROWS_H
 
+#include "refusal.h"
 #include "tutti/metric.h"
 #include "tutti/tutti.h"
 
@@ -55,7 +56,6 @@ static inline int metric_fits(const tutti_desc *x, const tutti_desc *y)
 static inline tutti_status metric_check(const char *name, const tutti_metric_input *in,
                                         tutti_error *err)
 {
-    char outputs[96], targets[96];
     if (in->noutputs < 1 || in->ntargets < 1)
         return tutti_fail(err, TUTTI_E_ARG,
                           "%s: got %u outputs and %u targets, want one of each", name,
@@ -64,12 +64,7 @@ static inline tutti_status metric_check(const char *name, const tutti_metric_inp
         return tutti_fail(err, TUTTI_E_UNSUPPORTED,
                           "%s: outputs or targets are not in the host's memory", name);
     if (!metric_fits(&in->outputs[0].desc, &in->targets[0].desc))
-        return tutti_fail(
-            err, TUTTI_E_SHAPE,
-            "%s: outputs are %s and targets %s, want F32 (B, N) and I32 or I64 (B), or "
-            "F32 (B, N)",
-            name, tutti_desc_text(&in->outputs[0].desc, outputs, sizeof outputs),
-            tutti_desc_text(&in->targets[0].desc, targets, sizeof targets));
+        return metric_refuse(name, "F32 (B, N) and I32 or I64 (B), or F32 (B, N)", in, err);
     return TUTTI_OK;
 }
 

@@ -5,8 +5,7 @@
 #ifndef REGRESSION_PLUGIN_H
 #define REGRESSION_PLUGIN_H
 
-#include "../common/shapes_pair.h"
-#include "numbers.h"
+#include "refusal.h"
 #include "tutti/metric.h"
 #include "tutti/tutti.h"
 
@@ -29,7 +28,7 @@ static double regression_value(const regression *m);
 static inline tutti_status regression_check(const regression *m, const tutti_metric_input *in,
                                             tutti_error *err)
 {
-    char a[96], b[96];
+    char a[96];
     if (in->noutputs < 1 || in->ntargets < 1)
         return tutti_fail(err, TUTTI_E_ARG,
                           METRIC_NAME ": got %u outputs and %u targets, want one of each",
@@ -39,18 +38,13 @@ static inline tutti_status regression_check(const regression *m, const tutti_met
     if (x->device != TUTTI_DEVICE_CPU || y->device != TUTTI_DEVICE_CPU)
         return tutti_fail(err, TUTTI_E_UNSUPPORTED,
                           METRIC_NAME ": outputs or targets are not in the host's memory");
-    (void)tutti_desc_text(&x->desc, a, sizeof a);
-    (void)tutti_desc_text(&y->desc, b, sizeof b);
     if (x->desc.dtype != TUTTI_F32 || !metric_is_number(y->desc.dtype) ||
         !shapes_pair(&x->desc, &y->desc))
-        return tutti_fail(err, TUTTI_E_SHAPE,
-                          METRIC_NAME ": outputs are %s and targets %s, want F32 and numbers "
-                                      "of one shape",
-                          a, b);
+        return metric_refuse(METRIC_NAME, "F32 and numbers of one shape", in, err);
     if (m->outputs > 1 && n != rows * m->outputs)
         return tutti_fail(err, TUTTI_E_SHAPE,
-                          METRIC_NAME ": outputs are %s, num_outputs is %lld", a,
-                          (long long)m->outputs);
+                          METRIC_NAME ": outputs are %s, num_outputs is %lld",
+                          tutti_desc_text(&x->desc, a, sizeof a), (long long)m->outputs);
     return TUTTI_OK;
 }
 

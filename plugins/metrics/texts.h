@@ -6,7 +6,7 @@
 #ifndef METRIC_TEXTS_H
 #define METRIC_TEXTS_H
 
-#include "numbers.h"
+#include "refusal.h"
 #include "tutti/metric.h"
 #include "tutti/train.h"
 #include "tutti/tutti.h"
@@ -243,7 +243,6 @@ static tutti_status text_take(texts *m, const tutti_metric_input *in, int64_t b,
 
 static inline tutti_status text_check(const tutti_metric_input *in, tutti_error *err)
 {
-    char a[96], b[96];
     if (in->noutputs < 1 || in->ntargets < 1)
         return tutti_fail(err, TUTTI_E_ARG,
                           METRIC_NAME ": got %u outputs and %u targets, want one of each",
@@ -257,11 +256,10 @@ static inline tutti_status text_check(const tutti_metric_input *in, tutti_error 
     if ((!logits && !tokens) || !metric_is_index(y->desc.dtype) ||
         (y->desc.rank != 2 && y->desc.rank != 3) || x->desc.dim[0] != y->desc.dim[0] ||
         (logits && x->desc.dim[2] < 1))
-        return tutti_fail(
-            err, TUTTI_E_SHAPE,
-            METRIC_NAME ": outputs are %s and targets %s, want logits F32 (B, T, N) "
-                        "or tokens (B, T), and tokens (B, S) or (B, R, S)",
-            tutti_desc_text(&x->desc, a, sizeof a), tutti_desc_text(&y->desc, b, sizeof b));
+        return metric_refuse(METRIC_NAME,
+                             "logits F32 (B, T, N) or tokens (B, T), and tokens (B, S) or "
+                             "(B, R, S)",
+                             in, err);
     return TUTTI_OK;
 }
 

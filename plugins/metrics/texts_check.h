@@ -123,7 +123,7 @@ static inline void texts_refusals(const char *name, const given *g)
     static const float x[6] = {1, 2, 3, 4, 5, 6};
     static const int64_t y[2] = {0, 1};
     tutti_error err = TUTTI_ERROR_INIT;
-    char want[240];
+    char want[320];
     gauge m;
     texts_open(&m, name, g, 1);
     ck_assert_int_eq(gauge_feed(&m, gauge_tensor(x, TUTTI_F32, 2, 2, 3),
@@ -132,7 +132,8 @@ static inline void texts_refusals(const char *name, const given *g)
     (void)snprintf(
         want, sizeof want,
         "%s: outputs are F32 (2, 3) and targets I64 (2), want logits F32 (B, T, N) or "
-        "tokens (B, T), and tokens (B, S) or (B, R, S)",
+        "tokens (B, T), and tokens (B, S) or (B, R, S); of classes accuracy, f1_score or "
+        "cross_entropy fits these",
         name);
     ck_assert_error(err, TUTTI_E_SHAPE, want);
     ck_assert(isnan(gauge_read(&m)));

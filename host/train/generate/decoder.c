@@ -5,7 +5,6 @@
 #include "graph/runtime/device_memory.h"
 #include "train/step/plan_step.h"
 #include "train/step/trainer_state.h"
-#include "train/trainer/begin.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -112,9 +111,9 @@ static tutti_status run_window(decoder *d, tutti_error *err)
 /* ---- beginning ---- */
 
 /* The tokens' column, as the data have it. */
-static tutti_status find_column(decoder *d, tutti_error *err)
+static tutti_status find_column(const trainer *t, const tutti_column **ret_column,
+                                tutti_error *err)
 {
-    const trainer *t = d->t;
     const char *const *names = t->run.model_table ? t->run.model_table->inputs : NULL;
     const tutti_column *c = NULL;
     uint32_t n = 0;
@@ -126,9 +125,14 @@ static tutti_status find_column(decoder *d, tutti_error *err)
         return tutti_fail(err, TUTTI_E_UNSUPPORTED,
                           "%s does not take rows of tokens: it is no language model",
                           t->run.file->model.name);
-    d->length = c->desc.dim[0];
-    d->dtype = c->desc.dtype;
+    *ret_column = c;
     return TUTTI_OK;
+}
+
+tutti_status decoder_check(const trainer *t, tutti_error *err)
+{
+    const tutti_column *c = NULL;
+    return find_column(t, &c, err);
 }
 
 static tutti_status reserve(decoder *d, int64_t more, tutti_error *err)
@@ -214,23 +218,26 @@ static tutti_status check_causal(decoder *d, tutti_error *err)
     return s;
 }
 
-static tutti_status begin_decoder(decoder *d, const char *checkpoint, tutti_error *err)
+static tutti_status begin_decoder(decoder *d, tutti_error *err)
 {
-    tutti_status s = find_column(d, err);
-    if (s || (s = trainer_begin(d->t, checkpoint, err)) || (s = try_cache(d, err)) ||
-        (s = measure(d, err)))
+    const tutti_column *c = NULL;
+    tutti_status s = find_column(d->t, &c, err);
+    if (!s) {
+        d->length = c->desc.dim[0];
+        d->dtype = c->desc.dtype;
+    }
+    if (s || (s = try_cache(d, err)) || (s = measure(d, err)))
         return s;
     return d->cached ? TUTTI_OK : check_causal(d, err);
 }
 
-tutti_status decoder_create(trainer *t, const char *checkpoint, bool cached,
-                            decoder **ret_decoder, tutti_error *err)
+tutti_status decoder_create(trainer *t, bool cached, decoder **ret_decoder, tutti_error *err)
 {
     decoder *d = calloc(1, sizeof *d);
     if (!d)
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory to generate");
     *d = (decoder){.t = t, .cached = cached, .complaint = TUTTI_ERROR_INIT};
-    const tutti_status s = begin_decoder(d, checkpoint, err);
+    const tutti_status s = begin_decoder(d, err);
     if (s)
         decoder_destroy(d);
     else
@@ -278,6 +285,11 @@ const tutti_vocabulary_v1 *decoder_vocabulary(const decoder *d, void **ret_self)
 int64_t decoder_shifts(const decoder *d)
 {
     return d->shifts;
+}
+
+void decoder_restart(decoder *d)
+{
+    d->count = d->first = d->shifts = 0;
 }
 
 tutti_status decoder_feed(decoder *d, const int32_t *tokens, int64_t n,

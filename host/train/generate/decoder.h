@@ -3,16 +3,20 @@
 #ifndef HOST_TRAIN_GENERATE_DECODER_H
 #define HOST_TRAIN_GENERATE_DECODER_H
 
-#include "train/trainer/trainer.h"
+#include "train/step/trainer_state.h"
 #include "tutti/vocabulary.h"
 
 typedef struct decoder decoder; /* opaque */
 
-/* Loads `checkpoint` (as trainer_eval does) into `t`, which outlives the decoder and does nothing else.  Without
- * `cached`, and where the model cannot go on from where it was, each token is computed from all before it.
- * Errors: E_UNSUPPORTED the model is no causal language model; those of the load.  [control] */
-TUTTI_NODISCARD tutti_status decoder_create(trainer *t, const char *checkpoint, bool cached,
-                                            decoder **ret_decoder, tutti_error *err);
+/* Whether the data and the model of `t`, which need not have begun, are of rows of tokens: E_UNSUPPORTED they are
+ * not. */
+TUTTI_NODISCARD tutti_status decoder_check(const trainer *t, tutti_error *err);
+
+/* Of `t`, which has begun (trainer_begin) and outlives the decoder.  Without `cached`, and where the model cannot go on
+ * from where it was, each token is computed from all before it.
+ * Errors: E_UNSUPPORTED the model is no causal language model; those of a plan.  [control], or between batches */
+TUTTI_NODISCARD tutti_status decoder_create(trainer *t, bool cached, decoder **ret_decoder,
+                                            tutti_error *err);
 void decoder_destroy(decoder *d); /* NULL is allowed */
 
 /* Why the cache is not used although it was asked for; NULL: it is. */
@@ -22,6 +26,8 @@ int64_t decoder_classes(const decoder *d); /* logits of a token */
 /* What the training data's tokens stand for, with its *ret_self; NULL: they do not say. */
 const tutti_vocabulary_v1 *decoder_vocabulary(const decoder *d, void **ret_self);
 
+/* The next tokens begin another text. */
+void decoder_restart(decoder *d);
 /* Takes `n` more tokens, 1 or more, and gives the logits (decoder_classes) of the one after them, borrowed until
  * the next call.  Where they would be more than the context, the older half of it is forgotten, and the rest
  * computed anew.  Errors: E_RANGE a token that the model does not have; those of a plan.  [control] */

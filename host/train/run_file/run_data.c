@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_BATCH = 1 << 24, MAX_WORKERS = 256, MAX_PREFETCH = 1024 };
+enum { MAX_BATCH = 1 << 24, MAX_WORKERS = 256, MAX_PREFETCH = 1024, MAX_NEW = 65536 };
 
 static const char *const resident_words[] = {"auto", NULL};
 
@@ -53,6 +53,18 @@ static const json_member eval_rows[] = {
      .max = MAX_BATCH,
      .words = microbatch_words,
      MEMBER_AT(run_data, microbatch_size)},
+    {.name = "generate"},
+    {.name = NULL},
+};
+
+static const json_member generate_rows[] = {
+    {.name = "max_new_tokens",
+     .type = MEMBER_INT,
+     .flags = MEMBER_REQUIRED,
+     .min = 1,
+     .max = MAX_NEW,
+     MEMBER_AT(run_generate, max_new_tokens)},
+    {.name = "stop", .type = MEMBER_STRING, MEMBER_AT(run_generate, stop)},
     {.name = NULL},
 };
 
@@ -101,6 +113,16 @@ static void read_metrics(run_reader *r, const json_node *at, run_parts *ret_metr
         }
 }
 
+static void read_generate(run_reader *r, const json_node *at, run_generate *ret_generate)
+{
+    const json_member *const tables[] = {generate_rows, NULL};
+    if (!at || json_type(at) == JSON_NULL ||
+        !json_want(at, JSON_OBJECT, "an object with max_new_tokens", r->faults))
+        return;
+    json_members_known(at, tables, r->faults);
+    json_members_read(at, generate_rows, ret_generate, r->faults);
+}
+
 static void read_data(run_reader *r, const json_node *at, int role, run_data *ret_data)
 {
     const bool eval = role == DATA_EVAL;
@@ -113,8 +135,10 @@ static void read_data(run_reader *r, const json_node *at, int role, run_data *re
         return;
     json_members_known(at, tables, r->faults);
     json_members_read(at, data_rows, ret_data, r->faults);
-    if (eval)
+    if (eval) {
         json_members_read(at, eval_rows, ret_data, r->faults);
+        read_generate(r, json_get(at, "generate"), &ret_data->generate);
+    }
     if (role == DATA_TRAIN)
         run_read_sampler(r, at, &ret_data->sampler);
     if (eval && !r->run->engine)

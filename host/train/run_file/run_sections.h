@@ -40,6 +40,12 @@ typedef struct run_sampler {
     char *weights;      /* the file's path; owned */
 } run_sampler;
 
+/* Of an evaluation that lets a language model go on from prompts. */
+typedef struct run_generate {
+    int64_t max_new_tokens; /* 0: it does not */
+    const char *stop;       /* text that ends an answer, and is no part of it; NULL: none */
+} run_generate;
+
 /* Where samples come from and how they become batches. */
 typedef struct run_data {
     const char *label; /* "train", or an evaluation's own */
@@ -49,6 +55,7 @@ typedef struct run_data {
     int64_t batch_size;
     int64_t subset_num_batches; /* -1: all */
     int64_t microbatch_size;    /* of an evaluation; as run_file's */
+    run_generate generate;      /* the same */
     uint32_t workers;
     uint32_t prefetch;
     bool shuffle;

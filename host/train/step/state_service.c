@@ -17,15 +17,15 @@ static double state_elapsed(void *ctx)
 static int64_t state_dataloader_len(void *ctx)
 {
     const trainer *t = ctx;
-    for (size_t k = 0; t->eval_label && k < t->nevals; k++)
-        if (strcmp(t->evals[k].spec->label, t->eval_label) == 0)
+    for (size_t k = 0; t->evaluation.label && k < t->nevals; k++)
+        if (strcmp(t->evals[k].spec->label, t->evaluation.label) == 0)
             return loader_batches(t->evals[k].loader);
     return t->run.clock.batches_per_epoch;
 }
 
 static const char *state_eval_label(void *ctx)
 {
-    return ((trainer *)ctx)->eval_label;
+    return ((trainer *)ctx)->evaluation.label;
 }
 
 static tutti_status state_get(void *ctx, const char *name, tutti_tensor *ret, tutti_error *err)
@@ -92,7 +92,7 @@ static const tutti_timestamp *state_previous(void *ctx)
 static const char *state_dataloader_label(void *ctx)
 {
     const trainer *t = ctx;
-    return t->eval_label ? t->eval_label : "train";
+    return t->evaluation.label ? t->evaluation.label : "train";
 }
 
 static int64_t state_microbatch_size(void *ctx)

@@ -20,6 +20,7 @@
 #include "tutti/train.h"
 
 typedef struct trainer trainer; /* trainer/trainer.h */
+typedef struct answers answers; /* generate/answers.h */
 
 /* The plans of the microbatch under way. */
 typedef struct step_plans {
@@ -66,6 +67,12 @@ typedef struct loop_evaluation {
     size_t number; /* of the evaluation */
     char name[80]; /* of its handler */
 } loop_evaluation;
+
+/* What evaluations have. */
+typedef struct trainer_evaluation {
+    const char *label; /* of the one under way, or NULL */
+    answers *answers;  /* of those that generate; NULL: none has begun */
+} trainer_evaluation;
 
 /* What plugins can ask for. */
 typedef struct trainer_services {
@@ -125,7 +132,7 @@ struct trainer {
     data_source *evals;
     size_t nevals;
     loop_evaluation *on_events; /* of an engine file, one an evaluation */
-    const char *eval_label;     /* of the evaluation under way, or NULL */
+    trainer_evaluation evaluation;
     step_plans plans;
     observers observers;
     trainer_resume resume;

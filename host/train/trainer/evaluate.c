@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/trainer/evaluate.h"
 
+#include "train/generate/answers.h"
 #include "train/step/events.h"
 #include "train/step/memory_observers.h"
 #include "train/step/plan_step.h"
@@ -10,6 +11,7 @@
 #include "train/trainer/rank_batches.h"
 #include "train/trainer/trainer.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,13 +31,19 @@ tutti_status trainer_evaluate_batch(trainer *t, tutti_error *err)
     return TUTTI_OK;
 }
 
+static bool generates(const data_source *e)
+{
+    return e->spec->generate.max_new_tokens > 0;
+}
+
 static tutti_status measure(trainer *t, data_source *e, tutti_error *err)
 {
+    static const char *const references[] = {ANSWERS_REFERENCES, NULL};
     batch *b = tensors_batch(&t->tensors);
     tutti_tensor outputs[2], targets[TUTTI_MAX_COLUMNS];
     tutti_status s = TUTTI_OK;
     uint32_t n = 0;
-    const char *const *names = t->run.model_table->targets;
+    const char *const *names = generates(e) ? references : t->run.model_table->targets;
     for (; names && n < TUTTI_MAX_COLUMNS && names[n] && !s; n++)
         s = tensors_mirror_column(&t->tensors, "", batch_find(b, names[n]), &targets[n], err);
     tutti_metric_input in = {.struct_size = sizeof in,
@@ -43,9 +51,10 @@ static tutti_status measure(trainer *t, data_source *e, tutti_error *err)
                              .outputs = outputs,
                              .targets = targets,
                              .ntargets = n,
+                             .loss = (double)NAN,
                              .samples = b->samples};
     if (s || (s = tensors_mirror_outputs(&t->tensors, "", outputs, err)) ||
-        (s = tensors_read_loss(&t->tensors, &in.loss, err)))
+        (!generates(e) && (s = tensors_read_loss(&t->tensors, &in.loss, err))))
         return s;
     return metric_set_update(&e->metrics, &in, err);
 }
@@ -58,7 +67,8 @@ static tutti_status eval_part(trainer *t, data_source *e, tutti_error *err)
     t->tensors.loss.now.data = NULL;
     t->distributed.batches.passed = false;
     tutti_status s = trainer_event(t, TUTTI_EVENT_EVAL_BEFORE_FORWARD, err);
-    if (s || (mine && (s = trainer_evaluate_batch(t, err))))
+    if (s || (mine && (s = generates(e) ? answers_batch(t, e->spec, err)
+                                        : trainer_evaluate_batch(t, err))))
         return s;
     t->distributed.batches.passed = true;
     s = trainer_event(t, TUTTI_EVENT_EVAL_AFTER_FORWARD, err);
@@ -135,7 +145,7 @@ static tutti_status eval_batches(trainer *t, data_source *e, tutti_error *err)
 
 static tutti_status evaluate_one(trainer *t, data_source *e, tutti_error *err)
 {
-    t->eval_label = e->spec->label;
+    t->evaluation.label = e->spec->label;
     memset(&t->run.clock.eval, 0, sizeof t->run.clock.eval);
     t->run.clock.eval.struct_size = sizeof t->run.clock.eval;
     metric_set_reset(&e->metrics);
@@ -152,7 +162,7 @@ static tutti_status evaluate_one(trainer *t, data_source *e, tutti_error *err)
         metric_set_log(&t->run.log, &e->metrics, e->spec->label,
                        (uint64_t)t->run.clock.now.batch);
     s = trainer_event(t, TUTTI_EVENT_EVAL_END, err);
-    t->eval_label = NULL;
+    t->evaluation.label = NULL;
     return s;
 }
 

@@ -60,7 +60,7 @@ tutti_status trainer_predict(trainer *t, const char *checkpoint, const char *lab
     tutti_status s = trainer_begin(t, checkpoint, err);
     if (s)
         return s;
-    t->eval_label = "predict";
+    t->evaluation.label = "predict";
     t->tensors.phase = PHASE_EVAL;
     memset(&t->run.clock.eval, 0, sizeof t->run.clock.eval);
     t->run.clock.eval.struct_size = sizeof t->run.clock.eval;
@@ -81,6 +81,6 @@ tutti_status trainer_predict(trainer *t, const char *checkpoint, const char *lab
     if (s == TUTTI_OK)
         s = trainer_event(t, TUTTI_EVENT_PREDICT_END, err);
     t->tensors.phase = PHASE_IDLE;
-    t->eval_label = NULL;
+    t->evaluation.label = NULL;
     return s;
 }

@@ -8,6 +8,7 @@
 #include "graph/runtime/device_memory.h"
 #include "train/checkpoint/reproduction.h"
 #include "train/checkpoint/resume.h"
+#include "train/generate/answers.h"
 #include "train/step/events.h"
 #include "train/step/memory_observers.h"
 #include "train/step/trainer_state.h"
@@ -446,6 +447,7 @@ void trainer_destroy(trainer *t)
         async_fini(&t->async);
     }
     tensors_fini(&t->tensors);
+    answers_free(t->evaluation.answers);
     net_destroy(run->net);
     kernels_fini(&t->kernels);
     backend_close(&run->device);

@@ -58,6 +58,10 @@ typedef struct fit_options {
  * (trainer_finished); E_INTERRUPTED a caught signal ended it after a batch: a checkpoint has then been
  * written if the run has a saver.  [control] */
 TUTTI_NODISCARD tutti_status trainer_fit(trainer *t, const fit_options *o, tutti_error *err);
+/* All that comes before the first event of fit, eval or predict: INIT, the checkpoint, the load events.  They do it
+ * themselves; who has use for the model alone does it.  `resume` as in fit_options.  [control] */
+TUTTI_NODISCARD tutti_status trainer_begin(trainer *t, const char *resume, tutti_error *err);
+
 /* Whether max_duration is over. */
 bool trainer_finished(const trainer *t);
 

@@ -48,17 +48,22 @@ static tutti_status composed_answer(composed *c, uint64_t begin, tutti_error *er
     return TUTTI_OK;
 }
 
-/* A field that must be a string. */
-static tutti_status compose_field(const json_t *record, const char *key, const char *where,
-                                  const char **ret, uint64_t *ret_size, tutti_error *err)
+/* The value of a field, which must be a string. */
+static tutti_status compose_string(const json_t *value, const char *key, const char *where,
+                                   const char **ret, uint64_t *ret_size, tutti_error *err)
 {
-    const json_t *value = json_object_get(record, key);
     if (!json_is_string(value))
         return tutti_fail(err, TUTTI_E_FORMAT, "%s: the field \"%s\" is %s, want a string",
                           where, key, value ? "no string" : "missing");
     *ret = json_string_value(value);
     *ret_size = json_string_length(value);
     return TUTTI_OK;
+}
+
+static tutti_status compose_field(const json_t *record, const char *key, const char *where,
+                                  const char **ret, uint64_t *ret_size, tutti_error *err)
+{
+    return compose_string(json_object_get(record, key), key, where, ret, ret_size, err);
 }
 
 static tutti_status compose_field_into(const json_t *record, const char *key, const char *where,
@@ -113,6 +118,27 @@ static tutti_status compose_messages(const compose *how, const json_t *record,
     return s;
 }
 
+const json_t *compose_completion(const compose *how, const json_t *record, size_t k)
+{
+    const json_t *value = json_object_get(record, how->completion_field);
+    if (how->several && json_array_size(value) > 0)
+        return json_array_get(value, k);
+    return k ? NULL : value;
+}
+
+static tutti_status compose_answer(const compose *how, const json_t *record, const char *where,
+                                   composed *ret, tutti_error *err)
+{
+    const uint64_t begin = ret->size;
+    const char *text = NULL;
+    uint64_t size = 0;
+    tutti_status s = compose_string(compose_completion(how, record, 0), how->completion_field,
+                                    where, &text, &size, err);
+    if (s == TUTTI_OK)
+        s = composed_add(ret, text, size, err);
+    return s ? s : composed_answer(ret, begin, err);
+}
+
 tutti_status compose_record(const compose *how, const json_t *record, const char *where,
                             composed *ret, tutti_error *err)
 {
@@ -122,11 +148,8 @@ tutti_status compose_record(const compose *how, const json_t *record, const char
         return compose_messages(how, record, where, ret, err);
     if (how->kind == COMPOSE_TEXT)
         return compose_field_into(record, how->text_field, where, ret, err);
-    tutti_status s = compose_field_into(record, how->prompt_field, where, ret, err);
-    const uint64_t begin = ret->size;
-    if (s == TUTTI_OK)
-        s = compose_field_into(record, how->completion_field, where, ret, err);
-    return s ? s : composed_answer(ret, begin, err);
+    const tutti_status s = compose_field_into(record, how->prompt_field, where, ret, err);
+    return s ? s : compose_answer(how, record, where, ret, err);
 }
 
 tutti_status compose_check(const compose *how, tutti_error *err)

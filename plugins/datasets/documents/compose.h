@@ -15,6 +15,7 @@ typedef struct compose {
     const char *text_field, *prompt_field, *completion_field, *messages_field;
     const char *message_template; /* with {role} and {content} */
     const char *answer_role;
+    int several; /* the field of completions may be a list, of which the first is the document's */
 } compose;
 
 /* The text; bytes begin[k] to end[k] are answers.  Of COMPOSE_TEXT all is.  A zeroed one is empty. */
@@ -26,6 +27,9 @@ typedef struct composed {
 } composed;
 
 void composed_free(composed *c);
+
+/* Completion k of a record, or NULL: there are no more. */
+const json_t *compose_completion(const compose *how, const json_t *record, size_t k);
 
 /* Fills *ret from a record, with the room that it has.  Errors say what of `where` is missing or of another
  * type. */

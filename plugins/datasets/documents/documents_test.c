@@ -40,6 +40,7 @@ static void settings(const char *name, const char *data, const char *content,
     given_string(&g, "text_field", "text");
     given_string(&g, "prompt_field", "prompt");
     given_string(&g, "completion_field", "completion");
+    given_int(&g, "references", 0);
     given_string(&g, "messages_field", "messages");
     given_string(&g, "template", "<|im_start|>{role}\n{content}<|im_end|>\n");
     given_string(&g, "answer_role", "assistant");
@@ -141,6 +142,46 @@ START_TEST(completions_alone_are_learnt)
     open_rows(1, 3);
     expect(0, row);
     subject_close(&s.subject);
+}
+END_TEST
+
+START_TEST(prompts_have_references)
+{
+    static const int32_t want[2][6 * 4] = {{BOS, 0, 1, 2,  -100, -100, 2,  EOS, 1, 1, 1, 1,
+                                            BOS, 0, 1, -1, 2,    -1,   -1, -1,  3, 4, 5, -1},
+                                           {BOS, 3,  4,  PAD, -100, 4,  EOS, -100,
+                                            1,   1,  1,  0,   BOS,  3,  -1,  -1,
+                                            4,   -1, -1, -1,  -1,   -1, -1,  -1}};
+    static const char lines[] = "{\"prompt\": \"a b\", \"completion\": [\" c\", \"d e f\"]}\n"
+                                "{\"prompt\": \"a b c d\", \"completion\": \" too long\"}\n"
+                                "{\"prompt\": \"d\", \"completion\": \" e\"}\n";
+    int32_t got[5][8];
+    void *const data[TUTTI_MAX_COLUMNS] = {got[0], got[1], got[2], got[3], got[4]};
+    tutti_tensor t[TUTTI_MAX_COLUMNS];
+    settings("t.jsonl", lines, "completion", "none", 4);
+    given_string(&g, "begin_token", "<bos>");
+    given_string(&g, "end_token", "<eos>");
+    given_enum(&g, "too_long", "drop", 1);
+    given_int(&g, "references", 2);
+    open_rows(2, 5);
+    ck_assert_str_eq(s.info.columns[3].name, "prompt");
+    ck_assert_str_eq(s.info.columns[4].name, "references");
+    for (int64_t row = 0; row < 2; row++) {
+        ck_assert_ok(shelf_read(&s, row, t, data, sizeof *got, &err), err);
+        ck_assert_int_eq(t[4].desc.rank, 2);
+        ck_assert_int_eq(t[4].desc.dim[0], 2);
+        for (int k = 0; k < 4; k++)
+            ck_assert_mem_eq(got[k], want[row] + 4 * k, 4 * sizeof(int32_t));
+        ck_assert_mem_eq(got[4], want[row] + 16, 8 * sizeof(int32_t));
+    }
+    subject_close(&s.subject);
+    given_int(&g, "references", 1);
+    shelf_refused(&s, "documents", &g, TUTTI_E_RANGE,
+                  "$/t.jsonl:1: has 2 completions, want 1 at most: \"references\" says it");
+    given_enum(&g, "too_long", "cut", 0);
+    shelf_refused(&s, "documents", &g, TUTTI_E_ARG,
+                  "documents: references want content \"completion\", packing \"none\" and "
+                  "too_long \"drop\" or \"refuse\"");
 }
 END_TEST
 
@@ -263,6 +304,7 @@ int main(void)
     tcase_add_test(c, documents_are_cut_where_rows_end);
     tcase_add_test(c, one_document_a_row_has_the_tokens_around_it);
     tcase_add_test(c, completions_alone_are_learnt);
+    tcase_add_test(c, prompts_have_references);
     tcase_add_test(c, of_a_conversation_the_answers_are_learnt);
     tcase_add_test(c, tables_have_quotes_and_a_byte_order_mark);
     tcase_add_test(c, tokens_have_texts);

@@ -1,6 +1,7 @@
 /* plugin.c - documents: texts and conversations of JSON lines, CSV and TSV as rows of tokens. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "../common/vocab.h"
+#include "asked.h"
 #include "compose.h"
 #include "pack.h"
 #include "records.h"
@@ -23,6 +24,7 @@ typedef struct documents {
     int32_t padding;
     uint32_t ncolumns;
     pack pack;
+    asked asked;
 } documents;
 
 /* What reading needs. */
@@ -117,7 +119,12 @@ static tutti_status documents_add(reading *r, const json_t *record, const char *
                                         : documents_answers(r, first, where, err);
     if (s == TUTTI_OK)
         s = documents_token(d, d->end_token, 1, err);
-    return s ? s : pack_add(&d->pack, from, d->tokens.count - from, where, err);
+    const uint64_t rows = d->pack.nrows;
+    if (s == TUTTI_OK)
+        s = pack_add(&d->pack, from, d->tokens.count - from, where, err);
+    return s == TUTTI_OK && d->asked.most && d->pack.nrows > rows
+               ? asked_add(&d->asked, r->encoder, &r->how, record, d->pack.length, where, err)
+               : s;
 }
 
 static tutti_status documents_read_all(reading *r, const char *format, tutti_error *err)
@@ -182,7 +189,21 @@ static void documents_how(reading *r, const tutti_params *params)
     p->packing = (packing)documents_word(params, "packing", packings);
     p->too_long = (too_long)documents_word(params, "too_long", lengths);
     p->length = tutti_param_i64(params, "length");
-    r->d->ncolumns = p->packing == PACK_NONE ? 3 : 4;
+    r->d->asked.most = tutti_param_i64(params, "references");
+    r->how.several = r->d->asked.most > 0;
+    r->d->ncolumns = r->d->asked.most ? 5 : p->packing == PACK_NONE ? 3 : 4;
+}
+
+/* Rows have references where they are documents, whole, with an answer. */
+static tutti_status documents_check(const reading *r, tutti_error *err)
+{
+    const pack *p = &r->d->pack;
+    if (r->d->asked.most && (r->how.kind != COMPOSE_COMPLETION || p->packing != PACK_NONE ||
+                             p->too_long == TOO_LONG_CUT))
+        return tutti_fail(err, TUTTI_E_ARG,
+                          "documents: references want content \"completion\", packing \"none\" "
+                          "and too_long \"drop\" or \"refuse\"");
+    return compose_check(&r->how, err);
 }
 
 static tutti_status documents_fill(documents *d, const tutti_params *params, tutti_error *err)
@@ -193,7 +214,7 @@ static tutti_status documents_fill(documents *d, const tutti_params *params, tut
     if (!d->path)
         return tutti_fail(err, TUTTI_E_NOMEM, "documents: no memory");
     documents_how(&r, params);
-    tutti_status s = compose_check(&r.how, err);
+    tutti_status s = documents_check(&r, err);
     if (s == TUTTI_OK)
         s = vocab_tokenizer(&d->vocab, tutti_param_str(params, "tokenizer_file"), err);
     if (s == TUTTI_OK)
@@ -214,10 +235,18 @@ static tutti_status documents_fill(documents *d, const tutti_params *params, tut
 
 /* ---- tutti.dataset/1, tutti.vocabulary/1 ---- */
 
+/* Of column k of a row. */
+static tutti_desc documents_desc(const documents *d, uint32_t k)
+{
+    return d->asked.most && k == 4 ? (tutti_desc){{d->asked.most, d->pack.length}, 2, TUTTI_I32}
+                                   : (tutti_desc){{d->pack.length}, 1, TUTTI_I32};
+}
+
 static tutti_status documents_info(void *self, tutti_dataset_info *ret, tutti_error *err)
 {
     static const char *const packed[] = {"input", "target", "document_ids", "position_ids"};
-    static const char *const alone[] = {"input", "target", "attention_mask"};
+    static const char *const alone[] = {"input", "target", "attention_mask", "prompt",
+                                        "references"};
     const documents *d = self;
     const char *const *names = d->pack.packing == PACK_NONE ? alone : packed;
     (void)err;
@@ -226,7 +255,7 @@ static tutti_status documents_info(void *self, tutti_dataset_info *ret, tutti_er
     memset(ret->columns, 0, sizeof ret->columns);
     for (uint32_t k = 0; k < d->ncolumns; k++) {
         memcpy(ret->columns[k].name, names[k], strlen(names[k]));
-        ret->columns[k].desc = (tutti_desc){{d->pack.length}, 1, TUTTI_I32};
+        ret->columns[k].desc = documents_desc(d, k);
         ret->columns[k].classes = k < 2 ? d->vocab.size : 0;
     }
     return TUTTI_OK;
@@ -238,12 +267,12 @@ static tutti_status documents_read(void *self, int64_t index, tutti_tensor *colu
 {
     const documents *d = self;
     const pack_source from = {d->tokens.data, d->learnt, d->padding};
-    int32_t *to[4] = {NULL, NULL, NULL, NULL};
+    int32_t *to[5] = {NULL, NULL, NULL, NULL, NULL};
     if (index < 0 || index >= (int64_t)d->pack.nrows || ncolumns != d->ncolumns)
         return tutti_fail(err, TUTTI_E_RANGE, "%s: sample %lld, there are %llu", d->path,
                           (long long)index, (unsigned long long)d->pack.nrows);
     for (uint32_t k = 0; k < ncolumns; k++) {
-        columns[k].desc = (tutti_desc){{d->pack.length}, 1, TUTTI_I32};
+        columns[k].desc = documents_desc(d, k);
         if (capacity[k] < tutti_nbytes(&columns[k].desc))
             return tutti_fail(err, TUTTI_E_RANGE,
                               "%s: sample %lld does not fit into %llu bytes", d->path,
@@ -251,6 +280,8 @@ static tutti_status documents_read(void *self, int64_t index, tutti_tensor *colu
         to[k] = columns[k].data;
     }
     pack_read(&d->pack, &from, index, to);
+    if (d->asked.most)
+        asked_read(&d->asked, &d->pack, &from, index, to[3], to[4]);
     return TUTTI_OK;
 }
 
@@ -273,6 +304,7 @@ static tutti_status documents_close(void *self, tutti_error *err)
     (void)err;
     vocab_close(&d->vocab);
     pack_free(&d->pack);
+    asked_free(&d->asked);
     free(d->tokens.data);
     free(d->learnt);
     free(d->path);

@@ -17,7 +17,10 @@ typedef struct mean_loss {
 static tutti_status loss_update(void *self, const tutti_metric_input *in, tutti_error *err)
 {
     mean_loss *m = self;
-    (void)err;
+    if (isnan(in->loss) && in->noutputs && in->outputs[0].desc.dtype == TUTTI_I32)
+        return tutti_fail(err, TUTTI_E_UNSUPPORTED,
+                          "loss: texts that are generated have none; of texts bleu_score, "
+                          "rouge_score or word_error_rate fits");
     m->sums[SUM_LOSS] += in->loss * (double)in->samples;
     m->sums[SUM_SAMPLES] += (double)in->samples;
     return TUTTI_OK;
