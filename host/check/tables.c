@@ -273,7 +273,8 @@ static void update_weight(const target *t, param_range *s, int turn, int64_t ste
                       .desc = &matrix,
                       .path = "check.weight",
                       .scratch = bytes ? aligned_alloc(64, (bytes + 63) / 64 * 64) : NULL,
-                      .each = turn % 2 ? last_first : in_order};
+                      .each = turn % 2 ? last_first : in_order,
+                      .gradient_norm = 2.0};
     for (uint32_t k = 0; k < table->nslots && k < TUTTI_OPTIMIZER_MAX_SLOTS; k++)
         u.slot[k] = s->numbers[k] ? s->own[k] : NULL;
     if (u.scratch)

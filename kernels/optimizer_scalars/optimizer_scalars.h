@@ -7,6 +7,8 @@
 #include "tutti/rng.h" /* TUTTI_HD */
 #include "tutti_internal/scaler.h"
 
+#include <math.h>
+
 /* What gradients are multiplied by to take the scale back. */
 TUTTI_HD float optimizer_scalars_unscale(const double *scaler)
 {
@@ -59,6 +61,30 @@ TUTTI_HD void optimizer_scalars_next(const double *lrs, float *factor, double *s
         optimizer_scalars_rescale(scaler, found);
     scaler[TUTTI_SCALER_SKIPPED] = (double)found;
     scaler[TUTTI_SCALER_FOUND] = 0.0;
+}
+
+/* ---- the norm of gradients: pieces of N numbers, each in LANES sums, which are then paired; so are the pieces ---- */
+
+enum { GRADIENT_PIECE = TUTTI_GRADIENT_PIECE, GRADIENT_LANES = 256 };
+
+TUTTI_HD int64_t optimizer_scalars_pieces(int64_t n)
+{
+    return (n + GRADIENT_PIECE - 1) / GRADIENT_PIECE;
+}
+
+/* The product of two numbers of f32 has no rounding in f64. */
+TUTTI_HD double optimizer_scalars_square(float x)
+{
+    return (double)x * (double)x;
+}
+
+/* What an update reads of the sum of all squares. */
+TUTTI_HD void optimizer_scalars_norm(double sum, double *numbers, int64_t groups)
+{
+    for (int64_t k = 0; k < groups; k++) {
+        double *now = numbers + k * TUTTI_UPDATE_NUMBERS;
+        now[TUTTI_UPDATE_NORM] = sqrt(sum) * fabs(now[TUTTI_UPDATE_FACTOR]);
+    }
 }
 
 #endif

@@ -172,6 +172,93 @@ static tutti_status next_update_on_cuda(void *state, const tutti_op_call *c,
     return cuda_launch(c->cuda, state, 1, 1, 0, args);
 }
 
+/* ---- gradient_squares: in: gradients F32 (N); out: sums of pieces F64 (P) ---- */
+
+/* lanes[0] += lanes[1] + ...: neighbours half the rest away, as a GPU's threads do it. */
+static double sum_of_lanes(double *lanes)
+{
+    for (int half = GRADIENT_LANES / 2; half > 0; half /= 2)
+        for (int t = 0; t < half; t++)
+            lanes[t] += lanes[t + half];
+    return lanes[0];
+}
+
+static double piece_squares(const float *restrict g, int64_t n)
+{
+    double lanes[GRADIENT_LANES] = {0.0};
+    for (int64_t k = 0; k < n; k += GRADIENT_LANES) {
+        const int64_t some = n - k < GRADIENT_LANES ? n - k : GRADIENT_LANES;
+        for (int64_t t = 0; t < some; t++)
+            lanes[t] += optimizer_scalars_square(g[k + t]);
+    }
+    return sum_of_lanes(lanes);
+}
+
+static tutti_status gradient_squares(void *state, const tutti_op_call *c, const void *const *in,
+                                     void *const *out, void *scratch)
+{
+    const float *g = in[0];
+    double *parts = out[0];
+    const int64_t n = tutti_numel(&c->in[0]), pieces = optimizer_scalars_pieces(n);
+    const int threads = op_threads(c, n);
+    (void)state, (void)scratch;
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+    for (int64_t p = 0; p < pieces; p++) {
+        const int64_t at = p * GRADIENT_PIECE;
+        parts[p] = piece_squares(g + at, n - at < GRADIENT_PIECE ? n - at : GRADIENT_PIECE);
+    }
+    return TUTTI_OK;
+}
+
+static tutti_status prepare_gradient_squares(const tutti_op_call *c, void **ret_state,
+                                             uint64_t *ret_scratch, tutti_error *err)
+{
+    (void)ret_scratch;
+    return CUDA_FUNCTION(c, "gradient_squares_cuda", ret_state, err, 8, 8, 8);
+}
+
+static tutti_status gradient_squares_on_cuda(void *state, const tutti_op_call *c,
+                                             const void *const *in, void *const *out,
+                                             void *scratch)
+{
+    int64_t n = tutti_numel(&c->in[0]);
+    const int64_t threads = optimizer_scalars_pieces(n) * GRADIENT_LANES;
+    void *args[] = {(void *)&in[0], (void *)&out[0], &n};
+    (void)scratch;
+    return cuda_launch(c->cuda, state, cuda_blocks(c->cuda, threads), GRADIENT_LANES, 0, args);
+}
+
+/* ---- gradient_norm: in: these F64 (P); out: numbers F64 (G, 8), whose factors are known ---- */
+
+static tutti_status gradient_norm(void *state, const tutti_op_call *c, const void *const *in,
+                                  void *const *out, void *scratch)
+{
+    const double *parts = in[0];
+    double lanes[GRADIENT_LANES] = {0.0};
+    (void)state, (void)scratch;
+    for (int64_t k = 0; k < c->in[0].dim[0]; k++)
+        lanes[k % GRADIENT_LANES] += parts[k];
+    optimizer_scalars_norm(sum_of_lanes(lanes), out[0], c->out[0].dim[0]);
+    return TUTTI_OK;
+}
+
+static tutti_status prepare_gradient_norm(const tutti_op_call *c, void **ret_state,
+                                          uint64_t *ret_scratch, tutti_error *err)
+{
+    (void)ret_scratch;
+    return CUDA_FUNCTION(c, "gradient_norm_cuda", ret_state, err, 8, 8, 8, 8);
+}
+
+static tutti_status gradient_norm_on_cuda(void *state, const tutti_op_call *c,
+                                          const void *const *in, void *const *out,
+                                          void *scratch)
+{
+    int64_t pieces = c->in[0].dim[0], groups = c->out[0].dim[0];
+    void *args[] = {(void *)&in[0], (void *)&out[0], &pieces, &groups};
+    (void)scratch;
+    return cuda_launch(c->cuda, state, 1, GRADIENT_LANES, 0, args);
+}
+
 #define UPDATES_OP(op, on_cuda, inputs, outputs)                                               \
     static const tutti_kernel op##_cpu = {sizeof(tutti_kernel), 0, NULL, op, NULL};            \
     static const tutti_kernel op##_cuda = {sizeof(tutti_kernel), 0, prepare_##op, on_cuda,     \
@@ -197,3 +284,7 @@ OP_PLAIN(loss_scale);
 UPDATES_OP(loss_scale, loss_scale_on_cuda, 2, 1);
 OP_PLAIN(next_update);
 UPDATES_OP(next_update, next_update_on_cuda, 1, 3);
+OP_PLAIN(gradient_squares);
+UPDATES_OP(gradient_squares, gradient_squares_on_cuda, 1, 1);
+OP_PLAIN(gradient_norm);
+UPDATES_OP(gradient_norm, gradient_norm_on_cuda, 1, 1);

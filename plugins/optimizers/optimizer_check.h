@@ -30,7 +30,7 @@ typedef struct optimizer_variant {
     setting settings[8];
     uint32_t nslots;
     double torch
-        [4]; /* the first weights behind torch's steps, by tests/peers/optimizers.py; 0: it has no such optimizer */
+        [4]; /* the first weights behind torch's or timm's steps, by tests/peers/optimizers.py; 0: they have no such optimizer */
 } optimizer_variant;
 
 /* A weight at step t (from 1) with gradient g, in f64; `state` is 0 at first. */

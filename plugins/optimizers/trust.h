@@ -24,7 +24,7 @@ typedef struct trust_open_options {
     const char *move;
     const char *const *slots; /* names of the state, `nslots` of them */
     uint32_t nslots;
-    int32_t own_flags;
+    int32_t own_flags; /* and TRUST_NORM */
     int32_t kind;
     int32_t reserved;
     void (*update)(void *self, const tutti_update *u);
@@ -86,7 +86,7 @@ static inline void trust_norms(const double *parts, int64_t pieces, double *ret_
     {                                                                                          \
         const double settings[TRUST_SETTINGS] = {s0, s1, s2, s3, s4};                          \
         return name##_at(settings, flags, kind, now[TUTTI_UPDATE_LR], now[TUTTI_UPDATE_STEP],  \
-                         now[TUTTI_UPDATE_FACTOR]);                                            \
+                         now[TUTTI_UPDATE_FACTOR], now[TUTTI_UPDATE_NORM]);                    \
     }                                                                                          \
                                                                                                \
     TUTTI_EXPORT void name##_look_cpu(TRUST_LOOK_ARGS);                                        \
@@ -124,7 +124,8 @@ static inline void trust_norms(const double *parts, int64_t pieces, double *ret_
                          u.low,                                                                \
                          u.low_dtype,                                                          \
                          o->kind},                                                             \
-                        name##_at(o->settings, o->flags, o->kind, u.lr, (double)u.step, 1.0),  \
+                        name##_at(o->settings, o->flags, o->kind, u.lr, (double)u.step, 1.0,   \
+                                  u.gradient_norm),                                            \
                         1.0f};                                                                 \
         u.each(u.each_ctx, pieces, name##_look_part, &j);                                      \
         j.ratio = name##_ratio_of(j.range.parts, pieces, &j.step);                             \
@@ -177,6 +178,7 @@ static tutti_status trust_open(const tutti_host *host, const tutti_params *param
     o->table.scratch = trust_scratch;
     o->kind = options->kind;
     o->flags = options->own_flags;
+    o->table.reads_norm = (options->own_flags & TRUST_NORM) != 0;
     if (tutti_param_i64(params, "trust_clip"))
         o->flags |= TRUST_CLIP;
     if (tutti_param_i64(params, "always_adapt"))

@@ -20,8 +20,9 @@
         TUTTI_BLOCK(double, lanes, SQUARES_LANES);                                             \
         const double settings[] = {s0, s1, s2, s3, s4};                                        \
         if (threadIdx.x == 0)                                                                  \
-            *block = name##_at(settings, flags, kind, now[TUTTI_UPDATE_LR],                    \
-                               now[TUTTI_UPDATE_STEP], now[TUTTI_UPDATE_FACTOR]);              \
+            *block =                                                                           \
+                name##_at(settings, flags, kind, now[TUTTI_UPDATE_LR], now[TUTTI_UPDATE_STEP], \
+                          now[TUTTI_UPDATE_FACTOR], now[TUTTI_UPDATE_NORM]);                   \
         __syncthreads();                                                                       \
         const name##_step c = *block;                                                          \
         if (now[TUTTI_UPDATE_SKIP] != 0.0)                                                     \
@@ -56,8 +57,9 @@
         const double settings[] = {s0, s1, s2, s3, s4};                                        \
         double of_w = 0.0, of_step = 0.0;                                                      \
         if (threadIdx.x == 0)                                                                  \
-            *block = name##_at(settings, flags, kind, now[TUTTI_UPDATE_LR],                    \
-                               now[TUTTI_UPDATE_STEP], now[TUTTI_UPDATE_FACTOR]);              \
+            *block =                                                                           \
+                name##_at(settings, flags, kind, now[TUTTI_UPDATE_LR], now[TUTTI_UPDATE_STEP], \
+                          now[TUTTI_UPDATE_FACTOR], now[TUTTI_UPDATE_NORM]);                   \
         __syncthreads();                                                                       \
         const name##_step c = *block;                                                          \
         if (now[TUTTI_UPDATE_SKIP] != 0.0)                                                     \

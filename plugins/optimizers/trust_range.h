@@ -2,7 +2,8 @@
  *
  * An optimizer NAME has NAME_step.h, which C and device code share:
  *   NAME_step           the coefficients of one update
- *   NAME_at             computes them from the settings and what the host says of the update
+ *   NAME_at             computes them from the settings and what the host says of the update, which has the norm of
+ *                       all gradients where the settings ask for it (TRUST_NORM)
  *   NAME_look           one element of the first pass: moves its state; what is squared and summed
  *   NAME_ratio          the ratio, from the two norms
  *   NAME_move           one element of the second pass: the new weight

@@ -3,6 +3,10 @@
 #ifndef TRUST_STEP_H
 #define TRUST_STEP_H
 
+#ifndef TUTTI_USE_MINOR
+#define TUTTI_USE_MINOR 1 /* gradient_norm */
+#define TUTTI_MIN_MINOR 0
+#endif
 #include "tutti/cuda_code.h"
 
 #include <math.h>
@@ -13,7 +17,8 @@ enum { TRUST_SLOTS = 2, TRUST_SETTINGS = 5 };
 enum {
     TRUST_CLIP = 1,     /* trust_clip: the ratio is at most 1 */
     TRUST_ALWAYS = 2,   /* always_adapt: weights without decay have a ratio too */
-    TRUST_OWN_FLAGS = 4 /* of one optimizer: this and above */
+    TRUST_NORM = 4,     /* NAME_at reads the norm of all gradients */
+    TRUST_OWN_FLAGS = 8 /* of one optimizer: this and above */
 };
 
 /* What of one element is squared and summed. */

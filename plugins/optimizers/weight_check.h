@@ -110,6 +110,17 @@ static inline void weight_each(void *ctx, int64_t count, void (*part)(void *arg,
         part(arg, backwards ? count - 1 - k : k);
 }
 
+/* Of the gradients of this weight, in f64; 0 where the optimizer does not read it. */
+static inline double weight_norm(const weight_drill *d)
+{
+    double sum = 0.0;
+    for (int64_t i = 0; i < d->n; i++)
+        sum += (double)d->g[i] * (double)d->g[i];
+    return TUTTI_HAS(d->table, tutti_optimizer_v1, reads_norm) && d->table->reads_norm
+               ? sqrt(sum)
+               : 0.0;
+}
+
 /* All steps; scratch memory has something else in it before each. */
 static inline void weight_steps(weight_drill *d, bool backwards)
 {
@@ -131,7 +142,8 @@ static inline void weight_steps(weight_drill *d, bool backwards)
                           .path = "layer.weight",
                           .scratch = d->scratch,
                           .each = weight_each,
-                          .each_ctx = &backwards};
+                          .each_ctx = &backwards,
+                          .gradient_norm = weight_norm(d)};
         memcpy(u.slot, d->slot, sizeof u.slot);
         d->table->update(d->subject.self, &u);
     }

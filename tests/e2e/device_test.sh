@@ -99,7 +99,7 @@ for optimizer in '{"name": "adamw", "lr": 0.01}' '{"name": "adamw", "lr": 0.01, 
   '{"name": "nadam", "lr": 0.01}' '{"name": "radam", "lr": 0.01}' '{"name": "adagrad", "lr": 0.05}' \
   '{"name": "rmsprop", "lr": 0.001}' '{"name": "rmsprop", "lr": 0.001, "momentum": 0.5, "centered": true}' \
   '{"name": "adadelta"}' '{"name": "lion", "lr": 0.001, "weight_decay": 0.1}' \
-  '{"name": "lamb", "lr": 0.01, "groups": [{"match": "*bias", "weight_decay": 0}]}' \
+  '{"name": "lamb", "lr": 0.01, "max_grad_norm": 0.05, "groups": [{"match": "*bias", "weight_decay": 0}]}' \
   '{"name": "lars", "momentum": 0.9, "weight_decay": 0.001}' '{"name": "adafactor"}' '{"name": "muon", "lr": 0.002}'; do
   rm -rf here there gpu && mkdir here there gpu
   echo "{\"optimizer\": $optimizer, \"max_duration\": \"4ba\", \"eval\": []}" >members.json

@@ -25,11 +25,19 @@ def muon(params, lr, **settings):
     return torch.optim.AdamW(params, **ours) if ours else torch.optim.Muon(params, lr=lr, **settings)
 
 
+def lamb(params, lr, **settings):
+    """timm's, in which no number stands for 0 of ours."""
+    settings["max_grad_norm"] = settings["max_grad_norm"] or None
+    return timm.optim.Lamb(params, lr=lr, **settings)
+
+
 # Those that update whole weights, and what the tests do not say of their settings.
 WHOLE = {"adafactor": (torch.optim.Adafactor, {"foreach": False}),
-         "lamb": (timm.optim.Lamb, {"max_grad_norm": None, "foreach": False}),
+         "lamb": (lamb, {"foreach": False}),
          "lars": (timm.optim.Lars, {"foreach": False}),
          "muon": (muon, {})}
+# Those that torch does not have, element by element.
+OTHERS = {"lion": (timm.optim.Lion, {"foreach": False})}
 STEPS, COUNT, MASK = 12, 67, 0xFFFFFFFF
 
 
@@ -83,8 +91,8 @@ def stepped(make, lr, shape, dtype):
 
 
 print(f"torch {torch.__version__}, timm {timm.__version__}")
-for name in (*NAMES, *WHOLE):
-    kind, more = WHOLE[name] if name in WHOLE else (getattr(torch.optim, NAMES[name]), {})
+for name in (*NAMES, *OTHERS, *WHOLE):
+    kind, more = (OTHERS | WHOLE).get(name) or (getattr(torch.optim, NAMES[name]), {})
     rate, found = variants(name)
     for k, (settings, shape) in enumerate(found):
         # Muon rounds to 16 bits on its way: what it rounds must be the same numbers.

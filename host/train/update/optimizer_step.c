@@ -74,7 +74,7 @@ static void tell_weight(const param_range *st, tutti_update *ret)
 
 /* One whole weight, by the optimizer's code on the host. */
 static void update_weight(const param_range *st, const arrays *a, double lr, int64_t step,
-                          void *scratch, int threads)
+                          double norm, void *scratch, int threads)
 {
     const optimizer_group *g = &st->updater->groups[st->group];
     tutti_update one = {.struct_size = sizeof one,
@@ -88,7 +88,8 @@ static void update_weight(const param_range *st, const arrays *a, double lr, int
                         .low_dtype = a->half_dtype,
                         .scratch = scratch,
                         .each = on_team,
-                        .each_ctx = &threads};
+                        .each_ctx = &threads,
+                        .gradient_norm = norm};
     memcpy(one.slot, a->slot, g->table->nslots * sizeof *one.slot);
     tell_weight(st, &one);
     instance_call c = instance_enter_whole(g->optimizer, "update");
@@ -136,7 +137,7 @@ static void update_here(const updater *u, float *weights, const float *grads, in
         const param_range *st = &u->layout.ranges[k];
         const arrays a = arrays_at(u, st, weights, grads);
         if (st->weight >= 0)
-            update_weight(st, &a, u->groups[st->group].lr, u->step + 1,
+            update_weight(st, &a, u->groups[st->group].lr, u->step + 1, u->norm.now,
                           u->memory.staged ? u->memory.staged_scratch : u->memory.scratch,
                           threads);
     }
@@ -162,7 +163,7 @@ static tutti_status run_update(void *state, const tutti_op_call *c, const void *
         instance_breadcrumb(u->groups[st->group].optimizer, "update", true);
     if (st->weight >= 0) {
         update_weight(st, &a, now[TUTTI_UPDATE_LR], (int64_t)now[TUTTI_UPDATE_STEP],
-                      u->memory.scratch, threads);
+                      now[TUTTI_UPDATE_NORM], u->memory.scratch, threads);
         crash_breadcrumb = caller;
         return TUTTI_OK;
     }
@@ -275,7 +276,7 @@ static tutti_status update_staged(updater *u, float *weights, float *grads, tutt
     for (uint32_t k = 0; k < STAGED_SLOTS + u->nslots && !s; k++)
         s = device_copy(u->device, a[k].here, a[k].there, (uint64_t)a[k].count * sizeof(float),
                         TUTTI_COPY_FROM_DEVICE, err);
-    if (s)
+    if (s || (s = norm_compute(&u->norm, a[STAGED_GRADS].here, err)))
         return s;
     for (uint32_t k = 0; k < u->nslots; k++)
         u->slots[k] = a[STAGED_SLOTS + k].here;
@@ -319,8 +320,7 @@ static tutti_status update_by_kernel(const updater *u, const param_range *st, fl
     return s;
 }
 
-/* Whether the update goes by way of the host because the device runs none of the optimizer's code. */
-static bool is_staged(const updater *u)
+bool updater_is_staged(const updater *u)
 {
     return context_is_remote(u->run) && !u->has_kernels &&
            strcmp(u->device->info.kernels, "cpu") != 0;
@@ -335,7 +335,7 @@ bool updater_merges(const updater *u)
 tutti_status updater_begin(updater *u, tutti_error *err)
 {
     uint16_t *half = net_half_weights(u->run->net, &u->half_dtype);
-    u->half = writes_low(u) && !is_staged(u) && !u->world ? half : NULL;
+    u->half = writes_low(u) && !updater_is_staged(u) && !u->world ? half : NULL;
     if (!context_is_remote(u->run))
         return TUTTI_OK;
     return u->scalars->on ? scalars_prepare(u->scalars, err) : send_numbers(u, err);
@@ -371,8 +371,10 @@ static tutti_status run_there(updater *u, float *weights, float *grads, tutti_er
         s = fetch_skip(u, &skip, err);
     if (s || skip)
         return s;
-    if (is_staged(u))
+    if (updater_is_staged(u))
         return update_staged(u, weights, grads, err);
+    s = norm_launch(&u->norm, grads, u->scalars->on ? u->scalars->numbers : u->numbers,
+                    u->ngroups, err);
     for (size_t k = 0; k < u->layout.nranges && !s; k++)
         s = u->has_kernels ? update_by_kernel(u, &u->layout.ranges[k], weights, grads, err)
                            : launch_update(&u->layout.ranges[k], weights, grads, err);
@@ -386,6 +388,9 @@ static tutti_status run(updater *u, tutti_error *err)
     net_arena(u->run->net, &weights, &grads, &count);
     if (context_is_remote(u->run))
         return run_there(u, weights, grads, err);
+    const tutti_status s = norm_compute(&u->norm, grads, err);
+    if (s)
+        return s;
     update_here(u, weights, grads, count < SERIAL_BELOW ? 1 : u->run->threads);
     return TUTTI_OK;
 }

@@ -50,6 +50,9 @@ tutti_status updater_open(updater *u, plugin_kernels *kernels, tutti_error *err)
                     g->table->update_on_device;
         g->by_weight =
             TUTTI_HAS(g->table, tutti_optimizer_v1, by_weight) && g->table->by_weight;
+        u->norm.wanted = u->norm.wanted ||
+                         (g->by_weight && TUTTI_HAS(g->table, tutti_optimizer_v1, reads_norm) &&
+                          g->table->reads_norm);
         g->match = run->groups[k].match;
         g->lr = g->table->lr;
         if (g->table->nslots > u->nslots)
@@ -212,7 +215,8 @@ static tutti_status fit_net(updater *u, tutti_error *err)
     drop_staged(u);
     layout_fini(&u->layout);
     u->layout = l;
-    if ((u->world && (s = shares_cut(u, err))) || (s = fit_scratch(u, err)))
+    if ((u->world && (s = shares_cut(u, err))) || (s = fit_scratch(u, err)) ||
+        (s = norm_fit(&u->norm, u->run, u->device, updater_is_staged(u), count, err)))
         return s;
     u->version = net_version(u->run->net);
     return TUTTI_OK;
@@ -289,6 +293,7 @@ void updater_close(updater *u)
     device_free(u->device, u->numbers);
     device_free(u->device, u->memory.scratch);
     drop_staged(u);
+    norm_fini(&u->norm);
     free(u->groups);
     free(u->schedulers);
     layout_fini(&u->layout);

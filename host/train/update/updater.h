@@ -4,6 +4,7 @@
 #define HOST_TRAIN_UPDATE_UPDATER_H
 
 #include "graph/runtime/graph_capture.h"
+#include "train/update/gradient_norm.h"
 #include "train/update/loss_scaler.h"
 #include "tutti/scheduler.h"
 
@@ -78,6 +79,7 @@ typedef struct updater {
     uint16_t *half;  /* net_half_weights, where all groups write it; or NULL */
     int32_t half_dtype;
     update_memory memory;
+    gradient_norm norm;
     graph_captures graphs; /* of updates that are no part of another graph */
 } updater;
 
@@ -101,5 +103,7 @@ TUTTI_NODISCARD tutti_status updater_begin(updater *u, tutti_error *err);
 plan_tail updater_tail(updater *u);
 void updater_end(updater *u);
 bool updater_merges(const updater *u); /* whether it may be */
+/* Whether the update goes by way of the host because the device runs none of the optimizer's code. */
+bool updater_is_staged(const updater *u);
 
 #endif

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 /* Settings, by their places. */
-enum { LAMB_BETA1, LAMB_BETA2, LAMB_EPS, LAMB_WEIGHT_DECAY };
+enum { LAMB_BETA1, LAMB_BETA2, LAMB_EPS, LAMB_WEIGHT_DECAY, LAMB_MAX_GRAD_NORM };
 
 /* Flags of its own. */
 enum {
@@ -35,7 +35,7 @@ typedef struct lamb_step {
 } lamb_step;
 
 TUTTI_SHARED lamb_step lamb_at(const double *s, int32_t flags, int32_t kind, double lr,
-                               double step, double factor)
+                               double step, double factor, double norm)
 {
     const double t = step < 1.0 ? 1.0 : step, decay = s[LAMB_WEIGHT_DECAY];
     const int corrects = (flags & LAMB_BIAS_CORRECTION) != 0;
@@ -51,7 +51,9 @@ TUTTI_SHARED lamb_step lamb_at(const double *s, int32_t flags, int32_t kind, dou
     k.couple = decoupled ? 0.0f : (float)decay;
     k.shrink = decoupled ? (float)(1.0 - lr * decay) : 1.0f;
     k.lr = (float)lr;
-    k.factor = (float)factor;
+    k.factor = (float)(flags & TRUST_NORM && norm > s[LAMB_MAX_GRAD_NORM]
+                           ? factor * (s[LAMB_MAX_GRAD_NORM] / norm)
+                           : factor);
     k.adapts = decay != 0.0 || (flags & TRUST_ALWAYS) != 0;
     k.clips = (flags & TRUST_CLIP) != 0;
     return k;

@@ -1,5 +1,6 @@
 /* plugin.c - lamb: Adam's step, scaled to the norm of each weight. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#define TUTTI_USE_MINOR 1 /* gradient_norm */
 #include "lamb_range.h"
 
 #include "../trust.h"
@@ -10,10 +11,12 @@ static tutti_status lamb_open(const tutti_host *host, const tutti_params *params
                               void **ret_self, tutti_error *err)
 {
     static const char *const slots[] = {"exp_avg", "exp_avg_sq"};
+    const double max_grad_norm = tutti_param_f64(params, "max_grad_norm");
     const int32_t flags =
         (tutti_param_i64(params, "bias_correction") ? LAMB_BIAS_CORRECTION : 0) |
         (tutti_param_i64(params, "grad_averaging") ? LAMB_GRAD_AVERAGING : 0) |
-        (tutti_param_i64(params, "decoupled_decay") ? LAMB_DECOUPLED_DECAY : 0);
+        (tutti_param_i64(params, "decoupled_decay") ? LAMB_DECOUPLED_DECAY : 0) |
+        (max_grad_norm > 0.0 ? TRUST_NORM : 0);
     const trust_open_options options = {
         .name = "lamb",
         .look = "lamb_look",
@@ -23,7 +26,8 @@ static tutti_status lamb_open(const tutti_host *host, const tutti_params *params
         .own_flags = flags,
         .update = lamb_update,
         .settings = {optimizer_beta(params, 0, 0.9), optimizer_beta(params, 1, 0.999),
-                     tutti_param_f64(params, "eps"), tutti_param_f64(params, "weight_decay")}};
+                     tutti_param_f64(params, "eps"), tutti_param_f64(params, "weight_decay"),
+                     max_grad_norm}};
     return trust_open(host, params, &options, ret_self, err);
 }
 

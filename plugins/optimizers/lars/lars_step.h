@@ -34,7 +34,7 @@ typedef struct lars_step {
 
 /* The first step fills the buffer whole, whatever the dampening. */
 TUTTI_SHARED lars_step lars_at(const double *s, int32_t flags, int32_t kind, double lr,
-                               double step, double factor)
+                               double step, double factor, double norm)
 {
     const int looks_ahead = (flags & LARS_NESTEROV) != 0;
     lars_step k;

@@ -12,10 +12,13 @@ TUTTI_C_BEGIN
 
 /* What changes from update to update, by its place in tutti_update.numbers. */
 enum {
-    TUTTI_UPDATE_LR,         /* after the schedulers */
-    TUTTI_UPDATE_STEP,       /* 1 on the first update of these weights */
-    TUTTI_UPDATE_FACTOR,     /* gradients are multiplied by it, as f32, before anything else */
-    TUTTI_UPDATE_SKIP,       /* not 0: weights and slots stay as they are */
+    TUTTI_UPDATE_LR,     /* after the schedulers */
+    TUTTI_UPDATE_STEP,   /* 1 on the first update of these weights */
+    TUTTI_UPDATE_FACTOR, /* gradients are multiplied by it, as f32, before anything else */
+    TUTTI_UPDATE_SKIP,   /* not 0: weights and slots stay as they are */
+#if TUTTI_USE_MINOR >= 1
+    TUTTI_UPDATE_NORM, /* since 1.1: as tutti_update.gradient_norm */
+#endif
     TUTTI_UPDATE_NUMBERS = 8 /* the others are 0 */
 };
 
@@ -52,6 +55,12 @@ typedef struct tutti_update {
      * order, is open: parts write to places of their own. */
     void (*each)(void *each_ctx, int64_t count, void (*part)(void *arg, int64_t k), void *arg);
     void *each_ctx;
+#if TUTTI_USE_MINOR >= 1
+    /* since 1.1.  For `update` of tables with reads_norm: the Euclidean norm of the gradients of all trained weights,
+     * of every group, as this update gets them; f64, the same with any number of threads and processes.  0 for others.
+     * update_on_device finds it in `numbers`, already times the factor there. */
+    double gradient_norm;
+#endif
 } tutti_update;
 
 /* One opened object is one parameter group with its settings. */
@@ -90,6 +99,10 @@ typedef struct tutti_optimizer_v1 {
      * numbers, in checkpoints under this shape; with a dimension of 0 there are none, and the update's pointer is
      * NULL.  NULL, and what hosts of 1.0 do: each slot has the weight's shape.  [control] */
     void (*slot_shape)(void *self, const tutti_desc *desc, uint32_t slot, tutti_desc *shape);
+    /* since 1.1.  For by_weight.  1: the host computes the norm of all gradients before each update, a pass over
+     * them, and tells it.  0: it does not. */
+    uint32_t reads_norm;
+    uint32_t reserved2;
 #endif
 } tutti_optimizer_v1;
 

@@ -16,4 +16,7 @@ enum {
     TUTTI_SCALER_INTERVAL = 2000 /* clean updates until the scale grows */
 };
 
+/* Gradients whose squares are one sum of the operation gradient_squares. */
+enum { TUTTI_GRADIENT_PIECE = 16384 };
+
 #endif

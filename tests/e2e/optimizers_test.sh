@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# optimizer_state_test.sh - optimizers that keep less than a number a weight: memory, checkpoints, resume, frozen layers.
+# optimizers_test.sh - optimizers that keep less than a number a weight: memory, checkpoints, resume, frozen layers; the
+# norm of all gradients.
 . "$(dirname "$0")/lib.sh"
 
 make() { # FOLDER OPTIMIZER [MEMBERS]
@@ -61,4 +62,12 @@ free, frozen = [{k: v for k, v in tensors(p).items() if k.startswith("optimizer.
 assert frozen and len(frozen) < len(free), (sorted(free), sorted(frozen))
 assert all(frozen[k] == free[k] for k in frozen), [k for k in frozen if frozen[k] != free[k]]
 PY
+# Shortened by the optimizer, or by the algorithm, which divides by the norm and 1e-6.
+clipping='"algorithms": [{"name": "gradient_clipping", "clipping_type": "norm", "clipping_threshold": 0.05}]'
+make inside '{"name": "lamb", "lr": 0.01, "max_grad_norm": 0.05}' '"max_duration": "5ba", "eval": []'
+make before '{"name": "lamb", "lr": 0.01, "max_grad_norm": 0}' '"max_duration": "5ba", "eval": [], '"$clipping"
+make never '{"name": "lamb", "lr": 0.01, "max_grad_norm": 0}' '"max_duration": "5ba", "eval": []'
+for run in inside before never; do check "$run" "$TUTTI" train $run/run.json --quiet; done
+check "lamb shortens as gradient_clipping does" python3 "$e2e/near_weights.py" "$(latest inside)" "$(latest before)" 1e-3
+check "which makes a difference" sh -c '! python3 "$1" "$2" "$3" 1e-3' - "$e2e/near_weights.py" "$(latest inside)" "$(latest never)"
 finish
