@@ -72,7 +72,7 @@ typedef struct classifier {
     int64_t classes; /* num_classes; 0: not set */
     int64_t outputs; /* of the head, after classifier_columns */
     int32_t numbers; /* targets are numbers, of which cross entropy says nothing */
-    int32_t reserved;
+    int32_t axes;    /* of targets with a class at each of several places; 0: one a sample */
 } classifier;
 
 /* Targets without classes: numbers, or several of them. */
@@ -94,6 +94,9 @@ static inline tutti_status classifier_outputs(const char *model, const tutti_col
         return tutti_fail(err, TUTTI_E_SHAPE,
                           "%s: the target is %s, want one number or a row of them", model,
                           tutti_desc_text(&target->desc, text, sizeof text));
+    head->axes = target->desc.dtype == TUTTI_I32 || target->desc.dtype == TUTTI_I64
+                     ? target->desc.rank
+                     : 0;
     head->outputs = head->classes > 0 ? head->classes
                     : head->numbers   ? tutti_numel(&target->desc)
                                       : target->classes;
@@ -107,19 +110,24 @@ static inline tutti_status classifier_outputs(const char *model, const tutti_col
     return TUTTI_OK;
 }
 
-/* Finds the columns "input" (f32) and "target", and sets head->outputs and head->numbers. */
+/* The column of that name; NULL: there is none. */
+static inline const tutti_column *model_column(const tutti_column *columns, uint32_t n,
+                                               const char *name)
+{
+    for (uint32_t k = 0; k < n; k++)
+        if (strcmp(columns[k].name, name) == 0)
+            return &columns[k];
+    return NULL;
+}
+
+/* Finds the columns "input" (f32) and "target", and sets the rest of the head. */
 static inline tutti_status classifier_columns(const char *model, const tutti_column *columns,
                                               uint32_t n, classifier *head,
                                               tutti_desc *ret_input, tutti_error *err)
 {
-    const tutti_column *input = NULL, *target = NULL;
+    const tutti_column *input = model_column(columns, n, "input");
+    const tutti_column *target = model_column(columns, n, "target");
     char text[96];
-    for (uint32_t k = 0; k < n; k++) {
-        if (strcmp(columns[k].name, "input") == 0)
-            input = &columns[k];
-        if (strcmp(columns[k].name, "target") == 0)
-            target = &columns[k];
-    }
     if (!input || !target)
         return tutti_fail(err, TUTTI_E_NOTFOUND,
                           "%s: the data has no column \"%s\", which the model needs", model,
@@ -130,6 +138,36 @@ static inline tutti_status classifier_columns(const char *model, const tutti_col
                           tutti_desc_text(&input->desc, text, sizeof text));
     *ret_input = input->desc;
     return classifier_outputs(model, target, head, err);
+}
+
+/* Images (H, W, C) have a class for each pixel, and sides that are multiples of `scale`. */
+static inline tutti_status model_fits_map(const char *model, const tutti_column *columns,
+                                          uint32_t n, int64_t scale, tutti_error *err)
+{
+    const tutti_desc *input = &model_column(columns, n, "input")->desc;
+    const tutti_desc *target = &model_column(columns, n, "target")->desc;
+    char text[96], other[96];
+    if (input->rank != 3 || target->rank != 2 || target->dim[0] != input->dim[0] ||
+        target->dim[1] != input->dim[1])
+        return tutti_fail(err, TUTTI_E_SHAPE,
+                          "%s: samples are %s and targets %s, want a class for each pixel",
+                          model, tutti_desc_text(input, text, sizeof text),
+                          tutti_desc_text(target, other, sizeof other));
+    if (input->dim[0] % scale || input->dim[1] % scale)
+        return tutti_fail(err, TUTTI_E_SHAPE,
+                          "%s: samples are %s, want sides that are multiples of %lld: its "
+                          "features are so much smaller, and there is a class for each pixel",
+                          model, tutti_desc_text(input, text, sizeof text), (long long)scale);
+    return TUTTI_OK;
+}
+
+/* `scale` times as large, between neighbours: what classes of features become for pixels. */
+static inline tutti_status model_enlarge(const tutti_module_v1 *m, tutti_module parent,
+                                         const char *name, int64_t scale, tutti_error *err)
+{
+    const tutti_attr attr[2] = {tutti_attr_i("scale_factor", scale),
+                                tutti_attr_i("mode", 1)}; /* bilinear */
+    return model_add(m, parent, name, "upsample2d", attr, 2, NULL, err);
 }
 
 /* Softmax cross entropy of logits (B, ..., N): mean over the rows that count, of the batch or of each

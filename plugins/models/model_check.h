@@ -41,6 +41,15 @@ static inline tutti_status easel_build(easel *e, int32_t dtype, int64_t height, 
     return e->table->build(e->subject.self, 1, columns, 2, &e->err);
 }
 
+/* The same for a map of 4 classes, of these sides. */
+static inline tutti_status easel_build_map(easel *e, int64_t height, int64_t width,
+                                           int64_t map_height, int64_t map_width)
+{
+    const tutti_column columns[2] = {{"input", {{height, width, 3}, 3, TUTTI_F32}, 0},
+                                     {"target", {{map_height, map_width}, 2, TUTTI_I32}, 4}};
+    return e->table->build(e->subject.self, 1, columns, 2, &e->err);
+}
+
 /* The tree, a line a module: "2<1 body sequential", then its settings. */
 static inline const char *easel_tree(easel *e)
 {

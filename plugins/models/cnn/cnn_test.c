@@ -71,12 +71,38 @@ START_TEST(samples_that_are_no_images_are_refused)
 }
 END_TEST
 
+START_TEST(a_class_for_each_pixel_has_a_head_at_each_place)
+{
+    settings(0.0);
+    ck_assert_ok(easel_open(&e, "cnn", &g), e.err);
+    ck_assert_ok(easel_build_map(&e, 8, 12, 8, 12), e.err);
+    const char *text = easel_tree(&e);
+    ck_assert_ptr_nonnull(strstr(text, "head linear in_features=32 out_features=4\n"));
+    ck_assert_ptr_nonnull(strstr(text, "<2 up upsample2d scale_factor=2 mode=1\n"));
+    ck_assert_ptr_null(strstr(text, "global_avg_pool"));
+    subject_close(&e.subject);
+    ck_assert_ok(easel_open(&e, "cnn", &g), e.err);
+    ck_assert_int_eq(easel_build_map(&e, 8, 8, 8, 4), TUTTI_E_SHAPE);
+    ck_assert_str_eq(
+        e.err.text,
+        "cnn: samples are F32 (8, 8, 3) and targets I32 (8, 4), want a class for each pixel");
+    subject_close(&e.subject);
+    ck_assert_ok(easel_open(&e, "cnn", &g), e.err);
+    ck_assert_int_eq(easel_build_map(&e, 9, 8, 9, 8), TUTTI_E_SHAPE);
+    ck_assert_str_eq(e.err.text,
+                     "cnn: samples are F32 (9, 8, 3), want sides that are multiples of 2: its "
+                     "features are so much smaller, and there is a class for each pixel");
+    subject_close(&e.subject);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("cnn");
     TCase *c = tcase_create("cnn");
     tcase_add_test(c, each_stage_halves_the_image);
     tcase_add_test(c, norms_may_be_of_groups);
+    tcase_add_test(c, a_class_for_each_pixel_has_a_head_at_each_place);
     tcase_add_test(c, samples_that_are_no_images_are_refused);
     suite_add_tcase(suite, c);
     return tutti_run(suite);

@@ -55,7 +55,8 @@ static tutti_status add_norm(const cnn *m, tutti_module body, const char *name,
                      : model_norm(m->modules, body, name, channels, err);
 }
 
-/* body: conv0 norm0 act0 pool0 conv1 ... global pool [drop] head */
+/* body: conv0 norm0 act0 pool0 conv1 ... global pool [drop] head; with a class for each pixel no global pool, and
+ * up behind the head */
 static tutti_status add_block(const cnn *m, tutti_module body, uint64_t k, int64_t in,
                               tutti_error *err)
 {
@@ -96,8 +97,12 @@ static tutti_status cnn_build(void *self, tutti_module root, const tutti_column 
     for (uint64_t k = 0; k < m->nchannels; width = m->channels[k++])
         if ((s = add_block(m, body, k, width, err)))
             return s;
+    const int64_t scale = (int64_t)1 << (m->nchannels - 1);
+    const int is_map = m->head.axes > 1 && !m->columns;
+    if (is_map && (s = model_fits_map("cnn", columns, ncolumns, scale, err)))
+        return s;
     const tutti_attr p = tutti_attr_f("p", m->dropout);
-    if ((!m->columns &&
+    if ((!m->columns && !is_map &&
          (s = model_add(m->modules, body, "pool", "global_avg_pool", NULL, 0, NULL, err))) ||
         (m->dropout > 0 &&
          (s = model_add(m->modules, body, "drop", "dropout", &p, 1, NULL, err))))
@@ -105,7 +110,9 @@ static tutti_status cnn_build(void *self, tutti_module root, const tutti_column 
     if (m->columns) /* a column is all of its pixels */
         return model_linear(m->modules, root, "head",
                             width * (input.dim[0] >> (m->nchannels - 1)), m->head.outputs, err);
-    return model_linear(m->modules, body, "head", width, m->head.outputs, err);
+    if ((s = model_linear(m->modules, body, "head", width, m->head.outputs, err)))
+        return s;
+    return is_map && scale > 1 ? model_enlarge(m->modules, body, "up", scale, err) : TUTTI_OK;
 }
 
 /* (B, H, W, C) -> (B, W, N) */

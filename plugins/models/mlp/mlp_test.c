@@ -62,12 +62,26 @@ START_TEST(bytes_are_refused)
 }
 END_TEST
 
+START_TEST(a_class_for_each_pixel_has_a_head_at_each_place)
+{
+    settings(0.0);
+    ck_assert_ok(easel_open(&e, "mlp", &g), e.err);
+    ck_assert_ok(easel_build_map(&e, 8, 12, 4, 5), e.err);
+    const char *text = easel_tree(&e);
+    ck_assert_ptr_nonnull(strstr(text, "linear0 linear in_features=288 out_features=32\n"));
+    ck_assert_ptr_nonnull(strstr(text, "head linear in_features=16 out_features=80\n"));
+    ck_assert_ptr_null(strstr(text, "global_avg_pool"));
+    subject_close(&e.subject);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("mlp");
     TCase *c = tcase_create("mlp");
     tcase_add_test(c, linear_layers_and_activations_alternate);
     tcase_add_test(c, dropout_follows_activations);
+    tcase_add_test(c, a_class_for_each_pixel_has_a_head_at_each_place);
     tcase_add_test(c, bytes_are_refused);
     suite_add_tcase(suite, c);
     return tutti_run(suite);

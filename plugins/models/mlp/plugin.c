@@ -12,6 +12,7 @@ typedef struct mlp {
     const tutti_module_v1 *modules;
     char activation[16];
     double dropout;
+    tutti_desc places; /* of a target with several classes */
     uint64_t nhidden;
     int64_t hidden[MAX_HIDDEN];
 } mlp;
@@ -42,7 +43,8 @@ static tutti_status mlp_close(void *self, tutti_error *err)
     return TUTTI_OK;
 }
 
-/* body: linear0 act0 [drop0] linear1 ... head */
+/* body: linear0 act0 [drop0] linear1 ... head; a target with a class at each of several places has as many outputs
+ * for each of them */
 static tutti_status mlp_build(void *self, tutti_module root, const tutti_column *columns,
                               uint32_t ncolumns, tutti_error *err)
 {
@@ -67,15 +69,24 @@ static tutti_status mlp_build(void *self, tutti_module root, const tutti_column 
             return s;
         width = m->hidden[k];
     }
-    return model_linear(m->modules, body, "head", width, m->head.outputs, err);
+    m->places = model_column(columns, ncolumns, "target")->desc;
+    const int64_t places = m->head.axes ? tutti_numel(&m->places) : 1;
+    return model_linear(m->modules, body, "head", width, m->head.outputs * places, err);
 }
 
 static tutti_status mlp_trace(void *self, tutti_graph *g, tutti_module root,
                               const tutti_value *inputs, uint32_t ninputs, tutti_value *outputs,
                               uint32_t noutputs)
 {
+    const mlp *m = self;
+    int64_t shape[TUTTI_MAX_RANK + 1] = {g->desc(g, inputs[0])->dim[0]};
     (void)ninputs, (void)noutputs;
-    outputs[0] = model_call(((mlp *)self)->modules, g, root, "body", inputs[0]);
+    outputs[0] = model_call(m->modules, g, root, "body", inputs[0]);
+    for (int32_t k = 0; k < m->head.axes; k++)
+        shape[k + 1] = m->places.dim[k];
+    shape[m->head.axes + 1] = m->head.outputs;
+    if (m->head.axes)
+        outputs[0] = tutti_reshape(g, outputs[0], shape, (uint32_t)m->head.axes + 2);
     return g->status(g);
 }
 

@@ -29,8 +29,9 @@ typedef struct resnet {
     const tutti_module_v1 *modules;
     const form *form;
     int64_t width;
-    int64_t zero;  /* the last scale of a block starts from 0 */
-    int64_t small; /* the stem keeps the image's size */
+    int64_t zero;   /* the last scale of a block starts from 0 */
+    int64_t small;  /* the stem keeps the image's size */
+    int64_t is_map; /* a class for each pixel */
 } resnet;
 
 static tutti_status resnet_open(const tutti_host *host, const tutti_params *params,
@@ -98,6 +99,12 @@ static tutti_status add_stage(const resnet *r, tutti_module root, int k, int64_t
     return s;
 }
 
+/* By how much features are smaller than the image. */
+static int64_t resnet_shrink(const resnet *r)
+{
+    return (r->small ? 1 : 4) << (STAGES - 1);
+}
+
 static tutti_status resnet_build(void *self, tutti_module root, const tutti_column *columns,
                                  uint32_t ncolumns, tutti_error *err)
 {
@@ -111,12 +118,16 @@ static tutti_status resnet_build(void *self, tutti_module root, const tutti_colu
     if (input.rank != 3)
         return tutti_fail(err, TUTTI_E_SHAPE, "resnet: samples are %s, want (H, W, C)",
                           tutti_desc_text(&input, text, sizeof text));
-    if ((s = add_stem(r, root, input.dim[2], err)))
+    r->is_map = r->head.axes > 1;
+    if ((r->is_map &&
+         (s = model_fits_map("resnet", columns, ncolumns, resnet_shrink(r), err))) ||
+        (s = add_stem(r, root, input.dim[2], err)))
         return s;
     for (int k = 0; k < STAGES; k++)
         if ((s = add_stage(r, root, k, &channels, err)))
             return s;
-    return model_linear(r->modules, root, "fc", channels, r->head.outputs, err);
+    s = model_linear(r->modules, root, "fc", channels, r->head.outputs, err);
+    return s || !r->is_map ? s : model_enlarge(r->modules, root, "up", resnet_shrink(r), err);
 }
 
 static tutti_status resnet_trace(void *self, tutti_graph *g, tutti_module root,
@@ -133,8 +144,11 @@ static tutti_status resnet_trace(void *self, tutti_graph *g, tutti_module root,
         x = model_call(r->modules, g, root, "maxpool", x);
     for (int k = 0; k < STAGES; k++)
         x = model_call(r->modules, g, root, stages[k], x);
-    x = tutti_reduce(g, "mean", x, axes, 2, 0);
+    if (!r->is_map)
+        x = tutti_reduce(g, "mean", x, axes, 2, 0);
     outputs[0] = model_call(r->modules, g, root, "fc", x);
+    if (r->is_map)
+        outputs[0] = model_call(r->modules, g, root, "up", outputs[0]);
     return g->status(g);
 }
 

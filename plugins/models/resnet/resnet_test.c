@@ -216,6 +216,30 @@ START_TEST(the_first_bottleneck_projects_without_a_step)
 }
 END_TEST
 
+START_TEST(a_class_for_each_pixel_has_a_head_at_each_place)
+{
+    settings(18, 1);
+    ck_assert_ok(easel_open(&e, "resnet", &g), e.err);
+    ck_assert_ok(easel_build_map(&e, 16, 24, 16, 24), e.err);
+    const char *text = easel_tree(&e);
+    ck_assert_ptr_nonnull(strstr(text, "<1 fc linear in_features=512 out_features=4\n"));
+    ck_assert_ptr_nonnull(strstr(text, "<1 up upsample2d scale_factor=8 mode=1\n"));
+    ck_assert_ptr_null(strstr(text, "global_avg_pool"));
+    subject_close(&e.subject);
+    ck_assert_ok(easel_open(&e, "resnet", &g), e.err);
+    ck_assert_int_eq(easel_build_map(&e, 16, 16, 8, 16), TUTTI_E_SHAPE);
+    ck_assert_str_eq(e.err.text, "resnet: samples are F32 (16, 16, 3) and targets I32 (8, 16), "
+                                 "want a class for each pixel");
+    subject_close(&e.subject);
+    ck_assert_ok(easel_open(&e, "resnet", &g), e.err);
+    ck_assert_int_eq(easel_build_map(&e, 16, 12, 16, 12), TUTTI_E_SHAPE);
+    ck_assert_str_eq(e.err.text,
+                     "resnet: samples are F32 (16, 12, 3), want sides that are multiples of 8: "
+                     "its features are so much smaller, and there is a class for each pixel");
+    subject_close(&e.subject);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("resnet");
@@ -223,6 +247,7 @@ int main(void)
     tcase_add_test(c, depth_50_has_sixteen_bottlenecks);
     tcase_add_test(c, depth_18_for_small_images_keeps_their_size);
     tcase_add_test(c, a_depth_between_is_refused);
+    tcase_add_test(c, a_class_for_each_pixel_has_a_head_at_each_place);
     tcase_add_test(c, a_basic_block_adds_its_input);
     tcase_add_test(c, a_bottleneck_steps_in_its_middle);
     tcase_add_test(c, the_first_bottleneck_projects_without_a_step);

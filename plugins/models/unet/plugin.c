@@ -94,22 +94,12 @@ static tutti_status add_head(const unet *u, tutti_module root, tutti_error *err)
 static tutti_status unet_fits(const unet *u, const tutti_desc *input,
                               const tutti_column *columns, uint32_t ncolumns, tutti_error *err)
 {
-    char text[96], target[96];
+    char text[96];
     if (input->rank != 3 || input->dim[0] >> u->depth < 1 || input->dim[1] >> u->depth < 1)
         return tutti_fail(err, TUTTI_E_SHAPE,
                           "unet: samples are %s, want (H, W, C) large enough for %lld halvings",
                           tutti_desc_text(input, text, sizeof text), (long long)u->depth);
-    for (uint32_t k = 0; k < ncolumns; k++) {
-        const tutti_desc *d = &columns[k].desc;
-        if (strcmp(columns[k].name, "target") == 0 &&
-            (d->rank != 2 || d->dim[0] != input->dim[0] || d->dim[1] != input->dim[1]))
-            return tutti_fail(
-                err, TUTTI_E_SHAPE,
-                "unet: samples are %s and targets %s, want a class for each pixel",
-                tutti_desc_text(input, text, sizeof text),
-                tutti_desc_text(d, target, sizeof target));
-    }
-    return TUTTI_OK;
+    return model_fits_map("unet", columns, ncolumns, 1, err);
 }
 
 static tutti_status unet_build(void *self, tutti_module root, const tutti_column *columns,

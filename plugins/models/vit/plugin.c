@@ -107,7 +107,10 @@ static tutti_status vit_build(void *self, tutti_module root, const tutti_column 
     if ((s = add_patches(v, root, input.dim[2], err)) ||
         (s = model_add(v->modules, root, "encoder", "vit_encoder", attr, 7, NULL, err)))
         return s;
-    return add_head(v, root, v->head.outputs, err);
+    if ((s = add_head(v, root, v->head.outputs, err)) || v->head.axes < 2)
+        return s;
+    s = model_fits_map("vit", columns, ncolumns, v->patch, err);
+    return s ? s : model_enlarge(v->modules, root, "up", v->patch, err);
 }
 
 /* The class token before the patches: (B, T, C). */
@@ -121,16 +124,36 @@ static tutti_value with_token(const vit *v, tutti_graph *g, tutti_module root, t
     return g->emit(g, "concat", all, 2, &axis, 1, NULL, 0);
 }
 
-/* What the encoder makes of the class token: (B, C). */
-static tutti_value first_token(const vit *v, tutti_graph *g, tutti_value x)
+/* Tokens [from, to) of (B, T, C). */
+static tutti_value some_tokens(const vit *v, tutti_graph *g, tutti_value x, int64_t from,
+                               int64_t to)
 {
     const int64_t batch = g->desc(g, x)->dim[0];
-    const int64_t begin[3] = {0, 0, 0}, end[3] = {batch, 1, v->width}, step[3] = {1, 1, 1};
-    const int64_t flat[2] = {batch, v->width};
+    const int64_t begin[3] = {0, from, 0}, end[3] = {batch, to, v->width}, step[3] = {1, 1, 1};
     const tutti_attr cut[3] = {tutti_attr_list("begin", begin, 3),
                                tutti_attr_list("end", end, 3),
                                tutti_attr_list("stride", step, 3)};
-    return tutti_reshape(g, g->emit(g, "slice", &x, 1, cut, 3, NULL, 0), flat, 2);
+    return g->emit(g, "slice", &x, 1, cut, 3, NULL, 0);
+}
+
+/* The classes of what the encoder makes of the class token: (B, N). */
+static tutti_value class_of_image(const vit *v, tutti_graph *g, tutti_module root,
+                                  tutti_value x)
+{
+    const int64_t flat[2] = {g->desc(g, x)->dim[0], v->width};
+    x = tutti_reshape(g, some_tokens(v, g, x, 0, 1), flat, 2);
+    return model_call(v->modules, g, root, "heads", x);
+}
+
+/* Those of the patches, enlarged to pixels: (B, H, W, N). */
+static tutti_value classes_of_pixels(const vit *v, tutti_graph *g, tutti_module root,
+                                     tutti_value x)
+{
+    const int64_t image[4] = {g->desc(g, x)->dim[0], v->side[0] / v->patch,
+                              v->side[1] / v->patch, v->head.outputs};
+    x = some_tokens(v, g, x, 1, 1 + image[1] * image[2]);
+    x = tutti_reshape(g, model_call(v->modules, g, root, "heads", x), image, 4);
+    return model_call(v->modules, g, root, "up", x);
 }
 
 static tutti_status vit_trace(void *self, tutti_graph *g, tutti_module root,
@@ -150,8 +173,9 @@ static tutti_status vit_trace(void *self, tutti_graph *g, tutti_module root,
         return g->fail(g, TUTTI_E_SHAPE, text);
     tutti_value x = model_call(v->modules, g, root, "conv_proj", inputs[0]);
     x = with_token(v, g, root, tutti_reshape(g, x, rows, 3));
-    x = first_token(v, g, model_call(v->modules, g, root, "encoder", x));
-    outputs[0] = model_call(v->modules, g, root, "heads", x);
+    x = model_call(v->modules, g, root, "encoder", x);
+    outputs[0] =
+        v->head.axes < 2 ? class_of_image(v, g, root, x) : classes_of_pixels(v, g, root, x);
     return g->status(g);
 }
 

@@ -195,6 +195,25 @@ START_TEST(attention_has_the_weights_of_pytorchs)
 }
 END_TEST
 
+START_TEST(a_class_for_each_pixel_has_a_head_at_each_place)
+{
+    settings(3);
+    ck_assert_ok(easel_open(&e, "vit", &g), e.err);
+    ck_assert_ok(easel_build_map(&e, 8, 12, 8, 12), e.err);
+    const char *text = easel_tree(&e);
+    ck_assert_ptr_nonnull(strstr(text, "head linear in_features=24 out_features=4"));
+    ck_assert_ptr_nonnull(strstr(text, "<1 up upsample2d scale_factor=4 mode=1\n"));
+    ck_assert_ptr_null(strstr(text, "global_avg_pool"));
+    subject_close(&e.subject);
+    ck_assert_ok(easel_open(&e, "vit", &g), e.err);
+    ck_assert_int_eq(easel_build_map(&e, 8, 8, 4, 4), TUTTI_E_SHAPE);
+    ck_assert_str_eq(
+        e.err.text,
+        "vit: samples are F32 (8, 8, 3) and targets I32 (4, 4), want a class for each pixel");
+    subject_close(&e.subject);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("vit");
@@ -202,6 +221,7 @@ int main(void)
     tcase_add_test(c, an_image_becomes_patches_and_a_token);
     tcase_add_test(c, what_cannot_be_cut_is_refused);
     tcase_add_test(c, images_of_another_size_are_refused);
+    tcase_add_test(c, a_class_for_each_pixel_has_a_head_at_each_place);
     tcase_add_test(c, an_encoder_adds_positions_and_runs_blocks);
     tcase_add_test(c, a_block_normalises_first);
     tcase_add_test(c, dropout_follows_attention_and_both_products);
