@@ -284,6 +284,37 @@ START_TEST(each_group_has_its_own_settings)
 }
 END_TEST
 
+/* A step of sgd adds weight_decay times the weight to its gradient, which is the same in both runs. */
+START_TEST(a_group_has_a_decay_of_its_own)
+{
+    fitting start, plain, decays;
+    const char *const none[] = {
+        "optimizer.groups=[{\"match\": \"*.weight\", \"weight_decay\": 0.0}]", NULL};
+    const char *const half[] = {
+        "optimizer.groups=[{\"match\": \"*.weight\", \"weight_decay\": 0.5}]", NULL};
+    const char *more = ", \"max_duration\": \"1ba\"";
+    changes = none;
+    opened(&start, more);
+    opened(&plain, more);
+    changes = half;
+    opened(&decays, more);
+    changes = NULL;
+    fit(&plain, 0, TUTTI_UNIT_NONE);
+    fit(&decays, 0, TUTTI_UNIT_NONE);
+    for (uint32_t k = 0; k < net_weight_count(plain.t->run.net); k++) {
+        const tutti_weight *w = net_weight(plain.t->run.net, k);
+        const float *was = net_weight(start.t->run.net, k)->data.data, *without = w->data.data;
+        const float *with = net_weight(decays.t->run.net, k)->data.data;
+        const double decay = strstr(w->path, "bias") ? 0.0 : 0.5;
+        for (int64_t i = 0; i < tutti_numel(&w->data.desc); i++)
+            ck_assert_close(with[i], (double)without[i] - 0.1 * decay * (double)was[i], 1e-7);
+    }
+    closed(&start);
+    closed(&plain);
+    closed(&decays);
+}
+END_TEST
+
 /* A frozen group stays, has no state and is known as frozen; the others move, each by its optimizer. */
 START_TEST(groups_may_be_frozen_and_have_another_optimizer)
 {
@@ -553,6 +584,7 @@ int main(void)
     tcase_add_test(tc, microbatches_add_up_to_the_batch);
     tcase_add_test(tc, an_evaluations_batch_goes_in_parts);
     tcase_add_test(tc, each_group_has_its_own_settings);
+    tcase_add_test(tc, a_group_has_a_decay_of_its_own);
     tcase_add_test(tc, groups_may_be_frozen_and_have_another_optimizer);
     tcase_add_test(tc, schedulers_step_one_batch_behind_the_clock);
     tcase_add_test(tc, schedulers_may_step_by_epoch);
