@@ -23,13 +23,14 @@ cat >members.json <<JSON
                           {"name": "random_resized_crop", "size": [14, 13]}, {"name": "random_crop", "padding": 2},
                           {"name": "resize", "size": [12, 14], "filter": "bicubic"}, {"name": "random_flip"},
                           {"name": "color_jitter", "brightness": 0.4, "contrast": 0.4, "saturation": 0.2, "hue": 0.1},
+                          {"name": "randaugment", "depth": 3},
                           {"name": "normalize", "mean": [0.5, 0.4, 0.3], "std": [0.2, 0.3, 0.4]}],
            "batch_size": 64, "workers": 2, "drop_last": false, "metrics": [{"name": "accuracy"}]},
  "eval": [{"label": "test", "dataset": {"name": "npy", "inputs": "$work/x.npy", "targets": "$work/y.npy"}, "batch_size": 150,
            "transforms": [{"name": "center_crop", "size": [12, 14]}, {"name": "to_float", "max": 2}, {"name": "resize", "size": [9, 16]},
                           {"name": "resize", "size": [12, 14], "filter": "bicubic"}, {"name": "normalize", "mean": [0.2, 0.3, 0.4], "std": [0.3, 0.3, 0.3]}],
            "metrics": [{"name": "accuracy"}, {"name": "cross_entropy"}]}],
- "microbatch_size": 24, "max_duration": "3ep",
+ "algorithms": [{"name": "augmix", "alpha": 0.7}], "microbatch_size": 24, "max_duration": "3ep",
  "loggers": [{"name": "jsonl", "filename": "log.jsonl"}],
  "callbacks": [{"name": "checkpoint_saver", "folder": "saves", "interval": "5ba", "keep": -1}]}
 JSON
@@ -72,12 +73,12 @@ if [ -d "$shadow" ]; then
   equal cpu_mixed device_mixed
   check "nothing but metrics looks at copies" test "$(lookers device_mixed)" = ""
 
-  resized='train.transforms=[{"name": "randaugment"}, {"name": "to_float"}]'
-  says "no kernels" 2 'tutti: train: resident is true, but transform randaugment has no kernels' \
+  resized='train.transforms=[{"name": "colout_transform", "p_row": 0.2}, {"name": "to_float"}]'
+  says "no kernels" 2 'tutti: train: resident is true, but transform colout_transform has no kernels' \
     "$TUTTI" train run.json --device shadow --plugin-path "$shadow" "${kept[@]}" --set "$resized"
   train auto --device shadow --set train.resident=auto --set eval=[] --set "$resized" --duration 1ba
   check "auto says so and goes on" grep -q \
-    '"train: samples are read batch by batch: transform randaugment has no kernels"' auto/log.jsonl
+    '"train: samples are read batch by batch: transform colout_transform has no kernels"' auto/log.jsonl
   says "too large" 2 'tutti: train: resident is true, but its samples take 2.3 MiB, 1.0 MiB are free on shadow 0' \
     "$TUTTI" train run.json --plugin-path "$shadow" "${kept[@]}" --set train.transforms=[] --set 'train.dataset={"name": "glyphs", "samples": 3000}'  \
     --set 'device={"name": "shadow", "megabytes": 1}'

@@ -1,9 +1,12 @@
 /* augmentation_test.c - what each change computes, and what the transforms make of a picture. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "../common/image_ops.h"
+#include "../common/image_pixel.h"
 #include "../transform_check.h"
 
-#include "tutti/rng.h"
+#include "../../common/beta.h"
+
+#include <math.h>
 
 enum { H = 23, W = 29, CAPACITY = H * W * 3 };
 
@@ -109,6 +112,47 @@ START_TEST(nothing_to_change_changes_nothing)
 }
 END_TEST
 
+/* ---- functions of all devices ---- */
+
+START_TEST(steady_functions_are_the_librarys)
+{
+    for (int k = 1; k < 4000; k++) {
+        const double v = k * k * 1e-4, angle = (k - 2000) / 2000.0 * 1.57;
+        ck_assert_close(steady_log(v), log(v), 2e-15 * (1.0 + fabs(log(v))));
+        ck_assert_close(steady_exp(-v / 3.0), exp(-v / 3.0), 4e-15 * exp(-v / 3.0));
+        ck_assert_close(steady_exp(k / 6.0), exp(k / 6.0), 4e-15 * exp(k / 6.0));
+        ck_assert_close(steady_sin(angle), sin(angle), 1e-15);
+        ck_assert_close(steady_cos(angle), cos(angle), 1e-15);
+    }
+    ck_assert(steady_exp(-800.0) == 0.0 && steady_log(1.0) == 0.0 && steady_cos(0.0) == 1.0);
+}
+END_TEST
+
+START_TEST(draws_are_those_of_the_librarys_functions)
+{
+    static const double shapes[] = {0.3, 1.0, 4.0};
+    tutti_stream a = tutti_stream_at(3, 4, 5, 6), b_ = a;
+    for (int k = 0; k < 3000; k++)
+        ck_assert_close(steady_log_gamma(&a, shapes[_i]), log_gamma_draw(&b_, shapes[_i]),
+                        1e-12);
+    for (int k = 0; k < 1000; k++)
+        ck_assert_close(steady_beta(&a, shapes[_i]), beta_symmetric(&b_, shapes[_i]), 1e-12);
+}
+END_TEST
+
+/* Pillow rounds sines and cosines to 15 digits. */
+START_TEST(a_turn_by_whole_degrees_is_that_of_pillow)
+{
+    for (int degrees = -30; degrees <= 30; degrees++) {
+        double m[6];
+        const double angle = -degrees * acos(-1.0) / 180.0;
+        pixel_turn(degrees, H, W, m);
+        ck_assert(m[0] == rint(cos(angle) * 1e15) / 1e15);
+        ck_assert(m[1] == rint(sin(angle) * 1e15) / 1e15);
+    }
+}
+END_TEST
+
 /* ---- the transforms ---- */
 
 static const tutti_desc image = {{H, W, 3}, 3, TUTTI_U8};
@@ -205,6 +249,9 @@ int main(void)
     TCase *c = tcase_create("augmentation");
     tcase_add_loop_test(c, a_change_computes_what_pillow_does, 0, CASES);
     tcase_add_test(c, nothing_to_change_changes_nothing);
+    tcase_add_test(c, steady_functions_are_the_librarys);
+    tcase_add_loop_test(c, draws_are_those_of_the_librarys_functions, 0, 3);
+    tcase_add_test(c, a_turn_by_whole_degrees_is_that_of_pillow);
     tcase_add_loop_test(c, randaugment_draws_for_each_epoch_and_sample, 0, 3);
     tcase_add_test(c, no_change_is_the_picture_itself);
     tcase_add_test(c, augmix_mixes_chains_into_the_picture);

@@ -1,18 +1,22 @@
-/* chain.h - random changes of a picture, one after the other. */
+/* chain.h - changes of pictures in the host's memory. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef AUGMENTATION_CHAIN_H
 #define AUGMENTATION_CHAIN_H
 
 #include "../common/image_ops.h"
+#include "change.h"
 
-#include "tutti/rng.h"
+/* Memory for one picture of n values. */
+typedef struct chain_memory {
+    float *sum;
+    uint8_t *scratch;
+} chain_memory;
 
-/* As the manifest's values of augmentation_set. */
-enum { SET_ALL, SET_SAFE, SET_ORIGINAL };
-
-/* `depth` changes, each any of the set, with strengths up to `severity` (0 to 10).  `scratch` has
- * room for the picture. */
-void chain_apply(const picture *x, tutti_stream *r, int set, double severity, int64_t depth,
-                 uint8_t *scratch);
+/* y = x through a chain of d->depth changes.  Both are pictures of one size. */
+void chain_rand(const augmentation_draws *d, tutti_stream r, const uint8_t *x, const picture *y,
+                chain_memory m);
+/* y = (1 - m) x + m (share_1 chain_1(x) + ...), m ~ Beta(alpha, alpha). */
+void chain_mix(const augmentation_draws *d, tutti_stream r, const uint8_t *x, const picture *y,
+               chain_memory m);
 
 #endif

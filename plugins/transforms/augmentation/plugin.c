@@ -1,34 +1,40 @@
 /* plugin.c - randaugment and augmix: pictures through random changes. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "../../common/beta.h"
 #include "../transform_plugin.h"
 #include "chain.h"
 
-enum { MAX_WIDTH = 64 };
+#include "tutti/device_view.h"
+
+enum { LANES = 256 }; /* threads a picture on a GPU */
 
 typedef struct augmentation {
     const char *name;
-    double severity;
-    int64_t depth;
-    int64_t width; /* chains; augmix alone, as is: */
-    double alpha;
-    int32_t set;
+    const tutti_host *host;
+    augmentation_draws draws;
+    batch_kernel kernel;
+    const tutti_device_view_v1 *view; /* once there is a batch on a device */
+    void *scratch;                    /* there, for the kernel */
+    uint64_t scratch_bytes;
     int32_t mixes;
+    int32_t reserved;
 } augmentation;
 
-static tutti_status open_as(const char *name, const tutti_params *params, void **ret_self,
-                            tutti_error *err)
+static tutti_status open_as(const char *name, const tutti_host *host,
+                            const tutti_params *params, void **ret_self, tutti_error *err)
 {
     augmentation *a = calloc(1, sizeof *a);
     if (!a)
         return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory", name);
     a->name = name;
-    a->severity = tutti_param_f64(params, "severity");
-    a->depth = tutti_param_i64(params, "depth");
-    a->set = (int32_t)tutti_param_i64(params, "augmentation_set");
+    a->host = host;
     a->mixes = strcmp(name, "augmix") == 0;
-    a->width = a->mixes ? tutti_param_i64(params, "width") : 1;
-    a->alpha = tutti_param_f64(params, "alpha");
+    a->draws = (augmentation_draws){tutti_param_f64(params, "severity"),
+                                    a->mixes ? tutti_param_f64(params, "alpha") : 0.0,
+                                    tutti_param_i64(params, "depth"),
+                                    a->mixes ? tutti_param_i64(params, "width") : 1,
+                                    (int32_t)tutti_param_i64(params, "augmentation_set"),
+                                    0};
+    a->kernel = batch_kernel_find(host, "augmentation");
     *ret_self = a;
     return TUTTI_OK;
 }
@@ -36,21 +42,22 @@ static tutti_status open_as(const char *name, const tutti_params *params, void *
 static tutti_status rand_open(const tutti_host *host, const tutti_params *params,
                               void **ret_self, tutti_error *err)
 {
-    (void)host;
-    return open_as("randaugment", params, ret_self, err);
+    return open_as("randaugment", host, params, ret_self, err);
 }
 
 static tutti_status mix_open(const tutti_host *host, const tutti_params *params,
                              void **ret_self, tutti_error *err)
 {
-    (void)host;
-    return open_as("augmix", params, ret_self, err);
+    return open_as("augmix", host, params, ret_self, err);
 }
 
 static tutti_status augmentation_close(void *self, tutti_error *err)
 {
+    augmentation *a = self;
     (void)err;
-    free(self);
+    if (a->view)
+        a->view->give(a->view->ctx, a->scratch);
+    free(a);
     return TUTTI_OK;
 }
 
@@ -80,40 +87,6 @@ static tutti_status augmentation_infer(void *self, tutti_column *columns, uint32
     return refuse_maps(a->name, columns, ncolumns, err);
 }
 
-/* Shares of the chains, Dirichlet(alpha, ..., alpha): gamma draws over their sum. */
-static void draw_shares(const augmentation *a, tutti_stream *r, double *share)
-{
-    double largest = 0.0, sum = 0.0;
-    for (int64_t k = 0; k < a->width; k++) {
-        share[k] = log_gamma_draw(r, a->alpha);
-        largest = k == 0 || share[k] > largest ? share[k] : largest;
-    }
-    for (int64_t k = 0; k < a->width; k++)
-        sum += share[k] = exp(share[k] - largest);
-    for (int64_t k = 0; k < a->width; k++)
-        share[k] /= sum;
-}
-
-/* out = (1 - m) x + m sum share_k chain_k(x), m ~ Beta(alpha, alpha), rounded down. */
-static void augmentation_mix(const augmentation *a, tutti_stream *r, const uint8_t *x,
-                             const picture *chain, uint8_t *scratch, double *sum, uint8_t *out)
-{
-    double share[MAX_WIDTH];
-    const int64_t n = chain->h * chain->w * chain->c;
-    draw_shares(a, r, share);
-    const double m = beta_symmetric(r, a->alpha);
-    memset(sum, 0, (size_t)n * sizeof *sum);
-    for (int64_t k = 0; k < a->width; k++) {
-        const int64_t depth = a->depth > 0 ? a->depth : 1 + (int64_t)tutti_stream_below(r, 3);
-        memcpy(chain->pixels, x, (size_t)n);
-        chain_apply(chain, r, a->set, a->severity, depth, scratch);
-        for (int64_t i = 0; i < n; i++)
-            sum[i] += share[k] * chain->pixels[i];
-    }
-    for (int64_t i = 0; i < n; i++)
-        out[i] = (uint8_t)((1.0 - m) * x[i] + m * sum[i]);
-}
-
 static int32_t augmentation_apply(void *self, const tutti_sample *sample, uint32_t k,
                                   const tutti_tensor *in, tutti_tensor *out, tutti_error *err)
 {
@@ -123,28 +96,90 @@ static int32_t augmentation_apply(void *self, const tutti_sample *sample, uint32
     if (!is_picture(d))
         return 0;
     const size_t n = (size_t)tutti_numel(d);
-    double *memory = malloc(n * (sizeof *memory + 2) + 1); /* sums, a chain, its scratch */
+    float *memory = malloc(n * (sizeof *memory + 1) + 1);
     if (!memory)
         return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory for a picture", a->name);
-    uint8_t *chain = (uint8_t *)(memory + n), *scratch = chain + n;
-    tutti_stream r = sample_stream(sample, a->name);
     out->desc = *d;
-    if (a->mixes) {
-        const picture p = {chain, d->dim[0], d->dim[1], d->dim[2]};
-        augmentation_mix(a, &r, in->data, &p, scratch, memory, out->data);
-    } else {
-        const picture p = {out->data, d->dim[0], d->dim[1], d->dim[2]};
-        memcpy(out->data, in->data, n);
-        chain_apply(&p, &r, a->set, a->severity, a->depth, scratch);
-    }
+    const picture y = {out->data, d->dim[0], d->dim[1], d->dim[2]};
+    (a->mixes ? chain_mix : chain_rand)(&a->draws, sample_stream(sample, a->name), in->data, &y,
+                                        (chain_memory){memory, (uint8_t *)(memory + n)});
     free(memory);
     return 1;
 }
 
+/* The manifest's kernel: pictures (h, w, c). */
+TUTTI_EXPORT void augmentation_cpu(const uint8_t *x, uint8_t *y, float *scratch,
+                                   const int64_t *index, uint64_t seed, uint64_t epoch,
+                                   uint32_t purpose, double severity, double alpha,
+                                   int64_t depth, int64_t width, int32_t set, int32_t mixes,
+                                   int64_t h, int64_t w, int64_t c, int64_t images,
+                                   int64_t threads);
+
+void augmentation_cpu(const uint8_t *x, uint8_t *y, float *scratch, const int64_t *index,
+                      uint64_t seed, uint64_t epoch, uint32_t purpose, double severity,
+                      double alpha, int64_t depth, int64_t width, int32_t set, int32_t mixes,
+                      int64_t h, int64_t w, int64_t c, int64_t images, int64_t threads)
+{
+    const augmentation_draws d = {severity, alpha, depth, width, set, 0};
+    const int64_t n = h * w * c;
+    const chain_memory memory = {scratch, (uint8_t *)(scratch + n)};
+    (void)threads;
+    for (int64_t k = 0; k < images; k++) {
+        const picture to = {y + k * n, h, w, c};
+        (mixes ? chain_mix
+               : chain_rand)(&d, tutti_stream_at(seed, purpose, epoch, (uint64_t)index[k]),
+                             x + k * n, &to, memory);
+    }
+}
+
+/* Memory on the device for batches like d: a float and a byte for each value. */
+static tutti_status find_scratch(augmentation *a, const tutti_desc *d, tutti_error *err)
+{
+    const uint64_t bytes = (uint64_t)tutti_numel(d) * (sizeof(float) + 1);
+    if (!a->view)
+        a->view = a->host->query(a->host->ctx, TUTTI_DEVICE_VIEW_V1);
+    if (!a->view)
+        return tutti_fail(err, TUTTI_E_UNSUPPORTED, "%s has no memory on this device", a->name);
+    if (bytes <= a->scratch_bytes)
+        return TUTTI_OK;
+    a->view->give(a->view->ctx, a->scratch);
+    a->scratch = NULL;
+    a->scratch_bytes = 0;
+    const tutti_status s = a->view->take(a->view->ctx, bytes, &a->scratch, err);
+    a->scratch_bytes = s ? 0 : bytes;
+    return s;
+}
+
+static int32_t apply_batch(void *self, const tutti_samples *samples, uint32_t k,
+                           const tutti_tensor *in, tutti_tensor *out, tutti_error *err)
+{
+    augmentation *a = self;
+    const tutti_desc *d = &in->desc;
+    augmentation_draws *r = &a->draws;
+    (void)k;
+    if (d->rank != 4 || d->dtype != TUTTI_U8)
+        return 0;
+    tutti_samples s = *samples;
+    uint32_t purpose = sample_purpose(a->name);
+    int64_t images = d->dim[0], h = d->dim[1], w = d->dim[2], c = d->dim[3];
+    int64_t threads = images * LANES;
+    const void *x = in->data;
+    const tutti_status status = x ? find_scratch(a, d, err) : TUTTI_OK;
+    if (status)
+        return status;
+    void *const args[] = {&x,        &out->data,   &a->scratch, &s.index,  &s.seed,   &s.epoch,
+                          &purpose,  &r->severity, &r->alpha,   &r->depth, &r->width, &r->set,
+                          &a->mixes, &h,           &w,          &c,        &images,   &threads};
+    out->desc = *d;
+    return batch_launch(&a->kernel, a->name, x, args, sizeof args / sizeof *args, err);
+}
+
 static const void *augmentation_query(void *self, const char *id)
 {
-    static const tutti_transform_v1 table = {
-        .struct_size = sizeof table, .infer = augmentation_infer, .apply = augmentation_apply};
+    static const tutti_transform_v1 table = {.struct_size = sizeof table,
+                                             .infer = augmentation_infer,
+                                             .apply = augmentation_apply,
+                                             .apply_batch = apply_batch};
     (void)self;
     return strcmp(id, TUTTI_TRANSFORM_V1) == 0 ? &table : NULL;
 }
