@@ -37,6 +37,23 @@ PY
 check "and to the same weights" python3 differs.py "$(latest train)" "$(latest engine)"
 check "an evaluation comes before the handlers of its event" sh -c "[ \$(grep -c '^epoch_completed at step [123]0: metrics/test/accuracy' engine/out.txt) = 3 ]"
 
+# alike <folder> <settings of both>: the engine's weights are those of training, precision and device included.
+alike() {
+  mkdir "$1"
+  (cd "$1" && cp ../engine/run.json engine.json && cp ../train/run.json .)
+  check "an engine with $1" sh -c 'cd "$0" && shift && "$@"' "$1" - "$TUTTI" run engine.json --set 'callbacks.0.folder=engine' "${@:2}"
+  check "and training" sh -c 'cd "$0" && shift && "$@"' "$1" - "$TUTTI" train run.json --set 'callbacks.0.folder=train' "${@:2}"
+  check "end with the same weights" python3 differs.py "$(ls "$1"/train/*latest*)" "$(ls "$1"/engine/*latest*)"
+}
+alike precision --set precision=amp_bf16
+alike schedule --set 'schedulers=[{"name": "cosine_annealing_with_warmup", "t_warmup": "5ba"}]' --set microbatch_size=40
+shadow="$(dirname "$TUTTI")/tests/devices/plugins"
+if [ -d "$shadow" ]; then
+  alike device --set device=shadow --plugin-path "$shadow"
+else
+  skip "the shadow device is not built"
+fi
+
 cp engine/run.json resumed
 check "a checkpoint is taken up" sh -c "cd resumed && $TUTTI run run.json --resume \$(ls ../engine/saves/*-ba13.*) >out.txt"
 check "where it was left" python3 "$e2e/same_weights.py" "$(latest engine)" "$(latest resumed)"
