@@ -82,25 +82,48 @@ static bool read_runs(const cli_options *o, run_list *l)
     return true;
 }
 
-static bool compose(const run_list *l, text_buffer *page)
+/* The scripts of the page, one behind the other; the caller frees them. */
+static char *read_scripts(void)
+{
+    static const char *const names[] = {"report/samples.js", "report/report.js"};
+    text_buffer b = {.data = NULL};
+    bool whole = true;
+    for (size_t k = 0; whole && k < sizeof names / sizeof *names; k++) {
+        char *text = read_part(names[k]);
+        whole = text != NULL;
+        text_add(&b, "%s", text ? text : "");
+        free(text);
+    }
+    if (whole && !b.failed)
+        return b.data;
+    free(b.data);
+    return NULL;
+}
+
+/* False after saying what is missing. */
+static bool read_parts(report_parts *p)
+{
+    return (p->library = read_library()) && (p->page = read_part("report/report.html")) &&
+           (p->style = read_part("report/report.css")) && (p->script = read_scripts());
+}
+
+static void free_parts(report_parts *p)
+{
+    free(p->page);
+    free(p->style);
+    free(p->library);
+    free(p->script);
+}
+
+static bool compose(const run_list *l, const report_parts *parts, text_buffer *page)
 {
     text_buffer data = {.data = NULL};
     tutti_error e = TUTTI_ERROR_INIT;
-    bool done = false;
-    char *library = read_library(), *html = NULL, *style = NULL, *script = NULL;
-    if (library && (html = read_part("report/report.html")) &&
-        (style = read_part("report/report.css")) && (script = read_part("report/report.js"))) {
-        done = report_data(&data, l, TUTTI_VERSION, &e) == TUTTI_OK;
-        const report_parts parts = {html, style, data.data, library, script};
-        done = done && report_page(page, &parts, &e) == TUTTI_OK;
-        if (!done)
-            (void)fprintf(stderr, "tutti: %s\n", e.text);
-    }
+    const bool done = report_data(&data, l, TUTTI_VERSION, &e) == TUTTI_OK &&
+                      report_page(page, parts, data.data, &e) == TUTTI_OK;
+    if (!done)
+        (void)fprintf(stderr, "tutti: %s\n", e.text);
     free(data.data);
-    free(library);
-    free(html);
-    free(style);
-    free(script);
     return done;
 }
 
@@ -128,18 +151,20 @@ static int run(const cli_options *o, const tutti_op *const *ops)
 {
     run_list l = {.items = NULL};
     text_buffer page = {.data = NULL};
+    report_parts parts = {.page = NULL};
     const char *path = o->look.page ? o->look.page : "report.html";
     int status = CLI_USAGE;
     (void)ops;
     if (read_runs(o, &l)) {
         status = CLI_FAILED;
-        if (compose(&l, &page) && write_page(path, &page)) {
+        if (read_parts(&parts) && compose(&l, &parts, &page) && write_page(path, &page)) {
             (void)printf("%s: %zu run%s, %zu KiB\n", path, l.count, l.count == 1 ? "" : "s",
                          page.size / 1024);
             status = CLI_OK;
         }
     }
     free(page.data);
+    free_parts(&parts);
     run_list_fini(&l);
     return status;
 }
@@ -152,9 +177,13 @@ const cli_command cli_report = {
     .doc =
         "Writes the runs, those of ./runs without a folder, as one HTML file that needs no "
         "network: curves over each other, settings that differ, what each algorithm did, step "
-        "times, texts, the machine, warnings.",
+        "times, memory by part, images and answers with their classes, texts, the machine, "
+        "warnings.",
     .more = "Curves are read from the log of the logger jsonl, what algorithms did from its "
-            "traces\n(\"log_traces\": true) or from \"traces\", step times from \"profiler\".\n"
+            "traces\n(\"log_traces\": true) or from \"traces\", step times from \"profiler\", "
+            "images from the\n"
+            "callback image_visualizer, answers from eval_output_logging, a confusion matrix "
+            "from\nthe metric of that name.\n"
             "Exit status: 0 written, 1 it cannot be written, or Chart.js is missing,\n"
             "             2 wrong usage, or there is no run.",
     .takes = CLI_TAKES_PAGE,

@@ -3,6 +3,7 @@
 #include "report/history_internal.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -62,6 +63,8 @@ static void forget_after(history *h, double batch)
         while (r->count && ((double)r->calls[r->count - 1].batch > batch || batch <= 0))
             r->count--;
     }
+    while (h->nmedia && ((double)h->media[h->nmedia - 1].batch > batch || batch <= 0))
+        free(h->media[--h->nmedia].name);
     h->batch = h->batch > (int64_t)batch ? (int64_t)batch : h->batch;
 }
 
@@ -96,6 +99,30 @@ void history_add_message(history *h, const log_message *from)
                        .text = strdup(from->text),
                        .batch = h->batch};
     h->nomem = h->nomem || !m->level || !m->component || !m->text;
+}
+
+/* The length of the name without the "_step_BATCH" that tables of evaluations have. */
+static size_t bare_length(const char *name, int64_t batch)
+{
+    char end[40];
+    const size_t n = strlen(name);
+    const int m = snprintf(end, sizeof end, "_step_%lld", (long long)batch);
+    return m > 0 && n > (size_t)m && strcmp(name + n - (size_t)m, end) == 0 ? n - (size_t)m : n;
+}
+
+void history_add_media(history *h, const char *name, int64_t batch, bool images)
+{
+    if (h->begins)
+        forget_after(h, (double)batch);
+    h->begins = false;
+    if (!grow(&h->media, h->nmedia, &h->media_capacity, sizeof *h->media)) {
+        h->nomem = true;
+        return;
+    }
+    const log_media m = {batch, strndup(name, bare_length(name, batch)), h->offset, images};
+    if (m.name)
+        h->media[h->nmedia++] = m;
+    h->nomem = h->nomem || !m.name;
 }
 
 static call_row *find_row(history *h, const char *algorithm, const char *event)
@@ -147,6 +174,9 @@ void history_fini(history *h)
         free(h->rows[k].event);
         free(h->rows[k].calls);
     }
+    for (size_t k = 0; k < h->nmedia; k++)
+        free(h->media[k].name);
+    free(h->media);
     free(h->series);
     free(h->messages);
     free(h->rows);

@@ -41,6 +41,14 @@ typedef struct call_row {
     size_t capacity;
 } call_row;
 
+/* A table or images, as a line of the log that is read again when it is wanted. */
+typedef struct log_media {
+    int64_t batch;
+    char *name;     /* "confusion_matrix/test"; "_step_BATCH" at its end is left out */
+    int64_t offset; /* of the line in the log */
+    bool images;
+} log_media;
+
 typedef struct history {
     series *series;
     size_t nseries;
@@ -49,16 +57,21 @@ typedef struct history {
     size_t nmessages;
     call_row *rows;
     size_t nrows;
+    log_media *media;
+    size_t nmedia;
+    size_t media_capacity;
     double first; /* Unix seconds of the first and the last line; 0: there is none */
     double last;
-    int64_t batch; /* the greatest */
-    size_t next;   /* where the next value of a line probably is */
-    bool begins;   /* a process has begun to log, and no value of it is read */
+    int64_t batch;  /* the greatest */
+    int64_t offset; /* behind the last whole line that was read */
+    size_t next;    /* where the next value of a line probably is */
+    bool begins;    /* a process has begun to log, and no value of it is read */
     bool nomem;
 } history;
 
-/* Reads a log of the logger jsonl; what an earlier run of the same file has logged is left out.  Lines that are not
- * whole are passed over.  The caller finishes *h, also on failure.  Errors: E_NOTFOUND, E_IO, E_NOMEM.  [any] */
+/* Reads a log of the logger jsonl, from `offset` on; what an earlier run of the same file has logged is left out.  A
+ * last line without its end is left for the next time.  The caller finishes *h, also on failure.
+ * Errors: E_NOTFOUND, E_IO, E_NOMEM.  [any] */
 TUTTI_NODISCARD tutti_status history_read(history *h, const char *path, tutti_error *err);
 /* Adds the calls of a file of "traces", of either format.  Errors: as above. */
 TUTTI_NODISCARD tutti_status history_read_traces(history *h, const char *path,

@@ -7,6 +7,7 @@
 
 void history_add(history *h, const char *name, double step, double time, double value);
 void history_add_message(history *h, const log_message *from); /* texts are copied */
+void history_add_media(history *h, const char *name, int64_t batch, bool images);
 void history_add_call(history *h, const char *algorithm, const char *event,
                       const log_call *call);
 

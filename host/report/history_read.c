@@ -131,6 +131,13 @@ static void take_message(history *h, const json_node *root, double time)
         history_add_message(h, &m);
 }
 
+static void take_media(history *h, const json_node *root, bool images)
+{
+    const char *name = json_string(json_get(root, "name"));
+    if (name)
+        history_add_media(h, name, json_int(json_get(root, "batch")), images);
+}
+
 static void take_trace(history *h, const json_node *root)
 {
     const char *algorithm = json_string(json_get(root, "algorithm"));
@@ -155,6 +162,8 @@ static void take_line(history *h, const json_node *root)
         take_message(h, root, time);
     else if (strcmp(kind, "trace") == 0)
         take_trace(h, root);
+    else if (strcmp(kind, "table") == 0 || strcmp(kind, "images") == 0)
+        take_media(h, root, *kind == 'i');
     else if (strcmp(kind, "hyperparameters") == 0)
         h->begins = true;
 }
@@ -230,9 +239,14 @@ static tutti_status read_lines(history *h, const char *path, line_taker *take, t
     if (!file)
         return tutti_fail(err, errno == ENOENT ? TUTTI_E_NOTFOUND : TUTTI_E_IO, "%s: %s", path,
                           strerror(errno));
-    while (!h->nomem && getline(&line, &capacity, file) > 0)
+    bool failed = h->offset > 0 && fseeko(file, (off_t)h->offset, SEEK_SET) != 0;
+    for (ssize_t n; !failed && !h->nomem && (n = getline(&line, &capacity, file)) > 0;) {
+        if (line[n - 1] != '\n')
+            break; /* who logs is in the middle of it */
         take(h, line);
-    const bool failed = ferror(file) != 0;
+        h->offset += n;
+    }
+    failed = failed || ferror(file) != 0;
     const int cause = errno;
     free(line);
     (void)fclose(file);
@@ -248,5 +262,9 @@ tutti_status history_read(history *h, const char *path, tutti_error *err)
 
 tutti_status history_read_traces(history *h, const char *path, tutti_error *err)
 {
-    return read_lines(h, path, take_trace_line, err);
+    const int64_t log = h->offset; /* another file's */
+    h->offset = 0;
+    const tutti_status s = read_lines(h, path, take_trace_line, err);
+    h->offset = log;
+    return s;
 }

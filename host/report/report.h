@@ -12,16 +12,15 @@
 TUTTI_NODISCARD tutti_status report_data(text_buffer *b, const run_list *runs,
                                          const char *version, tutti_error *err);
 
-/* The parts of a page; borrowed. */
+/* What all pages have; of who fills it. */
 typedef struct report_parts {
-    const char *page; /* with {{STYLE}}, {{DATA}}, {{LIBRARY}} and {{SCRIPT}}, once each */
-    const char *style;
-    const char *data;
-    const char *library; /* Chart.js */
-    const char *script;
+    char *page; /* with {{STYLE}}, {{DATA}}, {{LIBRARY}} and {{SCRIPT}}, once each */
+    char *style;
+    char *library; /* Chart.js */
+    char *script;
 } report_parts;
-/* Puts them together.  Errors: E_FORMAT a mark is missing; E_NOMEM. */
+/* Puts them together with the data.  Errors: E_FORMAT a mark is missing; E_NOMEM. */
 TUTTI_NODISCARD tutti_status report_page(text_buffer *b, const report_parts *parts,
-                                         tutti_error *err);
+                                         const char *data, tutti_error *err);
 
 #endif

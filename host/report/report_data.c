@@ -4,73 +4,16 @@
 
 #include "report/decimate.h"
 #include "report/profile.h"
+#include "report/report_json.h"
 #include "report/settings.h"
 
 #include <limits.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 enum { PARTS = 1000, BINS = 400, MOST_PARTS = 30 };
-
-/* ---- pieces ---- */
-
-/* As a JSON string without "<", which would end the script that it lies in. */
-static void add_string(text_buffer *b, const char *text)
-{
-    text_buffer quoted = {.data = NULL};
-    if (!text) {
-        text_add(b, "null");
-        return;
-    }
-    text_add_quoted(&quoted, text);
-    b->failed = b->failed || quoted.failed;
-    for (const char *c = quoted.data; c && *c;) {
-        const size_t n = strcspn(c, "<");
-        text_add_bytes(b, c, n);
-        c += n;
-        if (*c == '<') {
-            text_add(b, "\\u003c");
-            c++;
-        }
-    }
-    free(quoted.data);
-}
-
-static void add_number(text_buffer *b, double value)
-{
-    char text[TEXT_REAL_SIZE];
-    text_add(b, "%s",
-             isfinite(value) ? text_real(value, text)
-             : isnan(value)  ? "\"NaN\""
-             : value > 0     ? "\"Infinity\""
-                             : "\"-Infinity\"");
-}
-
-static void add_known(text_buffer *b, double value)
-{
-    if (isnan(value))
-        text_add(b, "null");
-    else
-        add_number(b, value);
-}
-
-static void add_list(text_buffer *b, const char *key, const double *values, const size_t *which,
-                     size_t n, double minus)
-{
-    text_add(b, ",\"%s\":[", key);
-    for (size_t k = 0; k < n; k++) {
-        text_add(b, "%s", k ? "," : "");
-        const double v = values[which ? which[k] : k];
-        if (minus > 0)
-            text_add(b, "%.3f", v - minus);
-        else
-            add_number(b, v);
-    }
-    text_add(b, "]");
-}
 
 /* ---- curves ---- */
 
@@ -85,19 +28,19 @@ static void add_series(text_buffer *b, const series *s, double start, workspace 
     double step;
     const size_t n = decimate(s, PARTS, w->kept);
     text_add(b, "{\"name\":");
-    add_string(b, s->name);
+    report_string(b, s->name);
     text_add(b, ",\"n\":%zu,\"least\":", s->count);
-    add_known(b, series_best(s, true, &step));
+    report_known(b, series_best(s, true, &step));
     text_add(b, ",\"greatest\":");
-    add_known(b, series_best(s, false, &step));
-    add_list(b, "x", s->step, w->kept, n, 0);
-    add_list(b, "t", s->time, w->kept, n, start);
-    add_list(b, "y", s->value, w->kept, n, 0);
+    report_known(b, series_best(s, false, &step));
+    report_numbers(b, "x", s->step, w->kept, n, 0);
+    report_numbers(b, "t", s->time, w->kept, n, start);
+    report_numbers(b, "y", s->value, w->kept, n, 0);
     if (n < s->count) {
         const size_t m = decimate_means(s, PARTS, w->step, w->time, w->value);
-        add_list(b, "mx", w->step, NULL, m, 0);
-        add_list(b, "mt", w->time, NULL, m, start);
-        add_list(b, "m", w->value, NULL, m, 0);
+        report_numbers(b, "mx", w->step, NULL, m, 0);
+        report_numbers(b, "mt", w->time, NULL, m, start);
+        report_numbers(b, "m", w->value, NULL, m, 0);
     }
     text_add(b, "}");
 }
@@ -140,9 +83,9 @@ static void add_row(text_buffer *b, const call_row *row, int64_t last)
         us += c->ran ? (double)c->us : 0;
     }
     text_add(b, "{\"algorithm\":");
-    add_string(b, row->algorithm);
+    report_string(b, row->algorithm);
     text_add(b, ",\"event\":");
-    add_string(b, row->event);
+    report_string(b, row->event);
     text_add(b, ",\"asked\":%zu,\"ran\":%zu,\"us\":%.3f,\"cells\":[", row->count, all, us);
     const char *comma = "";
     for (int k = 0; k < BINS; k++) {
@@ -153,7 +96,7 @@ static void add_row(text_buffer *b, const call_row *row, int64_t last)
     text_add(b, "]}");
 }
 
-static void add_timeline(text_buffer *b, const run_folder *r)
+void report_timeline(text_buffer *b, const run_folder *r)
 {
     int64_t last = 0;
     for (size_t k = 0; k < r->log.nrows; k++)
@@ -181,20 +124,20 @@ static bool is_told(const log_message *m)
                                          : strcmp(m->component, "generate") == 0;
 }
 
-static void add_messages(text_buffer *b, const run_folder *r)
+void report_messages(text_buffer *b, const run_folder *r, size_t from)
 {
     const char *comma = "";
     text_add(b, ",\n\"messages\":[");
-    for (size_t k = 0; k < r->log.nmessages; k++) {
+    for (size_t k = from; k < r->log.nmessages; k++) {
         const log_message *m = &r->log.messages[k];
         if (!is_told(m))
             continue;
         text_add(b, "%s\n{\"level\":", comma);
-        add_string(b, m->level);
+        report_string(b, m->level);
         text_add(b, ",\"component\":");
-        add_string(b, m->component);
+        report_string(b, m->component);
         text_add(b, ",\"batch\":%lld,\"text\":", (long long)m->batch);
-        add_string(b, m->text);
+        report_string(b, m->text);
         text_add(b, "}");
         comma = ",";
     }
@@ -222,7 +165,7 @@ static tutti_status add_profile(text_buffer *b, const run_folder *r, tutti_error
     text_add(b, ",\n\"profile\":[");
     for (size_t k = 0; k < p.count && k < MOST_PARTS; k++) {
         text_add(b, "%s{\"name\":", k ? "," : "");
-        add_string(b, p.items[k].name);
+        report_string(b, p.items[k].name);
         text_add(b, ",\"count\":%zu,\"total\":%.3f,\"self\":%.3f}", p.items[k].count,
                  p.items[k].total, p.items[k].self);
     }
@@ -233,27 +176,38 @@ static tutti_status add_profile(text_buffer *b, const run_folder *r, tutti_error
 
 /* ---- the whole ---- */
 
-static tutti_status add_run(text_buffer *b, const run_folder *r, workspace *w, tutti_error *err)
+void report_state(text_buffer *b, const run_folder *r)
 {
-    static const char *const keys[] = {"error", "machine", "host", "version"};
-    text_add(b, "{\"name\":");
-    add_string(b, r->name);
-    text_add(b, ",\"folder\":");
-    add_string(b, r->path);
-    text_add(b, ",\"status\":");
-    add_string(b, r->status);
-    for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
-        text_add(b, ",\"%s\":", keys[k]);
-        add_string(b, json_string(json_get(r->root, keys[k])));
-    }
+    text_add(b, "\"status\":");
+    report_string(b, r->status);
+    text_add(b, ",\"error\":");
+    report_string(b, json_string(json_get(r->root, "error")));
     text_add(b, ",\"started\":%.3f,\"seconds\":%.3f,\"batches\":%lld,\"metric\":", r->started,
              r->seconds, (long long)r->batches);
-    add_string(b, r->metric);
+    report_string(b, r->metric);
     text_add(b, ",\"best\":");
-    add_known(b, r->best);
+    report_known(b, r->best);
+    text_add(b, ",\n\"memory\":");
+    report_node(b, json_get(r->root, "memory"));
+}
+
+static tutti_status add_run(text_buffer *b, const run_folder *r, workspace *w, tutti_error *err)
+{
+    static const char *const keys[] = {"machine", "host", "version"};
+    text_add(b, "{\"name\":");
+    report_string(b, r->name);
+    text_add(b, ",\"folder\":");
+    report_string(b, r->path);
+    for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
+        text_add(b, ",\"%s\":", keys[k]);
+        report_string(b, json_string(json_get(r->root, keys[k])));
+    }
+    text_add(b, ",");
+    report_state(b, r);
     add_curves(b, r, w);
-    add_timeline(b, r);
-    add_messages(b, r);
+    report_timeline(b, r);
+    report_messages(b, r, 0);
+    report_media(b, r, 0);
     const tutti_status s = add_profile(b, r, err);
     text_add(b, "}");
     return s;
@@ -274,11 +228,11 @@ static tutti_status add_settings(text_buffer *b, const run_list *runs, tutti_err
             next < other.count && strcmp(other.items[next].path, all.items[k].path) == 0;
         next += differs;
         text_add(b, "%s\n{\"path\":", k ? "," : "");
-        add_string(b, all.items[k].path);
+        report_string(b, all.items[k].path);
         text_add(b, ",\"differs\":%s,\"values\":", differs ? "true" : "false");
         for (size_t r = 0; r < all.nruns; r++) {
             text_add(b, "%s", r ? "," : "[");
-            add_string(b, all.items[k].values[r]);
+            report_string(b, all.items[k].values[r]);
         }
         text_add(b, "]}");
     }
@@ -295,7 +249,7 @@ tutti_status report_data(text_buffer *b, const run_list *runs, const char *versi
     if (!w)
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for a report");
     text_add(b, "{\"generated\":%lld,\"version\":", (long long)time(NULL));
-    add_string(b, version);
+    report_string(b, version);
     text_add(b, ",");
     tutti_status s = add_settings(b, runs, err);
     text_add(b, ",\n\"runs\":[");

@@ -26,13 +26,14 @@ static void add_script(text_buffer *b, const char *script)
     }
 }
 
-tutti_status report_page(text_buffer *b, const report_parts *parts, tutti_error *err)
+tutti_status report_page(text_buffer *b, const report_parts *parts, const char *data,
+                         tutti_error *err)
 {
     const struct {
         const char *mark, *text;
         bool script;
     } all[] = {{"{{STYLE}}", parts->style, false},
-               {"{{DATA}}", parts->data, false},
+               {"{{DATA}}", data, false},
                {"{{LIBRARY}}", parts->library, true},
                {"{{SCRIPT}}", parts->script, true}};
     const char *rest = parts->page;

@@ -278,10 +278,10 @@ static void judge_by_log(run_folder *r)
     r->best = series_best(found, history_less_is_better(found->name), &step);
 }
 
-tutti_status run_folder_read_log(run_folder *r, tutti_error *err)
+static tutti_status read_log(run_folder *r, tutti_error *err)
 {
     tutti_error e = TUTTI_ERROR_INIT;
-    if (!*r->log_path || r->log.nseries)
+    if (!*r->log_path)
         return TUTTI_OK;
     const tutti_status s = history_read(&r->log, r->log_path, &e);
     if (s && s != TUTTI_E_NOTFOUND)
@@ -291,6 +291,31 @@ tutti_status run_folder_read_log(run_folder *r, tutti_error *err)
     if (!json_get(r->root, "ended"))
         r->batches = r->log.batch;
     return TUTTI_OK;
+}
+
+tutti_status run_folder_read_log(run_folder *r, tutti_error *err)
+{
+    return r->log.nseries ? TUTTI_OK : read_log(r, err);
+}
+
+tutti_status run_folder_look_again(run_folder *r, bool *ret_again, tutti_error *err)
+{
+    char path[PATH_MAX];
+    struct stat st;
+    run_folder now = {.path = r->path, .log = r->log};
+    if (!record_of(r->path, path))
+        return tutti_fail(err, TUTTI_E_NOTFOUND, "%s: has no record any more", r->path);
+    tutti_status s = read_record(&now, path, err);
+    if (s) {
+        json_free(now.doc);
+        return s;
+    }
+    json_free(r->doc);
+    *r = now;
+    *ret_again = *r->log_path && stat(r->log_path, &st) == 0 && st.st_size < r->log.offset;
+    if (*ret_again)
+        history_fini(&r->log);
+    return read_log(r, err);
 }
 
 tutti_status run_folder_read_traces(run_folder *r, tutti_error *err)

@@ -38,6 +38,10 @@ void run_list_fini(run_list *l);
 /* Reads what the run has logged; fills `log`, and with it metric, best and batches of a run that was killed or goes on.
  * Errors: those of history_read, but not E_NOTFOUND. */
 TUTTI_NODISCARD tutti_status run_folder_read_log(run_folder *r, tutti_error *err);
+/* Reads the record again, and what the log has got since.  *ret_again: the log has been cut, and was read anew from its
+ * beginning.  Errors: those of the record, and of run_folder_read_log.  [any] */
+TUTTI_NODISCARD tutti_status run_folder_look_again(run_folder *r, bool *ret_again,
+                                                   tutti_error *err);
 /* The same with the traces of its algorithms. */
 TUTTI_NODISCARD tutti_status run_folder_read_traces(run_folder *r, tutti_error *err);
 

@@ -53,8 +53,8 @@ for m in re.finditer(rb"\n.(Images/[A-Za-z_/]+)\"", data):
 PY
 }
 rm -r saves
-small_run '"loggers": [{"name": "tensorboard"}, {"name": "jsonl"}]' |
-  sed 's/"callbacks": \[/"callbacks": [{"name": "image_visualizer", "interval": "15ba", "num_images": 10}, /; s/"mlp", "hidden": \[32\], "dropout": 0.1/"cnn"/; s/"small"/"pictures"/' >run.json
+small_run '"loggers": [{"name": "tensorboard"}, {"name": "jsonl"}, {"name": "file"}]' |
+  sed 's/"callbacks": \[/"callbacks": [{"name": "eval_output_logging"}, {"name": "image_visualizer", "interval": "15ba", "num_images": 10, "mode": "classification"}, /; s/"mlp", "hidden": \[32\], "dropout": 0.1/"cnn"/; s/"small"/"pictures"/' >run.json
 check "a run with images" "$TUTTI" train run.json --quiet
 pictures tensorboard_logs/pictures >got.txt
 check "of training at batches 0 and 15, of each of three evaluations" diff - got.txt <<'TXT'
@@ -64,7 +64,22 @@ Images/Train 224x56
 Images/Eval 224x56
 Images/Eval 224x56
 TXT
-check "they pass by what takes none" grep -q '"images are logged; they pass by what takes none: jsonl"' runs/pictures/log.jsonl
+check "they pass by what takes none" grep -q '"images are logged; they pass by what takes none: file"' runs/pictures/log.jsonl
+check "the log has the same ones with the classes that the accuracy counts" python3 - <<'PY'
+import base64, json, struct
+rows = [json.loads(line) for line in open("runs/pictures/log.jsonl")]
+shown = [r for r in rows if r["kind"] == "images"]
+assert [(r["name"], r["batch"]) for r in shown] == [
+    ("Images/Train", 0), ("Images/Eval", 10), ("Images/Train", 15), ("Images/Eval", 20), ("Images/Eval", 30)]
+for r in shown:
+    files = [base64.b64decode(text, validate=True) for text in r["images"]]
+    assert len(files) == len(r["predicted"]) == len(r["expected"]) == 10
+    assert all(f[:8] == b"\x89PNG\r\n\x1a\n" and struct.unpack(">II", f[16:24]) == (28, 28) for f in files)
+    assert all(0 <= c < 10 for c in r["predicted"] + r["expected"]), r
+table = [r for r in rows if r["kind"] == "table"][-1]
+first = [row[:2] for row in table["data"][:10]]
+assert first == [list(pair) for pair in zip(shown[-1]["predicted"], shown[-1]["expected"])], first
+PY
 cat >segments.json <<'JSON'
 {"name": "segments", "model": {"name": "unet", "width": 4, "depth": 2}, "train": {"dataset": {"name": "shapes", "samples": 16}, "transforms": [{"name": "to_float"}], "batch_size": 8},
  "eval": [{"label": "test", "dataset": {"name": "shapes", "samples": 8, "split": "test"}, "transforms": [{"name": "to_float"}], "batch_size": 8}],

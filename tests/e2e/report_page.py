@@ -42,6 +42,37 @@ def series_of(folder):
     return values
 
 
+def check_media(run, folder):
+    """Each table and image of the page is one of the log; the last of each name is there."""
+    logged = {}
+    for line in open(f"{folder}/log.jsonl"):
+        line = json.loads(line)
+        if line["kind"] in ("table", "images"):
+            name = line["name"].removesuffix(f"_step_{line['batch']}")
+            logged.setdefault((name, line["kind"]), {})[line["batch"]] = line
+    shown = {}
+    for m in run["media"]:
+        key = (m["name"], "images" if "images" in m else "table")
+        shown.setdefault(key, []).append(m["batch"])
+        line = logged[key][m["batch"]]
+        if line["kind"] == "images":
+            assert m["images"] == line["images"][:64] and m["all"] == len(line["images"])
+            for part in ("predicted", "expected"):
+                assert m[part] == line.get(part, [])[:64], part
+            assert m["masks"] == [{"name": k, "images": v} for k, v in line.get("masks", {}).items()]
+        elif len(line["data"]) == len(line["columns"]) - 1:
+            assert (m["columns"], m["rows"], m["data"]) == (line["columns"], len(line["data"]), line["data"])
+        else:
+            judge = line["columns"].index("correct") if "correct" in line["columns"] else None
+            wrong = [r for r in line["data"][100:] if judge is not None and r[judge] is False]
+            assert m["columns"] == line["columns"] and m["rows"] == len(line["data"])
+            assert m["data"] == line["data"][:100] + wrong[:100], m["name"]
+    assert set(shown) == set(logged), (shown.keys(), logged.keys())
+    for name, batches in shown.items():
+        assert batches == sorted(batches) and len(batches) == min(12, len(logged[name])), (name, batches)
+        assert {batches[0], batches[-1]} == {min(logged[name]), max(logged[name])}, (name, batches)
+
+
 def check_curve(curve, logged):
     points = list(zip(curve["x"], curve["y"]))
     assert curve["n"] == len(logged), (curve["name"], curve["n"], len(logged))
@@ -95,6 +126,8 @@ for run, folder in zip(data["runs"], sys.argv[2:]):
     assert {s["name"] for s in run["series"]} == set(logged), set(logged) ^ {s["name"] for s in run["series"]}
     for curve in run["series"]:
         check_curve(curve, logged[curve["name"]])
+    check_media(run, folder)
+    assert run["memory"] == record.get("memory")
     for row in run["timeline"]["rows"]:
         assert sum(c[1] for c in row["cells"]) == row["ran"] <= row["asked"] == sum(c[2] for c in row["cells"])
         assert all(0 <= c[0] < run["timeline"]["bins"] for c in row["cells"])

@@ -98,6 +98,7 @@ RUNS = [
         {"name": "load_checkpoint", "id": f"at_{event}", "event": event, "load_path": LOADED, "load_weights_only": True}
         for event in LOADED_AT], loggers=[]),
     dict(UNET, algorithms=[], callbacks=[{"name": "image_visualizer", "interval": "1ba", "mode": "segmentation"}], loggers=[]),
+    dict(CNN, algorithms=[], callbacks=[{"name": "image_visualizer", "interval": "1ba", "mode": "classification"}], loggers=[]),
     dict(GPT, algorithms=[{"name": "lora", "merge": True, "also_train": ["*"]}], callbacks=[], loggers=[]),
     dict(GPT, algorithms=[{"name": "lora", "save_adapter": "adapter"}], callbacks=[], loggers=[]),
 ]

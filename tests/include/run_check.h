@@ -229,6 +229,10 @@ static inline tutti_status stage_log_images(void *ctx, const tutti_images *image
             stage_add(s->images, sizeof s->images, " %d", (int)images->masks[m].map[k]);
         stage_add(s->images, sizeof s->images, "\n");
     }
+    for (int64_t k = 0; images->predicted && images->expected && k < dim[0]; k++)
+        stage_add(s->images, sizeof s->images, "%s%d for %d%s",
+                  k ? ", " : "classes: ", (int)images->predicted[k], (int)images->expected[k],
+                  k + 1 == dim[0] ? "\n" : "");
     return TUTTI_OK;
 }
 #endif

@@ -361,17 +361,35 @@ function stepParts() {
   });
 }
 
-function texts() {
+// ---- memory ----
+
+const MEMORY = [["weights", "weights"], ["gradients", "gradients"], ["optimizer", "optimizer state"], ["buffers", "buffers, such as running means"], ["halves", "copies of weights in low precision"], ["results", "results of forward and backward pass"]];
+
+function bytes(v) {
+  const units = ["bytes", "KiB", "MiB", "GiB", "TiB"];
+  let k = 0;
+  while (v >= 1024 && k < units.length - 1) { v /= 1024; k++; }
+  return (k ? v.toFixed(v < 10 ? 2 : 1) : v) + " " + units[k];
+}
+
+function memoryTable(title, rows, all, name) {
+  const table = element("table"), body = head(table, [title, { text: "Size", num: true }, { text: "share", num: true }, ""]);
+  for (const [part, size] of rows) {
+    const bar = element("i");
+    bar.style.width = (100 * size) / (rows[0] ? Math.max(...rows.map((r) => r[1])) : 1) + "%";
+    body.append(element("tr", null, element("th", { scope: "row" }, part), element("td", { class: "num" }, bytes(size)), element("td", { class: "num" }, ((100 * size) / all).toFixed(1) + " %"), element("td", { "aria-hidden": "true" }, element("div", { class: "bar" }, bar))));
+  }
+  return element("div", { class: "scroll tall", tabindex: "0", role: "region", "aria-label": name }, table);
+}
+
+function memoryParts() {
   runs.forEach((r, k) => {
-    const own = r.messages.filter((m) => m.level === "info");
-    if (!own.length) return;
-    $("samples").hidden = false;
-    const batches = [...new Set(own.map((m) => m.batch))];
-    const pre = element("pre", { tabindex: "0", "aria-label": "Texts of " + label(k) }), pick = element("select", { "aria-label": "Batch of the texts of " + label(k) }, ...batches.map((b) => element("option", { value: b, selected: b === batches[batches.length - 1] }, "batch " + b)));
-    const show = () => { pre.textContent = own.filter((m) => m.batch === Number(pick.value)).map((m) => m.text).join("\n"); };
-    pick.addEventListener("change", show);
-    show();
-    $("texts").append(element("h3", null, swatch(k), label(k), " ", pick), pre);
+    if (!r.memory) return;
+    $("memory").hidden = false;
+    const parts = MEMORY.map(([key, text]) => [text, r.memory[key] || 0]).filter((p) => p[1] > 0), all = parts.reduce((s, p) => s + p[1], 0);
+    const modules = r.memory.modules.map((m) => [m.name || "none of a module", m.bytes]);
+    $("memory-parts").append(element("h3", null, swatch(k), label(k)), element("p", { class: "hint" }, bytes(all) + " that a training step takes on one process. At its fullest " + bytes(r.memory.peak) + " of the results are in use, by these modules:"),
+      element("div", { class: "grid tops" }, memoryTable("Part", parts, all, "Memory of " + label(k)), memoryTable("Module", modules, r.memory.peak, "Memory of the modules of " + label(k))));
   });
 }
 
@@ -383,7 +401,7 @@ function setTheme(theme) {
   $("theme").textContent = theme === "dark" ? "Light" : "Dark";
   $("theme").setAttribute("aria-pressed", String(theme === "dark"));
   document.querySelectorAll(".swatch").forEach((s) => { s.style.borderTopColor = colour(Number(s.dataset.run)); });
-  document.querySelectorAll(".lane canvas").forEach((c) => c.repaint());
+  document.querySelectorAll(".lane canvas, canvas.matrix").forEach((c) => c.repaint());
   refresh();
 }
 
@@ -410,9 +428,13 @@ warningsTable();
 settingsTable();
 timelines();
 stepParts();
+memoryParts();
+media();
 texts();
 controls();
 allCurves();
-for (const section of document.querySelectorAll("main > section:not([hidden])"))
-  $("nav").append(element("a", { href: "#" + section.id }, section.querySelector("h2").textContent));
+for (const section of document.querySelectorAll("main > section:not([hidden])")) {
+  const title = section.querySelector("h2");
+  $("nav").append(element("a", { href: "#" + section.id }, title.dataset.short || title.textContent));
+}
 document.documentElement.dataset.ready = "true";

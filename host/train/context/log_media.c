@@ -137,6 +137,19 @@ static tutti_status check_masks(const tutti_images *images, tutti_error *err)
     return TUTTI_OK;
 }
 
+static tutti_status check_classes(const tutti_images *images, tutti_error *err)
+{
+    if (!TUTTI_HAS(images, tutti_images, expected))
+        return TUTTI_OK;
+    for (int64_t k = 0; k < images->pixels->desc.dim[0]; k++)
+        if ((images->predicted && images->predicted[k] < -1) ||
+            (images->expected && images->expected[k] < -1))
+            return tutti_fail(err, TUTTI_E_RANGE,
+                              "image %lld of %s has a class below -1, which means none",
+                              (long long)k, images->name);
+    return TUTTI_OK;
+}
+
 tutti_status run_log_images(run_log *l, const tutti_images *given, tutti_error *err)
 {
     if (!given->name || !*given->name || !given->pixels)
@@ -145,6 +158,8 @@ tutti_status run_log_images(run_log *l, const tutti_images *given, tutti_error *
     tutti_status s = check_pixels(given, err);
     if (!s)
         s = check_masks(given, err);
+    if (!s)
+        s = check_classes(given, err);
     if (s)
         return s;
     tell_skipped(l, takes_images, "images", &l->told_images);

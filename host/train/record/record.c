@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "train/checkpoint/reproduction.h"
 #include "train/context/signals.h"
+#include "train/record/memory.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -198,6 +199,8 @@ static char *compose(trainer *t, const char *status, const char *why)
     add_data(&b, t);
     add_plugins(&b, &t->run);
     add_reproduction(&b, t);
+    if (r->memory)
+        text_add(&b, ",\n \"memory\": %s", r->memory);
     add_outcome(&b, t, status, why);
     text_add(&b, "}\n");
     if (b.failed)
@@ -268,12 +271,14 @@ void record_begin(trainer *t)
         write_record(t, "running", NULL);
 }
 
-void record_plan(trainer *t)
+void record_plan(trainer *t, const plan *p)
 {
     tutti_error e = TUTTI_ERROR_INIT;
     if (!keeps(t))
         return;
     t->files.record.planned = true;
+    free(t->files.record.memory);
+    t->files.record.memory = p ? memory_text(t, p) : NULL;
     write_record(t, "running", NULL);
     if (!t->files.record.broken && reproduction_keep(&t->run, t->run.folder, &e))
         run_log_message(&t->run.log, TUTTI_LOG_WARNING, "train", e.text);

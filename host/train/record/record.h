@@ -13,8 +13,9 @@
  * is taken up keeps how it once began.  Nothing happens where the run keeps no record.  A record that cannot be
  * written is a warning.  [control] */
 void record_begin(trainer *t);
-/* The same again, with the kernels that compute the run; kernels that it chooses later are kept in its folder. */
-void record_plan(trainer *t);
+/* The same again, with the kernels that compute the run and what its memory goes to, which `p`, the plan of a microbatch,
+ * tells; kernels that it chooses later are kept in its folder.  `p` is NULL where there is no model. */
+void record_plan(trainer *t, const plan *p);
 /* The same with what came of the run: `s` and the sentence of its error, NULL without one.  [control] */
 void record_end(trainer *t, tutti_status s, const char *why);
 

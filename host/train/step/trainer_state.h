@@ -101,6 +101,7 @@ typedef struct run_record {
     char *start;         /* how the first attempt was started, as JSON */
     char *attempts;      /* those before this one, as JSON; NULL: none */
     char *run;           /* the run file, as the record has it; NULL: nothing is written yet */
+    char *memory;        /* what memory goes to, as JSON; NULL: not known */
     double started;      /* Unix seconds */
     const run_repeat *repeats; /* the run that this one repeats, borrowed, or NULL */
     bool resumes;              /* this attempt goes on from a checkpoint of the run */

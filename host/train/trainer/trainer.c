@@ -457,6 +457,7 @@ void trainer_destroy(trainer *t)
     run_log_fini(&run->log);
     free(t->files.record.start);
     free(t->files.record.attempts);
+    free(t->files.record.memory);
     free(t->files.record.run);
     folder_lock_release(t->files.locks); /* all files are closed */
     free(t);

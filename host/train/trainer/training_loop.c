@@ -49,8 +49,8 @@ tutti_status training_begin(trainer *t, const char *resume, tutti_error *err)
     return t->begun ? TUTTI_OK : trainer_begin(t, resume, err);
 }
 
-/* The plan of a training kind for microbatches of the present size. */
-static tutti_status plan_kind(trainer *t, int kind, tutti_error *err)
+/* The plan, the net's, of a training kind for microbatches of the present size. */
+static tutti_status plan_kind(trainer *t, int kind, plan **ret, tutti_error *err)
 {
     uint32_t n;
     const tutti_column *columns = loader_columns(t->train.loader, &n);
@@ -66,13 +66,12 @@ static tutti_status plan_kind(trainer *t, int kind, tutti_error *err)
         shape.columns[k].now.desc = d;
     }
     plan_request request;
-    plan *p;
     tutti_status s = trainer_request(t, kind, &shape, &request, err);
     if (!s)
-        s = net_plan(t->run.net, &request, &p, err);
+        s = net_plan(t->run.net, &request, ret, err);
     context_tune_message(&t->run);
     if (!s && kind == PLAN_TRAIN)
-        device_report_plan(t, p);
+        device_report_plan(t, *ret);
     return s;
 }
 
@@ -88,37 +87,39 @@ static void tell_shares(trainer *t)
 }
 
 /* Rank 0 measures kernels, the others take its choices. */
-static tutti_status plan_for_ranks(trainer *t, tutti_error *err)
+static tutti_status plan_for_ranks(trainer *t, plan **ret, tutti_error *err)
 {
     const bool first = distributed_first(&t->distributed);
-    tutti_status s = first ? plan_kind(t, PLAN_TRAIN, err) : TUTTI_OK;
+    tutti_status s = first ? plan_kind(t, PLAN_TRAIN, ret, err) : TUTTI_OK;
     s = distributed_share_choices(&t->distributed, s, err);
     if (!s && !first)
-        s = plan_kind(t, PLAN_TRAIN, err);
+        s = plan_kind(t, PLAN_TRAIN, ret, err);
     if (!s && t->resume.same)
         s = reproduction_confirm(&t->run, t->resume.accept_bits, err);
     tell_shares(t);
     return distributed_agree(&t->distributed, s, err);
 }
 
-static tutti_status plan_alone(trainer *t, tutti_error *err)
+static tutti_status plan_alone(trainer *t, plan **ret, tutti_error *err)
 {
     tutti_status s;
+    plan *adds;
     do {
-        s = plan_kind(t, PLAN_TRAIN, err);
+        s = plan_kind(t, PLAN_TRAIN, ret, err);
         if (s == TUTTI_OK && t->tensors.microbatch_size < t->train.spec->batch_size)
-            s = plan_kind(t, PLAN_TRAIN_ADD, err);
+            s = plan_kind(t, PLAN_TRAIN_ADD, &adds, err);
     } while (s == TUTTI_E_NOMEM && trainer_halve(t, err));
     return s || !t->resume.same ? s : reproduction_confirm(&t->run, t->resume.accept_bits, err);
 }
 
 tutti_status training_plan(trainer *t, tutti_error *err)
 {
+    plan *p = NULL;
     const tutti_status s = !t->run.net                       ? TUTTI_OK
-                           : distributed_on(&t->distributed) ? plan_for_ranks(t, err)
-                                                             : plan_alone(t, err);
+                           : distributed_on(&t->distributed) ? plan_for_ranks(t, &p, err)
+                                                             : plan_alone(t, &p, err);
     if (!s)
-        record_plan(t);
+        record_plan(t, p);
     return s;
 }
 

@@ -14,7 +14,10 @@ static tutti_status open_with(int64_t interval, int32_t unit, const char *mode, 
     given g;
     given_init(&g);
     given_time(&g, "interval", interval, unit);
-    given_enum(&g, "mode", mode, strcmp(mode, "segmentation") == 0);
+    given_enum(&g, "mode", mode,
+               strcmp(mode, "segmentation") == 0     ? 1
+               : strcmp(mode, "classification") == 0 ? 2
+                                                     : 0);
     given_int(&g, "num_images", images);
     given_string(&g, "input_key", "0");
     given_string(&g, "target_key", "labels");
@@ -129,6 +132,29 @@ START_TEST(one_number_for_a_pixel_is_a_logit_and_targets_may_be_one_hot)
 }
 END_TEST
 
+START_TEST(classification_has_the_likeliest_class_and_the_target)
+{
+    static float scores[] = {0, 3, 1, 2, 0, 0}, truth[] = {0, 0, 1, 1, 0, 0};
+    static int32_t labels[] = {1, -100};
+    open_it(1, TUTTI_UNIT_BATCH, "classification", 1);
+    stage_tensor(&run, "outputs", scores, (tutti_desc){{2, 3}, 2, TUTTI_F32});
+    stage_tensor(&run, "labels", labels, (tutti_desc){{2}, 1, TUTTI_I32});
+    ck_assert_hears(&run, &it, TUTTI_EVENT_BEFORE_LOSS);
+    ck_assert_str_eq(run.images,
+                     "Images/Train (1,2,2,1): 0 0.125 0.25 0.375\nclasses: 1 for 1\n");
+    close_it();
+    open_it(1, TUTTI_UNIT_BATCH, "classification", 2);
+    stage_tensor(&run, "outputs", scores, (tutti_desc){{2, 3}, 2, TUTTI_F32});
+    stage_tensor(&run, "labels", labels, (tutti_desc){{2}, 1, TUTTI_I32});
+    ck_assert_hears(&run, &it, TUTTI_EVENT_EVAL_AFTER_FORWARD);
+    ck_assert_ptr_nonnull(strstr(run.images, "\nclasses: 1 for 1, 0 for -1\n"));
+    stage_tensor(&run, "labels", truth, (tutti_desc){{2, 3}, 2, TUTTI_F32});
+    ck_assert_hears(&run, &it, TUTTI_EVENT_BEFORE_LOSS);
+    ck_assert_ptr_nonnull(strstr(run.images, "\nclasses: 1 for 2, 0 for 0\n"));
+    close_it();
+}
+END_TEST
+
 START_TEST(what_is_wrong_is_said)
 {
     tutti_error err = TUTTI_ERROR_INIT;
@@ -145,6 +171,13 @@ START_TEST(what_is_wrong_is_said)
     ck_assert_error(err, TUTTI_E_SHAPE,
                     "image_visualizer: I32 of rank 1 (2, 0, 0) is no class for each pixel of 1 "
                     "images of 2 by 2, which segmentation wants");
+    close_it();
+    err = (tutti_error)TUTTI_ERROR_INIT;
+    open_it(1, TUTTI_UNIT_BATCH, "classification", 1);
+    ck_assert_int_eq(stage_event(&run, &it, TUTTI_EVENT_BEFORE_LOSS, &err), TUTTI_E_SHAPE);
+    ck_assert_error(err, TUTTI_E_SHAPE,
+                    "image_visualizer: F32 of rank 4 is no class for each of 1 images, which "
+                    "classification wants");
     close_it();
     err = (tutti_error)TUTTI_ERROR_INIT;
     ck_assert_int_eq(open_with(0, TUTTI_UNIT_BATCH, "input", 1, &err), TUTTI_E_RANGE);
@@ -164,6 +197,7 @@ int main(void)
     tcase_add_test(tc, an_image_that_leaves_0_to_1_is_stretched);
     tcase_add_test(tc, segmentation_has_the_likeliest_class_and_the_target);
     tcase_add_test(tc, one_number_for_a_pixel_is_a_logit_and_targets_may_be_one_hot);
+    tcase_add_test(tc, classification_has_the_likeliest_class_and_the_target);
     tcase_add_test(tc, what_is_wrong_is_said);
     return tutti_run(suite);
 }

@@ -71,6 +71,25 @@ static int32_t likeliest_class(const float *p, int64_t classes)
     return best;
 }
 
+tutti_status pixels_image_classes(const tutti_tensor *t, int64_t n, int32_t *ret,
+                                  tutti_error *err)
+{
+    const tutti_desc *d = &t->desc;
+    const bool scores = d->rank == 2 && d->dtype == TUTTI_F32;
+    if (!(scores || (d->rank == 1 && d->dtype == TUTTI_I32)) || d->dim[0] < n)
+        return tutti_fail(
+            err, TUTTI_E_SHAPE,
+            "image_visualizer: %s of rank %d is no class for each of %lld images, "
+            "which classification wants",
+            tutti_dtype_name(d->dtype), (int)d->rank, (long long)n);
+    for (int64_t k = 0; k < n; k++) {
+        ret[k] = scores ? likeliest_class((const float *)t->data + k * d->dim[1], d->dim[1])
+                        : ((const int32_t *)t->data)[k];
+        ret[k] = ret[k] < 0 ? -1 : ret[k];
+    }
+    return TUTTI_OK;
+}
+
 int32_t *pixels_classes(const tutti_tensor *t, int64_t n, int64_t h, int64_t w, int32_t classes,
                         tutti_error *err)
 {

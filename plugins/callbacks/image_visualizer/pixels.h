@@ -17,6 +17,11 @@ TUTTI_NODISCARD tutti_status pixels_take(const tutti_tensor *column, int64_t n,
                                          tutti_tensor *ret_images, float **ret_copy,
                                          tutti_error *err);
 
+/* The class of each of the first n images, below 0 as -1, into ret.  Of outputs (N, K) F32 the likeliest, of a target (N)
+ * I32 its classes, (N, K) F32 as outputs.  E_SHAPE: it is neither. */
+TUTTI_NODISCARD tutti_status pixels_image_classes(const tutti_tensor *t, int64_t n,
+                                                  int32_t *ret, tutti_error *err);
+
 /* (n, H, W) classes.  Of outputs (N, H, W, K) F32 the likeliest; one number for a pixel is a logit of class 1.  Of a target
  * (N, H, W) I32 its classes, those below 0 as `classes`; (N, H, W, K) F32 as outputs.  NULL with `err`: no memory, or
  * E_SHAPE it is neither for images of `h` by `w`. */

@@ -1,5 +1,6 @@
 /* image_folder_test.c - classes, order and forms of images in folders, and broken ones. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#define TUTTI_USE_MINOR 1 /* tutti.class_names/1 */
 #include "../picture_check.h"
 
 #include <stdio.h>
@@ -86,6 +87,11 @@ START_TEST(classes_and_samples_come_in_order)
     ck_assert_str_eq(s.info.columns[1].name, "target");
     ck_assert_int_eq(s.info.columns[1].classes, 2);
     shelf_shape(&s.info.columns[0].desc, "U8 (8, 8, 3)");
+    const tutti_class_names_v1 *names = subject_query(&s.subject, TUTTI_CLASS_NAMES_V1);
+    ck_assert_str_eq(names->name(s.subject.self, NULL, 0), "cat");
+    ck_assert_str_eq(names->name(s.subject.self, "target", 1), "dog");
+    ck_assert_ptr_null(names->name(s.subject.self, NULL, 2));
+    ck_assert_ptr_null(names->name(s.subject.self, "input", 0));
     for (int64_t k = 0; k < 5; k++) {
         ck_assert_int_eq(sample(k, pixels, 8 * 8 * 3, &d), files[k].label);
         shelf_shape(&d, "U8 (8, 8, 3)");

@@ -132,11 +132,23 @@ static tutti_status image_folder_walk(image_list *l, const char *folder, int64_t
     return s;
 }
 
+/* A class is called as its folder. */
+static tutti_status image_folder_name_class(image_list *l, const char *path, tutti_error *err)
+{
+    char *name = strdup(strrchr(path, '/') + 1);
+    if (!name)
+        return no_memory(err);
+    l->class_names[l->classes++] = name;
+    return TUTTI_OK;
+}
+
 tutti_status image_list_make(image_list *l, const char *folder, tutti_error *err)
 {
     names n;
     memset(l, 0, sizeof *l);
     tutti_status s = names_read(&n, folder, err);
+    if (s == TUTTI_OK && !(l->class_names = calloc(n.count + 1, sizeof *l->class_names)))
+        s = no_memory(err);
     for (size_t k = 0; s == TUTTI_OK && k < n.count; k++) {
         const int64_t before = l->count;
         const int32_t dir = is_folder(n.paths[k], err);
@@ -148,7 +160,8 @@ tutti_status image_list_make(image_list *l, const char *folder, tutti_error *err
         if (s == TUTTI_OK && l->count == before)
             s = tutti_fail(err, TUTTI_E_FORMAT, "%s: holds no .jpg, .jpeg or .png files",
                            n.paths[k]);
-        l->classes++;
+        if (s == TUTTI_OK)
+            s = image_folder_name_class(l, n.paths[k], err);
     }
     if (s == TUTTI_OK && l->classes == 0)
         s = tutti_fail(err, TUTTI_E_FORMAT, "%s: holds no folders, want one for each class",
@@ -170,7 +183,10 @@ void image_list_free(image_list *l)
 {
     for (int64_t k = 0; k < l->count; k++)
         free(l->paths[k]);
+    for (int64_t k = 0; k < l->classes; k++)
+        free(l->class_names[k]);
     free(l->paths);
     free(l->labels);
+    free(l->class_names);
     memset(l, 0, sizeof *l);
 }

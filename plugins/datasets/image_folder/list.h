@@ -11,6 +11,7 @@ typedef struct image_list {
     int64_t count;
     int64_t capacity;
     int64_t classes;
+    char **class_names; /* `classes` of them; of unlabelled images NULL */
 } image_list;
 
 enum { IMAGE_LIST_UNLABELLED = -100 }; /* counts in no loss and no metric */

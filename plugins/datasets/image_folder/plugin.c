@@ -1,5 +1,7 @@
 /* plugin.c - image_folder: a folder of images for each class. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#define TUTTI_USE_MINOR 1 /* tutti.class_names/1 */
+#define TUTTI_MIN_MINOR 0 /* which an older host does not ask for */
 #include "list.h"
 
 #include "../common/pictures.h"
@@ -101,11 +103,23 @@ static tutti_status folder_open(const tutti_host *host, const tutti_params *para
     return s;
 }
 
+static const char *folder_class_name(void *self, const char *column, int64_t index)
+{
+    const image_list *l = &((const image_folder *)self)->list;
+    return index >= 0 && index < l->classes && (!column || strcmp(column, "target") == 0)
+               ? l->class_names[index]
+               : NULL;
+}
+
 static const void *folder_query(void *self, const char *id)
 {
     static const tutti_dataset_v1 table = {
         .struct_size = sizeof table, .info = folder_info, .read = folder_read};
+    static const tutti_class_names_v1 names = {.struct_size = sizeof names,
+                                               .name = folder_class_name};
     (void)self;
+    if (strcmp(id, TUTTI_CLASS_NAMES_V1) == 0)
+        return &names;
     return strcmp(id, TUTTI_DATASET_V1) == 0 ? &table : NULL;
 }
 

@@ -39,7 +39,7 @@ void json_line_number(FILE *out, double v)
     (void)fputs(text, out);
 }
 
-static void json_line_begin(FILE *out, const char *kind)
+void json_line_begin(FILE *out, const char *kind)
 {
     struct timespec now;
     (void)clock_gettime(CLOCK_REALTIME, &now);

@@ -20,6 +20,8 @@ void json_line_table(FILE *out, const struct tutti_table *table, uint64_t step);
 /* {"columns":["a"],"data":[[1],[2]]}, without a newline: pandas' orient="split". */
 void json_line_split(FILE *out, const struct tutti_table *table);
 
+/* {"time":1700000000.123,"kind":"metrics", without what follows. */
+void json_line_begin(FILE *out, const char *kind);
 /* A string with its quotes. */
 void json_line_string(FILE *out, const char *text);
 /* The shortest text that reads back as the same number; NaN and infinities are strings. */

@@ -129,17 +129,31 @@ tutti_status picture_grid(const char *who, const tutti_images *images, picture *
     return canvas_png(who, &c, NULL, ret, err);
 }
 
-tutti_status picture_mask(const char *who, const tutti_images *images, uint32_t m, picture *ret,
-                          tutti_error *err)
+/* Mask m of images `first` to `end` - 1. */
+static tutti_status picture_masks(const char *who, const tutti_images *images, uint32_t m,
+                                  int64_t first, int64_t end, picture *ret, tutti_error *err)
 {
     unsigned char colours[3 * COLOURS];
     const int64_t *dim = images->pixels->desc.dim;
-    canvas c = canvas_of(images, dim[0], 1);
+    canvas c = canvas_of(images, end - first, 1);
     const tutti_status s = canvas_create(who, &c, err);
     if (s)
         return s;
-    for (int64_t k = 0; k < dim[0]; k++)
-        place_classes(&c, images->masks[m].map + k * dim[1] * dim[2], dim[1], dim[2], k);
+    for (int64_t k = first; k < end; k++)
+        place_classes(&c, images->masks[m].map + k * dim[1] * dim[2], dim[1], dim[2],
+                      k - first);
     voc_colours(colours);
     return canvas_png(who, &c, colours, ret, err);
+}
+
+tutti_status picture_mask_one(const char *who, const tutti_images *images, uint32_t m,
+                              int64_t k, picture *ret, tutti_error *err)
+{
+    return picture_masks(who, images, m, k, k + 1, ret, err);
+}
+
+tutti_status picture_mask(const char *who, const tutti_images *images, uint32_t m, picture *ret,
+                          tutti_error *err)
+{
+    return picture_masks(who, images, m, 0, images->pixels->desc.dim[0], ret, err);
 }

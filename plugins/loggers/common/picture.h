@@ -22,6 +22,10 @@ TUTTI_NODISCARD tutti_status picture_one(const char *who, const struct tutti_ima
 /* All of them, eight in a row, as torch.utils.tensorboard lays them out; what is left of the last row is black. */
 TUTTI_NODISCARD tutti_status picture_grid(const char *who, const struct tutti_images *images,
                                           picture *ret, tutti_error *err);
+/* Mask m of image k, in colours as below. */
+TUTTI_NODISCARD tutti_status picture_mask_one(const char *who,
+                                              const struct tutti_images *images, uint32_t m,
+                                              int64_t k, picture *ret, tutti_error *err);
 /* Mask m in the same places: class k in the k-th colour of the PASCAL VOC data sets, and 255 for what is above. */
 TUTTI_NODISCARD tutti_status picture_mask(const char *who, const struct tutti_images *images,
                                           uint32_t m, picture *ret, tutti_error *err);

@@ -1,9 +1,10 @@
 /* jsonl_test.c - the logger through its entry function. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#define TUTTI_USE_MINOR 1 /* tables */
+#define TUTTI_USE_MINOR 1 /* tables, images */
 #include "run_check.h"
 #include "tutti/stateful.h"
 
+#include <png.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -89,6 +90,89 @@ START_TEST(each_item_is_an_object_on_a_line)
         "\"a \\\"b\\\"\\\\\\u000a\\u0001\"}\n"
         "{\"kind\":\"table\",\"batch\":7,\"name\":\"answers\",\"columns\":[\"sample\","
         "\"said\"],\"data\":[[0,\"a \\\"b\\\"\"],[1,[1,2.5]]]}\n");
+    subject_close(&it);
+    stage_fini(&run);
+}
+END_TEST
+
+/* The bytes of the k-th text of base64 behind `key`; their number. */
+static size_t base64_bytes(const char *line, const char *key, int k, unsigned char *ret)
+{
+    static const char digits[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const char *at = strstr(line, key);
+    size_t n = 0;
+    unsigned bits = 0;
+    ck_assert_ptr_nonnull(at);
+    at += strlen(key);
+    for (; k > 0; k--)
+        at = strchr(at, ',') + 1;
+    ck_assert_int_eq(*at++, '"');
+    for (int have = 0; *at != '"'; at++) {
+        const char *digit = strchr(digits, *at);
+        if (*at == '=')
+            continue;
+        ck_assert_ptr_nonnull(digit);
+        bits = bits << 6 | (unsigned)(digit - digits);
+        have += 6;
+        if (have >= 8) {
+            have -= 8;
+            ret[n++] = (unsigned char)(bits >> have);
+        }
+    }
+    return n;
+}
+
+/* That the PNG file has these pixels. */
+static void png_is(const unsigned char *png, size_t size, unsigned format,
+                   const unsigned char *want, size_t bytes)
+{
+    unsigned char pixels[64];
+    png_image image = {.version = PNG_IMAGE_VERSION};
+    ck_assert_int_ne(png_image_begin_read_from_memory(&image, png, size), 0);
+    ck_assert_uint_eq(image.width, 2);
+    ck_assert_uint_eq(image.height, 1);
+    image.format = format;
+    ck_assert_uint_eq(PNG_IMAGE_SIZE(image), bytes);
+    ck_assert_int_ne(png_image_finish_read(&image, NULL, pixels, 0, NULL), 0);
+    ck_assert_mem_eq(pixels, want, bytes);
+}
+
+START_TEST(images_are_png_files_with_their_classes)
+{
+    static float pixels[] = {0, 1, 0.5f, 2};
+    static const int32_t map[] = {0, 1, 2, 0}, predicted[] = {1, 0}, expected[] = {1, -1};
+    static const char *const names[] = {"a \"cat\"", "dog"};
+    static const unsigned char grey[][2] = {{0, 255}, {127, 255}};
+    static const unsigned char colours[] = {0, 128, 0, 0, 0, 0}; /* of classes 2 and 0 */
+    unsigned char png[1024];
+    tutti_error err = TUTTI_ERROR_INIT;
+    const tutti_tensor t = {pixels, {{2, 1, 2, 1}, 4, TUTTI_F32}, TUTTI_DEVICE_CPU, 0};
+    const tutti_image_mask mask = {"prediction", map};
+    const tutti_images images = {.struct_size = sizeof images,
+                                 .nmasks = 1,
+                                 .name = "Images/Eval",
+                                 .pixels = &t,
+                                 .masks = &mask,
+                                 .class_labels = names,
+                                 .nlabels = 2,
+                                 .predicted = predicted,
+                                 .expected = expected};
+    stage_init(&run);
+    const tutti_logger_v1 *table = open_it(NULL, 0);
+    ck_assert_ok(table->images(it.self, &images, 7, &err), err);
+    ck_assert_hears(&run, &it, TUTTI_EVENT_FIT_END);
+    static const char begin[] =
+        "{\"kind\":\"images\",\"batch\":7,\"name\":\"Images/Eval\",\"height\":1,\"width\":2,"
+        "\"classes\":[\"a \\\"cat\\\"\",\"dog\"],\"predicted\":[1,0],\"expected\":[1,-1],"
+        "\"images\":[\"iVBOR";
+    const char *line = lines();
+    ck_assert_int_eq(strncmp(line, begin, sizeof begin - 1), 0);
+    for (int k = 0; k < 2; k++)
+        png_is(png, base64_bytes(line, "\"images\":[", k, png), PNG_FORMAT_GRAY, grey[k], 2);
+    png_is(png, base64_bytes(line, "\"masks\":{\"prediction\":[", 1, png), PNG_FORMAT_RGB,
+           colours, 6);
+    ck_assert_str_eq(line + strlen(line) - 5, "\"]}}\n");
     subject_close(&it);
     stage_fini(&run);
 }
@@ -253,6 +337,7 @@ int main(void)
     TCase *tc = tcase_create("all");
     suite_add_tcase(suite, tc);
     tcase_add_test(tc, each_item_is_an_object_on_a_line);
+    tcase_add_test(tc, images_are_png_files_with_their_classes);
     tcase_add_loop_test(tc, a_resumed_run_goes_on_where_its_checkpoint_was, 0, 2);
     tcase_add_test(tc, half_a_line_goes_where_nothing_is_left_to_train);
     tcase_add_test(tc, a_log_that_the_checkpoint_does_not_know_is_not_cut);

@@ -1,7 +1,8 @@
 /* plugin.c - jsonl: everything that is logged, as JSON lines that read back exactly. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#define TUTTI_USE_MINOR 1 /* tables, tutti.files/1 */
+#define TUTTI_USE_MINOR 1 /* tables, images, tutti.files/1 */
 #define TUTTI_MIN_MINOR 0 /* which an older host does not have */
+#include "../common/json_images.h"
 #include "../common/json_line.h"
 #include "../log_file.h"
 
@@ -85,6 +86,15 @@ static tutti_status jsonl_table(void *self, const tutti_table *table, uint64_t s
     return log_file_check(&j->file, err);
 }
 
+static tutti_status jsonl_images(void *self, const tutti_images *images, uint64_t step,
+                                 tutti_error *err)
+{
+    jsonl *j = self;
+    const tutti_status s =
+        j->file.out ? json_line_images(j->file.out, "jsonl", images, step, err) : TUTTI_OK;
+    return s ? s : log_file_check(&j->file, err);
+}
+
 static tutti_status jsonl_sync(void *self, tutti_error *err)
 {
     return log_file_sync(&((jsonl *)self)->file, err);
@@ -117,7 +127,8 @@ static const void *jsonl_query(void *self, const char *interface_id)
                                           .message = jsonl_message,
                                           .sync = jsonl_sync,
                                           .begin_again = jsonl_begin_again,
-                                          .table = jsonl_table};
+                                          .table = jsonl_table,
+                                          .images = jsonl_images};
     static const tutti_stateful_v1 stateful = {.struct_size = sizeof stateful,
                                                .items = jsonl_items,
                                                .restored = jsonl_restored,

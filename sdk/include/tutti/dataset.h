@@ -1,4 +1,5 @@
-/* dataset.h - tutti.dataset/1: samples by index; tutti.sample_order/1: the order of an epoch. */
+/* dataset.h - tutti.dataset/1: samples by index; tutti.sample_order/1: the order of an epoch;
+ * tutti.class_names/1: what classes are called. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef TUTTI_DATASET_H
 #define TUTTI_DATASET_H
@@ -64,6 +65,17 @@ typedef struct tutti_sample_order_v1 {
     tutti_status (*order)(void *self, const tutti_epoch *epoch, int64_t *ret_index,
                           tutti_error *err);
 } tutti_sample_order_v1;
+
+#define TUTTI_CLASS_NAMES_V1 "tutti.class_names/1"
+
+/* since 1.1.  A dataset answers this to query where it knows what its classes are called. */
+typedef struct tutti_class_names_v1 {
+    uint32_t struct_size;
+    uint32_t reserved;
+    /* What class `index` of a column is called, UTF-8; `column` NULL is the first one whose classes have names.  NULL:
+     * it has no name, or there is no such class or column.  Lives until the dataset's close.  [any] */
+    const char *(*name)(void *self, const char *column, int64_t index);
+} tutti_class_names_v1;
 #endif
 
 TUTTI_C_END

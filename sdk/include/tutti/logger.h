@@ -66,6 +66,9 @@ typedef struct tutti_images {
     const char *const *class_labels; /* names of the classes 0 to nlabels - 1 */
     uint32_t nlabels;                /* 0: classes have no names */
     uint32_t reserved;               /* write 0 */
+    /* (N) classes that a model gives the images, and those that are right; -1: not known.  NULL: there are none. */
+    const int32_t *predicted;
+    const int32_t *expected;
 } tutti_images;
 #endif
 

@@ -29,7 +29,8 @@ typedef struct tutti_metrics_v1 {
     tutti_status (*log_table)(void *ctx, const tutti_table *table, tutti_error *err);
     /* since 1.1: likewise, images.  [step]
      * Errors: E_ARG a name is empty, or pixels are neither U8 nor F32 of the host; E_SHAPE they are not (N, H, W, C)
-     * with C 1, 3 or 4, or there are none; E_RANGE a class of a mask is below 0. */
+     * with C 1, 3 or 4, or there are none; E_RANGE a class of a mask is below 0, of an image
+     * below -1. */
     tutti_status (*log_images)(void *ctx, const tutti_images *images, tutti_error *err);
 #endif
 } tutti_metrics_v1;
