@@ -33,6 +33,8 @@ typedef struct cli_start {
 typedef struct cli_look {
     const char *plot; /* a metric */
     const char *page; /* where a report goes */
+    const char *port; /* of a page that is served; NULL: any that is free */
+    bool live;
 } cli_look;
 
 /* How much a run prints. */

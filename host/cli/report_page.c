@@ -1,6 +1,7 @@
 /* report_page.c - tutti report: runs as one HTML file. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cli.h"
+#include "cli/report_live.h"
 #include "cli/runs.h"
 #include "report/report.h"
 
@@ -101,10 +102,11 @@ static char *read_scripts(void)
 }
 
 /* False after saying what is missing. */
-static bool read_parts(report_parts *p)
+static bool read_parts(report_parts *p, bool live)
 {
     return (p->library = read_library()) && (p->page = read_part("report/report.html")) &&
-           (p->style = read_part("report/report.css")) && (p->script = read_scripts());
+           (p->style = read_part("report/report.css")) && (p->script = read_scripts()) &&
+           (!live || (p->live = read_part("report/live.js")));
 }
 
 static void free_parts(report_parts *p)
@@ -113,6 +115,7 @@ static void free_parts(report_parts *p)
     free(p->style);
     free(p->library);
     free(p->script);
+    free(p->live);
 }
 
 static bool compose(const run_list *l, const report_parts *parts, text_buffer *page)
@@ -120,7 +123,7 @@ static bool compose(const run_list *l, const report_parts *parts, text_buffer *p
     text_buffer data = {.data = NULL};
     tutti_error e = TUTTI_ERROR_INIT;
     const bool done = report_data(&data, l, TUTTI_VERSION, &e) == TUTTI_OK &&
-                      report_page(page, parts, data.data, &e) == TUTTI_OK;
+                      report_page(page, parts, data.data, 0, &e) == TUTTI_OK;
     if (!done)
         (void)fprintf(stderr, "tutti: %s\n", e.text);
     free(data.data);
@@ -157,7 +160,11 @@ static int run(const cli_options *o, const tutti_op *const *ops)
     (void)ops;
     if (read_runs(o, &l)) {
         status = CLI_FAILED;
-        if (read_parts(&parts) && compose(&l, &parts, &page) && write_page(path, &page)) {
+        if (!read_parts(&parts, o->look.live))
+            ; /* which has been said */
+        else if (o->look.live)
+            status = report_live(&l, &parts, o->look.port);
+        else if (compose(&l, &parts, &page) && write_page(path, &page)) {
             (void)printf("%s: %zu run%s, %zu KiB\n", path, l.count, l.count == 1 ? "" : "s",
                          page.size / 1024);
             status = CLI_OK;
@@ -185,7 +192,10 @@ const cli_command cli_report = {
             "callback image_visualizer, answers from eval_output_logging, a confusion matrix "
             "from\nthe metric of that name.\n"
             "Exit status: 0 written, 1 it cannot be written, or Chart.js is missing,\n"
-            "             2 wrong usage, or there is no run.",
+            "             2 wrong usage, or there is no run.\n"
+            "With --live it prints an address, http://127.0.0.1:PORT/, answers nobody but "
+            "this\nmachine, and ends with\n"
+            "status 0 when none of the runs goes on, or by Ctrl-C.",
     .takes = CLI_TAKES_PAGE,
     .least = 0,
     .most = CLI_MAX_OPTIONS,

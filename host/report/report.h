@@ -14,13 +14,16 @@ TUTTI_NODISCARD tutti_status report_data(text_buffer *b, const run_list *runs,
 
 /* What all pages have; of who fills it. */
 typedef struct report_parts {
-    char *page; /* with {{STYLE}}, {{DATA}}, {{LIBRARY}} and {{SCRIPT}}, once each */
+    char *
+        page; /* with {{CONNECT}}, {{STYLE}}, {{DATA}}, {{LIBRARY}}, {{SCRIPT}} and {{LIVE}}, once each */
     char *style;
     char *library; /* Chart.js */
     char *script;
+    char *live; /* what follows events of a server; NULL: the page asks nothing of anybody */
 } report_parts;
-/* Puts them together with the data.  Errors: E_FORMAT a mark is missing; E_NOMEM. */
+/* Puts them together with the data; of a page that follows events `number` is the last that its data have.
+ * Errors: E_FORMAT a mark is missing; E_NOMEM. */
 TUTTI_NODISCARD tutti_status report_page(text_buffer *b, const report_parts *parts,
-                                         const char *data, tutti_error *err);
+                                         const char *data, uint64_t number, tutti_error *err);
 
 #endif

@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/report.h"
 
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 /* A script must not end the element that it lies in, nor name a map of its sources that is elsewhere. */
@@ -27,15 +27,21 @@ static void add_script(text_buffer *b, const char *script)
 }
 
 tutti_status report_page(text_buffer *b, const report_parts *parts, const char *data,
-                         tutti_error *err)
+                         uint64_t number, tutti_error *err)
 {
+    char after[64] = "";
+    if (parts->live)
+        (void)snprintf(after, sizeof after, "const liveAfter = %llu;",
+                       (unsigned long long)number);
     const struct {
-        const char *mark, *text;
+        const char *mark, *text, *more;
         bool script;
-    } all[] = {{"{{STYLE}}", parts->style, false},
-               {"{{DATA}}", data, false},
-               {"{{LIBRARY}}", parts->library, true},
-               {"{{SCRIPT}}", parts->script, true}};
+    } all[] = {{"{{CONNECT}}", parts->live ? "; connect-src 'self'" : "", "", false},
+               {"{{STYLE}}", parts->style, "", false},
+               {"{{DATA}}", data, "", false},
+               {"{{LIBRARY}}", parts->library, "", true},
+               {"{{SCRIPT}}", parts->script, "", true},
+               {"{{LIVE}}", after, parts->live ? parts->live : "", true}};
     const char *rest = parts->page;
     for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
         const char *at = strstr(rest, all[k].mark);
@@ -43,9 +49,10 @@ tutti_status report_page(text_buffer *b, const report_parts *parts, const char *
             return tutti_fail(err, TUTTI_E_FORMAT, "the page of reports has no %s",
                               all[k].mark);
         text_add_bytes(b, rest, (size_t)(at - rest));
-        if (all[k].script)
+        if (all[k].script) {
             add_script(b, all[k].text);
-        else
+            add_script(b, all[k].more);
+        } else
             text_add_bytes(b, all[k].text, strlen(all[k].text));
         rest = at + strlen(all[k].mark);
     }

@@ -72,6 +72,7 @@ while read -r header owners; do
 done <<'TABLE'
 jansson.h host/base/json.c
 sodium.h host/signature/key.c host/signature/signature.c host/signature/text.c
+microhttpd.h host/report/serve.c
 ffi.h host/plugin/call/call.c
 dlfcn.h host/plugin/image.c host/device/cuda/library.c host/embed/library.c
 TABLE

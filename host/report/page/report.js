@@ -57,12 +57,17 @@ function runsTable() {
   runs.forEach((r, k) => {
     const box = element("input", { type: "checkbox", checked: true, "aria-label": "Show " + label(k) + " in the charts" });
     box.addEventListener("change", () => { box.checked ? state.hidden.delete(k) : state.hidden.add(k); refresh(); });
-    const best = r.metric === null ? element("span", { class: "none" }, "–") : element("span", null, number(r.best) + " ", element("span", { class: "none" }, r.metric));
+    const status = element("td"), seconds = element("td", { class: "num" }), batches = element("td", { class: "num" }), best = element("td");
+    r.fillRow = () => {
+      status.replaceChildren(element("span", { class: "state " + r.status }, r.status), ...(r.error ? [element("div", { class: "none" }, r.error)] : []));
+      seconds.textContent = duration(r.seconds);
+      batches.textContent = r.batches;
+      best.replaceChildren(r.metric === null ? element("span", { class: "none" }, "–") : element("span", null, number(r.best) + " ", element("span", { class: "none" }, r.metric)));
+    };
+    r.fillRow();
     body.append(element("tr", null,
-      element("th", { scope: "row" }, box, swatch(k), r.name),
-      element("td", null, element("span", { class: "state " + r.status }, r.status), r.error ? element("div", { class: "none" }, r.error) : null),
-      element("td", null, date(r.started)), element("td", { class: "num" }, duration(r.seconds)),
-      element("td", { class: "num" }, String(r.batches)), element("td", null, best),
+      element("th", { scope: "row" }, box, swatch(k), r.name), status,
+      element("td", null, date(r.started)), seconds, batches, best,
       element("td", { title: r.machine || "" }, (r.host || "") + (r.machine ? ", " + r.machine.split(",").slice(0, 2).join(",") : "")),
       element("td", null, r.folder)));
   });
@@ -223,22 +228,30 @@ function zoomable(canvas, box, chart, whole) {
   });
 }
 
-function summary(name, series) {
+function summary(name) {
   const table = element("table");
   const body = head(table, ["Run", { text: "values", num: true }, { text: "first", num: true }, { text: "last", num: true }, { text: "least", num: true }, { text: "greatest", num: true }]);
-  series.forEach((s, k) => {
-    if (!s) return;
-    body.append(element("tr", null, element("th", { scope: "row" }, swatch(k), runs[k].name), ...[s.n, s.y[0], s.y[s.y.length - 1], s.least, s.greatest].map((v) => element("td", { class: "num" }, number(v)))));
-  });
-  return element("details", null, element("summary", null, "Table of " + name), table);
+  const details = element("details", null, element("summary", null, "Table of " + name), table);
+  details.fill = (series) => {
+    body.replaceChildren();
+    series.forEach((s, k) => {
+      if (s) body.append(element("tr", null, element("th", { scope: "row" }, swatch(k), runs[k].name), ...[s.n, s.y[0], s.y[s.y.length - 1], s.least, s.greatest].map((v) => element("td", { class: "num" }, number(v)))));
+    });
+  };
+  return details;
 }
 
 function figure(name) {
   const series = runs.map((r) => r.byName.get(name) || null);
-  const canvas = element("canvas", { tabindex: "0", role: "img", "aria-label": name + " over the batch: " + series.map((s, k) => (s ? label(k) + " ends at " + number(s.y[s.y.length - 1]) : "")).filter(Boolean).join("; ") });
-  const box = element("div", { class: "plot" }, canvas);
-  const fig = element("figure", { "data-name": name }, element("h3", null, name), box, summary(name, series));
+  const canvas = element("canvas", { tabindex: "0", role: "img" });
+  const box = element("div", { class: "plot" }, canvas), table = summary(name);
+  const fig = element("figure", { "data-name": name }, element("h3", null, name), box, table);
   const entry = { chart: null, canvas, series, dirty: true, visible: false };
+  entry.tell = () => {
+    canvas.setAttribute("aria-label", name + " over the batch: " + series.map((s, k) => (s ? label(k) + " ends at " + number(s.y[s.y.length - 1]) : "")).filter(Boolean).join("; "));
+    table.fill(series);
+  };
+  entry.tell();
   entry.draw = () => {
     entry.dirty = false;
     const pixels = Math.max(200, Math.round(box.clientWidth)), range = state.zoom || rangeOf(series), sets = datasets(series, pixels, range), o = options(name);
@@ -405,6 +418,16 @@ function setTheme(theme) {
   refresh();
 }
 
+// Links to the sections that are there; those that stand already stay.
+function fillNav() {
+  let before = null;
+  for (const section of document.querySelectorAll("main > section:not([hidden])")) {
+    const title = section.querySelector("h2"), link = $("nav").querySelector('[href="#' + section.id + '"]') || element("a", { href: "#" + section.id }, title.dataset.short || title.textContent);
+    if (!link.parentNode) $("nav").insertBefore(link, before ? before.nextSibling : $("nav").firstChild);
+    before = link;
+  }
+}
+
 function controls() {
   $("smooth").addEventListener("input", () => { state.smooth = Number($("smooth").value); $("smooth-out").textContent = state.smooth ? (state.smooth / 100).toFixed(2) : "off"; refresh(); });
   $("axis").addEventListener("change", () => { state.axis = $("axis").value; setZoom(null); });
@@ -433,8 +456,5 @@ media();
 texts();
 controls();
 allCurves();
-for (const section of document.querySelectorAll("main > section:not([hidden])")) {
-  const title = section.querySelector("h2");
-  $("nav").append(element("a", { href: "#" + section.id }, title.dataset.short || title.textContent));
-}
+fillNav();
 document.documentElement.dataset.ready = "true";

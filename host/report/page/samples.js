@@ -82,42 +82,43 @@ function answers(m, title) {
     element("p", { class: "hint" }, m.data.length < m.rows ? m.data.length + " of " + m.rows + " rows: the first" + (judge < 0 ? "." : ", and wrong answers behind them.") : m.rows + " rows."));
 }
 
-// One name of one run with a choice of the batch that it was logged at.
-function mediaBlock(k, name, all) {
-  const title = name + " of " + label(k), hold = element("div"), pick = element("select", { "aria-label": "Batch of " + title });
-  const fill = () => {
-    const last = pick.selectedIndex < 0 || pick.selectedIndex === pick.options.length - 1, before = pick.value;
-    pick.replaceChildren(...all.map((m, i) => element("option", { value: i }, "batch " + m.batch)));
-    pick.value = last ? all.length - 1 : before;
-    show();
-  };
-  const show = () => { const m = all[Number(pick.value)]; hold.replaceChildren(m.images ? images(m) : isMatrix(m) ? matrix(m, title) : answers(m, title)); };
-  pick.addEventListener("change", show);
-  fill();
-  const block = element("div", { class: "media" }, element("h3", null, swatch(k), title, " ", pick), hold);
-  block.fill = fill;
-  return block;
+// Blocks with a choice of the batch, by their titles; filled again when there is more to choose from.
+const blocks = new Map();
+
+// Shows one of `items`, each with its batch, by `show`; the last one until another is chosen.
+function showBlock(parent, k, title, items, show) {
+  $("samples").hidden = false;
+  let block = blocks.get(parent + title);
+  if (!block) {
+    const pick = element("select", { "aria-label": "Batch of " + title }), hold = element("div");
+    block = { pick, items, show: () => hold.replaceChildren(show(block.items[Number(pick.value)])) };
+    pick.addEventListener("change", block.show);
+    $(parent).append(element("div", { class: "media" }, element("h3", null, swatch(k), title, " ", pick), hold));
+    blocks.set(parent + title, block);
+  }
+  const { pick } = block, last = pick.selectedIndex === pick.options.length - 1, before = block.items[Number(pick.value)];
+  block.items = items;
+  pick.replaceChildren(...items.map((m, i) => element("option", { value: i }, "batch " + m.batch)));
+  pick.value = last || !items.includes(before) ? items.length - 1 : items.indexOf(before);
+  block.show();
 }
 
 function media() {
   const order = (m) => (m.images ? 0 : isMatrix(m) ? 1 : 2);
   runs.forEach((r, k) => {
     const names = [...new Set(r.media.map((m) => m.name))].map((name) => r.media.filter((m) => m.name === name)).sort((a, b) => order(a[0]) - order(b[0]));
-    if (names.length) $("samples").hidden = false;
-    for (const all of names) $("media").append(mediaBlock(k, all[0].name, all));
+    for (const all of names) {
+      const title = all[0].name + " of " + label(k);
+      showBlock("media", k, title, all, (m) => (m.images ? images(m) : isMatrix(m) ? matrix(m, title) : answers(m, title)));
+    }
   });
 }
 
 function texts() {
   runs.forEach((r, k) => {
-    const own = r.messages.filter((m) => m.level === "info");
+    const own = r.messages.filter((m) => m.level === "info"), title = "Texts of " + label(k);
     if (!own.length) return;
-    $("samples").hidden = false;
-    const batches = [...new Set(own.map((m) => m.batch))];
-    const pre = element("pre", { tabindex: "0", role: "region", "aria-label": "Texts of " + label(k) }), pick = element("select", { "aria-label": "Batch of the texts of " + label(k) }, ...batches.map((b) => element("option", { value: b, selected: b === batches[batches.length - 1] }, "batch " + b)));
-    const show = () => { pre.textContent = own.filter((m) => m.batch === Number(pick.value)).map((m) => m.text).join("\n"); };
-    pick.addEventListener("change", show);
-    show();
-    $("texts").append(element("h3", null, swatch(k), label(k), " ", pick), pre);
+    const batches = [...new Set(own.map((m) => m.batch))].map((batch) => ({ batch, text: own.filter((m) => m.batch === batch).map((m) => m.text).join("\n") }));
+    showBlock("texts", k, title, batches, (m) => element("pre", { tabindex: "0", role: "region", "aria-label": title }, m.text));
   });
 }
