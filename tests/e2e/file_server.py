@@ -88,7 +88,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         prefix, after = query.get("prefix", [""])[0], query.get("continuation-token", [""])[0]
         keys = sorted(os.path.relpath(os.path.join(folder, name), bucket)
                       for folder, _, names in os.walk(bucket) for name in names)
-        keys = [key for key in keys if key.startswith(prefix) and key > after]
+        keys = [key for key in keys if key.startswith(prefix) and "/" not in key[len(prefix):] and key > after]
         more = len(keys) > 2
         text = "".join(f"<Contents><Key>{escape(key)}</Key></Contents>" for key in keys[:2])
         if more:

@@ -116,6 +116,11 @@ says "no name" 2 'run.json: loss: is null, want the name of a loss, or an object
 sed 's/"loss": "mse", //' short.json >own.json
 says "numbers and cross entropy" 1 'tutti: loss: the targets are numbers, and the model'"'"'s own loss, cross entropy, wants classes; set "loss", to mse for instance, or num_classes if the numbers are probabilities of classes' \
   "$TUTTI" train own.json
+small_run >classes.json
+says "a metric of another task" 1 'tutti: r2_score: outputs are F32 (50, 10) and targets I32 (50), want F32 and numbers of one shape' \
+  "$TUTTI" train classes.json --quiet --set max_duration=1ep --set callbacks=[] --set 'eval.0.metrics=[{"name": "r2_score"}]'
+says "a metric that is not there" 2 'classes.json: eval[0].metrics[0].name: there is no metric acuracy; did you mean accuracy?' \
+  "$TUTTI" validate classes.json --set 'eval.0.metrics=[{"name": "acuracy"}]'
 small_run '"loss": "mse"' >classes.json
 says "classes and mse" 1 'tutti: mse: the output is F32 (64, 10) and the target I32 (64), want a number for each of the output'"'"'s; of classes cross_entropy, focal or multi_margin fits these' \
   "$TUTTI" train classes.json

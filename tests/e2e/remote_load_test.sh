@@ -16,7 +16,8 @@ small_run '"loggers": [{"name": "remote_uploader", "bucket_uri": "s3://models/de
   sed 's/"interval": "1ba", "keep": 2/"interval": "10ba", "keep": -1/' >run.json
 check "a run that sends its checkpoints" "$TUTTI" train run.json --quiet
 remote=deep/small/checkpoints
-last=$(basename "$(ls saves/*-ba30.safetensors)") first=$(basename "$(ls saves/*-ba10.safetensors)")
+last=$(basename "$(ls saves/*-ba30.safetensors)") first=$(basename "$(ls saves/*-ba10.safetensors)") second=$(basename "$(ls saves/*-ba20.safetensors)")
+cp saves/"$last" reference.safetensors
 check "they are there" cmp saves/"$last" root/models/$remote/"$last"
 "$TUTTI" eval run.json --checkpoint saves/"$last" --quiet >want.txt
 
@@ -70,6 +71,52 @@ rm "$(ls root/models/ba30*-of-*.safetensors | head -1)"
 "$TUTTI" eval run.json --checkpoint s3://models/ba30.safetensors.index.json --quiet >have.txt 2>err.txt
 check "one that is missing is told" grep -q "^tutti: $there/models/ba30-.*-of-.*: the server answers with status 404: NoSuchKey$" err.txt
 check "nothing stays of them" left
+
+# ---- the newest of elsewhere, where none is here ----
+flip() { # <file>: one bit of its weights
+  python3 -c 'import sys
+with open(sys.argv[1], "r+b") as f:
+    f.seek(-100, 2)
+    byte = f.read(1)[0]
+    f.seek(-100, 2)
+    f.write(bytes([byte ^ 4]))' "$1"
+}
+sends='"loggers": [{"name": "remote_uploader", "bucket_uri": "s3://models/deep"}]'
+every='s/"interval": "1ba", "keep": 2/"interval": "10ba", "keep": -1'
+small_run "$sends" | sed "$every/" >lost.json
+rm -rf runs saves root/models/$remote/"$last"
+says "a machine that lost its files goes on" 0 "tutti: checkpoint_saver: no checkpoint in saves: $second was fetched from elsewhere" \
+  "$TUTTI" train lost.json --quiet --resume auto
+check "to the same bits as one that did not" python3 "$e2e/same_weights.py" reference.safetensors saves/"$last"
+check "and sends what it writes" cmp saves/"$last" root/models/$remote/"$last"
+flip root/models/$remote/"$last"
+rm -rf runs saves
+"$TUTTI" train lost.json --quiet --resume auto >out.txt 2>err.txt
+check "the newest there is damaged" grep -q "saves/$last: the checkpoint is damaged: its bytes do not match the checksum; it is kept as" err.txt
+check "the one before is taken" grep -q "$second was fetched from elsewhere" err.txt
+check "and leads to the same bits" python3 "$e2e/same_weights.py" reference.safetensors saves/"$last"
+rm -rf runs saves
+says "nothing is there: a fresh start" 0 "" "$TUTTI" train lost.json --quiet --resume auto --set name=other --set max_duration=2ba
+rm -rf runs saves
+S3_ENDPOINT_URL=$there/status-403 "$TUTTI" train lost.json --quiet --resume auto --set loggers.0.flush_timeout=0 >out.txt 2>err.txt
+check "a bucket that refuses ends the run" grep -q '^tutti: remote_uploader: .*: the server answers with status 403: AccessDenied$' err.txt
+check "before anything is trained" test ! -e saves/"$first"
+small_run "$sends" | sed "$every, \"filename\": \"ba{batch}.safetensors.index.json\", \"latest_filename\": \"l.index.json\", \"remote_file_name\": \"parts\/ba{batch}.safetensors.index.json\"/" >parts.json
+rm -rf runs saves
+check "a checkpoint of several files is sent" "$TUTTI" train parts.json --quiet
+rm -rf runs saves
+"$TUTTI" train parts.json --quiet --resume auto --set max_duration=4ep >out.txt 2>err.txt
+check "and comes back whole" grep -q 'no checkpoint in .*saves: ba30.safetensors.index.json was fetched from elsewhere' err.txt
+check "for the run to go on" test -e saves/ba40.safetensors.index.json
+small_run '"loggers": [{"name": "remote_uploader", "bucket_uri": "file://'"$work"'/folder", "file_path_format_string": "of/{run_name}/{remote_file_name}"}]' |
+  sed "$every/" >folder.json
+rm -rf runs saves
+check "a folder in the place of a bucket" "$TUTTI" train folder.json --quiet
+rm -rf runs saves folder/of/small/small/checkpoints/"$last"
+"$TUTTI" train folder.json --quiet --resume auto >out.txt 2>err.txt
+check "gives back too" grep -q "$second was fetched from elsewhere" err.txt
+check "what leads to the same bits" python3 "$e2e/same_weights.py" reference.safetensors saves/"$last"
+cp reference.safetensors root/models/$remote/"$last"
 
 # ---- what servers do ----
 evaluate() { "$TUTTI" eval run.json --checkpoint "$1" --quiet --set 'callbacks=[{"name": "remote_downloader", "num_attempts": 2, "silence_timeout": 20}]'; }

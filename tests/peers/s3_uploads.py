@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""s3_uploads.py - a real server of S3 (moto) takes what remote_uploader sends, signatures checked; run by hand.
+"""s3_uploads.py - a real server of S3 (moto) takes what remote_uploader sends and gives it back, signatures checked; by hand.
 
     PEERS/bin/pip install 'moto[server]==5.2.5' boto3==1.44.5
     PEERS/bin/python tests/peers/s3_uploads.py build/release/tutti
@@ -8,6 +8,7 @@
 import json
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
@@ -47,6 +48,28 @@ def train(folder, endpoint, width, kill=None):
         return process.wait()
     assert process.wait() == 0
     return 0
+
+
+def load_back(folder, endpoint, last, address):
+    """A machine that lost its files: an evaluation by address, the newest by --resume auto."""
+    os.environ["S3_ENDPOINT_URL"] = endpoint
+    subprocess.run([TUTTI, "export", address, "--onnx", str(folder / "back.onnx")], check=True)
+    (folder / "last.safetensors").write_bytes(last)
+    subprocess.run([TUTTI, "export", str(folder / "last.safetensors"), "--onnx", str(folder / "here.onnx")], check=True)
+    assert (folder / "back.onnx").read_bytes() == (folder / "here.onnx").read_bytes()
+    path, settings = folder / "back.json", json.loads((folder / "run.json").read_text())
+    settings["max_duration"] = "4ep"
+    path.write_text(json.dumps(settings))
+    shutil.rmtree(folder / "runs")
+    done = subprocess.run([TUTTI, "train", str(path), "--quiet", "--resume", "auto"], cwd=folder, check=True,
+                          capture_output=True, text=True)
+    print(done.stderr.strip())
+    assert "was fetched from elsewhere" in done.stderr
+    assert (folder / "runs/peer/checkpoints/ep4-ba40.safetensors").exists()
+    bad = subprocess.run([TUTTI, "export", address, "--onnx", str(folder / "bad.onnx")], check=False,
+                         capture_output=True, text=True, env={**os.environ, "AWS_SECRET_ACCESS_KEY": "wrong"})
+    print(bad.stderr.strip())
+    assert bad.returncode == 2 and "status 403: SignatureDoesNotMatch" in bad.stderr
 
 
 def main():
@@ -95,6 +118,7 @@ def main():
         log = body("deep folder/peer/log.jsonl")
         assert (folder / "runs/peer/log.jsonl").read_bytes().startswith(log) and log.endswith(b"}\n")
         assert not parts() and not (folder / "runs/peer/uploads").exists()
+        load_back(folder, endpoint, local.read_bytes(), "s3://models/deep folder/" + newest)
     server.stop()
     print("all there, to the byte")
 

@@ -203,13 +203,44 @@ static tutti_status load_foreign(trainer *t, const char *path, const checkpoint 
     return s;
 }
 
+/* Where none is here: the newest of elsewhere that is not damaged.  None there either is no failure. */
+static tutti_status fetch_newest(trainer *t, tutti_error *err)
+{
+    saver v;
+    tutti_status s = TUTTI_E_FORMAT;
+    if (!saver_find(&t->run, &v) || !saver_has_paths(&v) || saver_path(&v, 0))
+        return TUTTI_OK;
+    for (uint32_t k = 0; s == TUTTI_E_FORMAT; k++) {
+        tutti_error why = TUTTI_ERROR_INIT;
+        checkpoint *c = NULL;
+        const char *path;
+        s = saver_fetch(&v, k, &why);
+        if (s == TUTTI_E_NOTFOUND)
+            return TUTTI_OK;
+        if (s || !(path = saver_path(&v, 0)))
+            return tutti_fail(err, s ? s : TUTTI_E_IO, "%s", why.text);
+        s = checkpoint_open(path, &c, &why);
+        checkpoint_close(c);
+        if (s == TUTTI_E_FORMAT)
+            set_aside(t, path, why.text);
+        else if (s)
+            return tutti_fail(err, s, "%s", why.text);
+    }
+    return TUTTI_OK;
+}
+
 static tutti_status load_newest(trainer *t, tutti_error *err)
 {
     tutti_error e = TUTTI_ERROR_INIT;
     checkpoint *c = NULL;
     uint32_t k = 0;
     char path[4096];
-    tutti_status s = open_newest(t, &c, path, sizeof path, &k, &e);
+    tutti_status s =
+        t->fits && distributed_first(&t->distributed) ? fetch_newest(t, &e) : TUTTI_OK;
+    if (t->fits)
+        s = distributed_agree(&t->distributed, s, &e);
+    if (!s)
+        s = open_newest(t, &c, path, sizeof path, &k, &e);
     if (s || !c) {
         if (s)
             return tutti_fail(err, s, "%s", e.text);

@@ -60,3 +60,14 @@ const char *saver_path(const saver *s, uint32_t k)
     instance_leave(&c);
     return lists || (path && access(path, F_OK) == 0) ? path : NULL;
 }
+
+tutti_status saver_fetch(const saver *s, uint32_t k, tutti_error *err)
+{
+    if (!TUTTI_HAS(s->table, tutti_saver_v1, fetch) || !s->table->fetch)
+        return tutti_fail(err, TUTTI_E_NOTFOUND, "%s sends no checkpoints elsewhere",
+                          instance_name(s->instance));
+    instance_call c = instance_enter_whole(s->instance, "fetch");
+    const tutti_status status = s->table->fetch(instance_self(s->instance), k, err);
+    instance_leave(&c);
+    return status;
+}

@@ -26,5 +26,7 @@ TUTTI_NODISCARD tutti_status saver_save(const run_context *run, bool *ret_can,
 bool saver_has_paths(const saver *s);
 /* The path of the k-th newest checkpoint, borrowed until the next call; NULL: there are no more.  [control] */
 const char *saver_path(const saver *s, uint32_t k);
+/* As tutti.saver/1; E_NOTFOUND also where it never sends any.  [control] */
+TUTTI_NODISCARD tutti_status saver_fetch(const saver *s, uint32_t k, tutti_error *err);
 
 #endif

@@ -123,33 +123,6 @@ const tutti_history_v1 *run_log_history(const run_log *l)
     return table;
 }
 
-/* ---- tutti.files/1 ---- */
-
-/* Every logger gets it, also behind one that fails. */
-static tutti_status files_upload(void *ctx, const char *remote_name, const char *path,
-                                 int32_t overwrite, tutti_error *err)
-{
-    run_log *l = ctx;
-    tutti_status s = TUTTI_E_NOTFOUND;
-    FOR_EACH_LOGGER(l, i, table, "upload")
-    {
-        const tutti_files_v1 *files = instance_query(i, TUTTI_FILES_V1);
-        const tutti_status one =
-            files ? files->upload(files->ctx, remote_name, path, overwrite, err) : s;
-        s = s == TUTTI_E_NOTFOUND || s == TUTTI_OK ? one : s;
-    }
-    return s == TUTTI_E_NOTFOUND
-               ? tutti_fail(err, s, "%s is not sent: no logger of the run takes files", path)
-               : s;
-}
-
-const tutti_files_v1 *run_log_files(run_log *l)
-{
-    l->files =
-        (tutti_files_v1){.struct_size = sizeof l->files, .ctx = l, .upload = files_upload};
-    return &l->files;
-}
-
 /* ---- tutti.log/1 ---- */
 
 struct log_service {

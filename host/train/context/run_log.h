@@ -58,7 +58,7 @@ const double *run_log_value(const run_log *l, const char *name);
 /* Of the first logger that keeps all that it hears; NULL: there is none. */
 const tutti_history_v1 *run_log_history(const run_log *l);
 
-/* Gives a file to every logger that takes files. */
+/* Gives a file to every logger that takes files, and asks them for files; run_log_files.c. */
 const tutti_files_v1 *run_log_files(run_log *l);
 
 /* `level` is TUTTI_LOG_*. */

@@ -1,4 +1,4 @@
-/* leftovers.c - files that belong to no checkpoint: of a killed save, of an index that is gone. */
+/* leftovers.c - files of a folder that are in the way: of a killed save, of an index that is gone, of another run. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "leftovers.h"
 #include "names.h"
@@ -61,4 +61,28 @@ bool leftovers_have(const char *folder, const char *pattern, const char *run, co
         return name_match(pattern, run, index, &batch, &epoch) &&
                (at || !is_named(folder, index, name));
     return at && name_match(pattern, run, file, &batch, &epoch);
+}
+
+tutti_status leftovers_check(const char *folder, const char *pattern, const char *run,
+                             const tutti_timestamp *now, tutti_error *err)
+{
+    DIR *dir = opendir(folder);
+    if (!dir)
+        return TUTTI_OK;
+    tutti_status s = TUTTI_OK;
+    for (struct dirent *e = readdir(dir); e && s == TUTTI_OK; e = readdir(dir)) {
+        int64_t batch, epoch;
+        if (!name_match(pattern, run, e->d_name, &batch, &epoch))
+            continue;
+        const bool ahead = batch >= 0   ? batch > now->batch
+                           : epoch >= 0 ? epoch > now->epoch
+                                        : now->batch == 0;
+        if (ahead)
+            s = tutti_fail(err, TUTTI_E_EXISTS,
+                           "checkpoint_saver: %s/%s is there already and this run would write "
+                           "over it; resume from it, choose another folder, or set overwrite",
+                           folder, e->d_name);
+    }
+    (void)closedir(dir);
+    return s;
 }

@@ -326,31 +326,6 @@ static tutti_status saver_close(void *self, tutti_error *err)
     return s;
 }
 
-/* A run that starts must not write over files of another. */
-static tutti_status check_folder(const saver *v, tutti_error *err)
-{
-    const char *run = v->checkpoint->run_name(v->checkpoint->ctx);
-    DIR *dir = v->overwrite ? NULL : opendir(v->folder);
-    if (!dir)
-        return TUTTI_OK;
-    tutti_status s = TUTTI_OK;
-    for (struct dirent *e = readdir(dir); e && s == TUTTI_OK; e = readdir(dir)) {
-        int64_t batch, epoch;
-        if (!name_match(v->filename, run, e->d_name, &batch, &epoch))
-            continue;
-        const bool ahead = batch >= 0   ? batch > v->state->time->batch
-                           : epoch >= 0 ? epoch > v->state->time->epoch
-                                        : v->state->time->batch == 0;
-        if (ahead)
-            s = tutti_fail(err, TUTTI_E_EXISTS,
-                           "checkpoint_saver: %s/%s is there already and this run would write "
-                           "over it; resume from it, choose another folder, or set overwrite",
-                           v->folder, e->d_name);
-    }
-    (void)closedir(dir);
-    return s;
-}
-
 /* The folder is this run's alone, so that nobody writes them any more. */
 static void remove_unfinished(const saver *v)
 {
@@ -380,7 +355,9 @@ static tutti_status take_folder(const saver *v, tutti_error *err)
             return s;
         remove_unfinished(v);
     }
-    return check_folder(v, err);
+    return v->overwrite
+               ? TUTTI_OK
+               : leftovers_check(v->folder, v->filename, v->copy.run, v->state->time, err);
 }
 
 static tutti_status saver_event(void *self, const tutti_event *event, tutti_error *err)
@@ -473,6 +450,23 @@ static const char *saver_older(void *self, uint32_t k)
     return batch >= 0 ? v->newest : NULL;
 }
 
+/* Under a name that is not the setting's, the link finds it. */
+static tutti_status saver_fetch(void *self, uint32_t k, tutti_error *err)
+{
+    saver *v = self;
+    int64_t batch, epoch;
+    char name[SAVED_NAME], text[1024];
+    tutti_status s = remote_copy_fetch(&v->copy, k, v->folder, name, sizeof name, err);
+    if (!s && (!name_match(v->filename, v->copy.run, name, &batch, &epoch) || batch < 0))
+        s = link_latest(v, name, err);
+    if (s)
+        return s;
+    (void)snprintf(text, sizeof text, "no checkpoint in %s: %s was fetched from elsewhere",
+                   v->folder, name);
+    checkpoint_saver_note(v, TUTTI_LOG_WARNING, text);
+    return TUTTI_OK;
+}
+
 static const void *saver_query(void *self, const char *interface_id)
 {
     static const tutti_stateful_v1 stateful = {
@@ -481,7 +475,8 @@ static const void *saver_query(void *self, const char *interface_id)
                                          .due = saver_due,
                                          .save = saver_save,
                                          .latest = saver_latest,
-                                         .older = saver_older};
+                                         .older = saver_older,
+                                         .fetch = saver_fetch};
     (void)self;
     if (strcmp(interface_id, TUTTI_SAVER_V1) == 0)
         return &table;

@@ -23,4 +23,11 @@ TUTTI_NODISCARD tutti_status remote_copy_send(const remote_copy *c, const char *
                                               const char *name, const char *link,
                                               const tutti_timestamp *time, tutti_error *err);
 
+/* Brings the k-th newest of the checkpoints that were sent, and its shards, to `folder`, which is made, under their own names; *ret_name
+ * is the file's.  By the batch in their names, or where these have none the one that `latest` names.
+ * Errors: E_NOTFOUND there are no more; those of tutti.files/1. */
+TUTTI_NODISCARD tutti_status remote_copy_fetch(const remote_copy *c, uint32_t k,
+                                               const char *folder, char *ret_name, size_t size,
+                                               tutti_error *err);
+
 #endif

@@ -1,7 +1,9 @@
-/* folder.c - a file goes to a folder, whole or not at all. */
+/* folder.c - a file goes to a folder, or comes from there, whole or not at all. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#define TUTTI_USE_MINOR 1
 #include "place.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -27,20 +29,27 @@ static void make_folders(char *path)
     }
 }
 
-static tutti_status copy_bytes(const place *p, const job *j, int from, int to, const char *path,
+/* Where bytes come from. */
+typedef struct source {
+    int fd;
+    const char *path;
+    uint64_t size;
+} source;
+
+static tutti_status copy_bytes(const place *p, const source *f, int to, const char *path,
                                tutti_error *err)
 {
     char *step = malloc(STEP);
     tutti_status s =
         step ? TUTTI_OK : tutti_fail(err, TUTTI_E_NOMEM, "remote_uploader: no memory");
-    for (uint64_t at = 0; !s && at < j->size;) {
+    for (uint64_t at = 0; !s && at < f->size;) {
         const ssize_t n =
-            pread(from, step, j->size - at < STEP ? j->size - at : STEP, (off_t)at);
+            pread(f->fd, step, f->size - at < STEP ? f->size - at : STEP, (off_t)at);
         if (p->must_end(p->ctx))
             s = tutti_fail(err, TUTTI_E_INTERRUPTED, "remote_uploader: %s is not whole", path);
         else if (n <= 0)
             s = tutti_fail(err, TUTTI_E_ARG, "remote_uploader: %s cannot be read, or was cut",
-                           j->data);
+                           f->path);
         else if (write(to, step, (size_t)n) != n)
             s = fail_io(path, err);
         at += n > 0 ? (uint64_t)n : 0;
@@ -76,7 +85,8 @@ tutti_status folder_put(const place *p, job *j, tutti_error *err)
         return tutti_fail(err, TUTTI_E_ARG, "remote_uploader: %s: %s", j->data,
                           strerror(errno));
     const int to = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    tutti_status s = to < 0 ? fail_io(part, err) : copy_bytes(p, j, from, to, part, err);
+    tutti_status s = to < 0 ? fail_io(part, err)
+                            : copy_bytes(p, &(source){from, j->data, j->size}, to, part, err);
     (void)close(from);
     if (to >= 0 && close(to) != 0 && !s)
         s = fail_io(part, err);
@@ -85,4 +95,48 @@ tutti_status folder_put(const place *p, job *j, tutti_error *err)
         return s;
     }
     return put_in_place(j, part, path, err);
+}
+
+tutti_status folder_get(const place *p, const char *name, const tutti_download *what,
+                        tutti_error *err)
+{
+    struct stat st = {0};
+    char path[sizeof p->folder + JOB_NAME];
+    (void)snprintf(path, sizeof path, "%s/%s", p->folder, name);
+    const int from = open(path, O_RDONLY | O_CLOEXEC);
+    if (from < 0 || fstat(from, &st) != 0) {
+        const tutti_status s = tutti_fail(err, errno == ENOENT ? TUTTI_E_NOTFOUND : TUTTI_E_IO,
+                                          "remote_uploader: %s: %s", path, strerror(errno));
+        if (from >= 0)
+            (void)close(from);
+        return s;
+    }
+    const int to = open(what->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    const source f = {from, path, (uint64_t)st.st_size};
+    tutti_status s = to < 0 ? fail_io(what->path, err) : copy_bytes(p, &f, to, what->path, err);
+    (void)close(from);
+    if (to >= 0 && close(to) != 0 && !s)
+        s = fail_io(what->path, err);
+    if (s)
+        (void)unlink(what->path);
+    return s;
+}
+
+tutti_status folder_list(const place *p, const place_names *names, tutti_error *err)
+{
+    char path[sizeof p->folder + JOB_NAME], name[JOB_NAME];
+    const char *slash = strrchr(names->prefix, '/');
+    const int head = slash ? (int)(slash - names->prefix) + 1 : 0;
+    (void)snprintf(path, sizeof path, "%s/%.*s", p->folder, head, names->prefix);
+    DIR *dir = opendir(path);
+    if (!dir && errno != ENOENT)
+        return tutti_fail(err, TUTTI_E_IO, "remote_uploader: %s: %s", path, strerror(errno));
+    for (struct dirent *e = dir ? readdir(dir) : NULL; e; e = readdir(dir)) {
+        (void)snprintf(name, sizeof name, "%.*s%s", head, names->prefix, e->d_name);
+        if (e->d_type != DT_DIR && strncmp(name, names->prefix, strlen(names->prefix)) == 0)
+            names->each(names->ctx, name);
+    }
+    if (dir)
+        (void)closedir(dir);
+    return TUTTI_OK;
 }

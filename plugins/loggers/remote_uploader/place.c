@@ -1,10 +1,29 @@
 /* place.c - what an address of a bucket or folder stands for. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#define TUTTI_USE_MINOR 1
 #include "place.h"
 
 #include <string.h>
 
 static const char file_scheme[] = "file://";
+
+enum { RETRIES = 5 }; /* of what is fetched; uploads are tried for as long as the run lasts */
+
+/* The folder of a bucket, for files, and the bucket, for names. */
+static tutti_status open_bucket(place *p, const remote_options *options, tutti_error *err)
+{
+    char bucket[REMOTE_ADDRESS];
+    remote_options of_bucket = *options;
+    const size_t scheme = strlen("s3://");
+    const size_t n = scheme + strcspn(options->url + scheme, "/");
+    const tutti_status s = remote_open(options, &p->remote, err);
+    if (s)
+        return s;
+    (void)snprintf(bucket, sizeof bucket, "%.*s", (int)n, options->url);
+    of_bucket.url = bucket;
+    p->head = options->url + n + strspn(options->url + n, "/");
+    return remote_open(&of_bucket, &p->bucket, err);
+}
 
 tutti_status place_open(place *p, const char *uri, const char *endpoint, double silence_s,
                         tutti_error *err)
@@ -12,9 +31,10 @@ tutti_status place_open(place *p, const char *uri, const char *endpoint, double 
     const remote_options options = {.who = "remote_uploader: bucket_uri",
                                     .url = uri,
                                     .endpoint = endpoint,
+                                    .retries = RETRIES,
                                     .silence_s = silence_s};
     if (strncmp(uri, "s3://", 5) == 0)
-        return remote_open(&options, &p->remote, err);
+        return open_bucket(p, &options, err);
     if (strncmp(uri, file_scheme, sizeof file_scheme - 1) != 0 ||
         uri[sizeof file_scheme - 1] != '/')
         return tutti_fail(err, TUTTI_E_ARG,
@@ -32,10 +52,39 @@ tutti_status place_open(place *p, const char *uri, const char *endpoint, double 
 void place_close(place *p)
 {
     remote_close(p->remote);
-    p->remote = NULL;
+    remote_close(p->bucket);
+    p->remote = p->bucket = NULL;
 }
 
 tutti_status place_put(const place *p, job *j, tutti_error *err)
 {
     return p->remote ? s3_put(p, j, err) : folder_put(p, j, err);
+}
+
+/* ---- back ---- */
+
+typedef struct getting {
+    const place *place;
+    const tutti_download *what;
+} getting;
+
+static bool get_must_end(void *ctx)
+{
+    const getting *g = ctx;
+    return g->place->must_end(g->place->ctx) ||
+           (g->what->must_end && g->what->must_end(g->what->asker));
+}
+
+tutti_status place_get(const place *p, const char *name, const tutti_download *what,
+                       tutti_error *err)
+{
+    getting g = {p, what};
+    const remote_check check = {.most = UINT64_MAX, .must_end = get_must_end, .ctx = &g};
+    return p->remote ? remote_fetch(p->remote, name, what->path, &check, err)
+                     : folder_get(p, name, what, err);
+}
+
+tutti_status place_list(const place *p, const place_names *names, tutti_error *err)
+{
+    return p->remote ? s3_list(p, names, err) : folder_list(p, names, err);
 }

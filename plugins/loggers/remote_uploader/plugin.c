@@ -213,6 +213,54 @@ static tutti_status uploader_upload(void *ctx, const char *remote_name, const ch
     return s;
 }
 
+/* ---- back ---- */
+
+static tutti_status uploader_download(void *ctx, const tutti_download *what, tutti_error *err)
+{
+    const uploader *up = ctx;
+    char name[JOB_NAME];
+    const tutti_status s = expand_name(up, what->name, name, sizeof name, err);
+    return s ? s : place_get(&up->place, name, what, err);
+}
+
+/* Whoever asked has the names without what the format puts around them. */
+typedef struct listing {
+    char head[JOB_NAME], tail[JOB_NAME];
+    void (*each)(void *asker, const char *name);
+    void *asker;
+} listing;
+
+static void uploader_each(void *ctx, const char *name)
+{
+    const listing *l = ctx;
+    char own[JOB_NAME];
+    const size_t head = strlen(l->head), tail = strlen(l->tail), n = strlen(name);
+    if (n <= head + tail || strncmp(name, l->head, head) != 0 ||
+        strcmp(name + n - tail, l->tail) != 0)
+        return;
+    (void)snprintf(own, sizeof own, "%.*s", (int)(n - head - tail), name + head);
+    l->each(l->asker, own);
+}
+
+static tutti_status uploader_list(void *ctx, const char *prefix,
+                                  void (*each)(void *asker, const char *name), void *asker,
+                                  tutti_error *err)
+{
+    static const char mark[] = "\n"; /* which no name has */
+    const uploader *up = ctx;
+    listing l = {.each = each, .asker = asker};
+    char begin[2 * JOB_NAME];
+    tutti_status s = expand_name(up, mark, l.head, sizeof l.head, err);
+    char *at = s ? NULL : strchr(l.head, *mark);
+    if (!at) /* a format without the name has one file */
+        return s;
+    (void)snprintf(l.tail, sizeof l.tail, "%s", at + 1);
+    *at = '\0';
+    (void)snprintf(begin, sizeof begin, "%s%s", l.head, prefix);
+    const place_names names = {begin, uploader_each, &l};
+    return place_list(&up->place, &names, err);
+}
+
 static void make_folder(char *path)
 {
     for (char *c = strchr(path + 1, '/'); c; c = strchr(c + 1, '/')) {
@@ -285,8 +333,11 @@ static tutti_status uploader_open(const tutti_host *host, const tutti_params *pa
     if (!up)
         return tutti_fail(err, TUTTI_E_NOMEM, "remote_uploader: no memory");
     up->checkpoint = logger_service(host, "remote_uploader", TUTTI_CHECKPOINT_V1, err);
-    up->files =
-        (tutti_files_v1){.struct_size = sizeof up->files, .ctx = up, .upload = uploader_upload};
+    up->files = (tutti_files_v1){.struct_size = sizeof up->files,
+                                 .ctx = up,
+                                 .upload = uploader_upload,
+                                 .download = uploader_download,
+                                 .list = uploader_list};
     up->format = tutti_param_str(params, "file_path_format_string");
     up->uploads = (uint32_t)tutti_param_i64(params, "num_concurrent_uploads");
     up->queue_size = tutti_param_i64(params, "queue_size");

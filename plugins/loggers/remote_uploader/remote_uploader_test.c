@@ -62,6 +62,38 @@ static size_t join_parts(const char *name, char *out, size_t room)
     return server_reply(out, room, 200, "", "<CompleteMultipartUploadResult/>");
 }
 
+/* Two pages of names. */
+static size_t send_list(const char *query, char *out, size_t room)
+{
+    static const char of_all[] =
+        "delimiter=%2F&list-type=2&prefix=deep%2Fof%2Ftrial%2Fa%26b%2F";
+    char second[256];
+    (void)snprintf(second, sizeof second, "?continuation-token=t%%2B1%%2F2%%3D&%s", of_all);
+    if (strcmp(query, second) == 0)
+        return server_reply(
+            out, room, 200, "",
+            "<ListBucketResult><IsTruncated>false</IsTruncated><Contents><Key>"
+            "deep/of/trial/a&amp;b/2 &lt; 3</Key></Contents></ListBucketResult>");
+    ck_assert_str_eq(query + 1, of_all);
+    return server_reply(
+        out, room, 200, "",
+        "<ListBucketResult><NextContinuationToken>t+1/2=</NextContinuationToken>"
+        "<Contents><Key>deep/of/trial/a&amp;b/</Key></Contents><Contents><Key>"
+        "deep/of/trial/a&amp;b/one</Key></Contents></ListBucketResult>");
+}
+
+static size_t send_stored(const char *name, char *out, size_t room)
+{
+    const stored *o = find_stored(objects, STORED, name);
+    if (!o->data)
+        return server_reply(out, room, 404, "", "<Error><Code>NoSuchKey</Code></Error>");
+    const size_t n = (size_t)snprintf(
+        out, room, "HTTP/1.1 200 OK\r\nContent-Length: %zu\r\nConnection: close\r\n\r\n",
+        o->size);
+    memcpy(out + n, o->data, o->size);
+    return n + o->size;
+}
+
 static size_t serve_s3(const server_request *r, char *out, size_t room)
 {
     char name[256], number[16], etag[64];
@@ -75,6 +107,8 @@ static size_t serve_s3(const server_request *r, char *out, size_t room)
                                           o->size)
                        : server_reply(out, room, 404, "", "");
     }
+    if (strcmp(r->method, "GET") == 0)
+        return query ? send_list(query, out, room) : send_stored(name, out, room);
     if (!query) {
         keep_bytes(find_stored(objects, STORED, name), name, r->body, r->size);
         return server_reply(out, room, 200, "ETag: \"whole\"\r\n", "");
@@ -202,6 +236,42 @@ START_TEST(a_file_arrives_as_it_was_when_it_was_given)
     ck_assert_ptr_nonnull(strstr(signed_by, "x-amz-content-sha256"));
     ck_assert_str_eq(run.noted, "");
     assert_empty();
+}
+END_TEST
+
+static char names[512];
+
+static void take_name(void *asker, const char *name)
+{
+    (void)asker;
+    (void)strcat(strcat(names, name), "\n");
+}
+
+static tutti_status download(const tutti_files_v1 *f, const char *name, const char *to,
+                             tutti_error *err)
+{
+    const tutti_download what = {.struct_size = sizeof what, .name = name, .path = to};
+    return f->download(f->ctx, &what, err);
+}
+
+START_TEST(files_come_back_by_their_names)
+{
+    tutti_error err = TUTTI_ERROR_INIT;
+    char to[400], line[16] = "";
+    server_start(&there);
+    keep_bytes(&objects[0], "/models/deep/of/trial/a%26b/one", "bytes", 5);
+    const tutti_files_v1 *f = open_at("s3://models/deep/", 100);
+    ck_assert_ok(f->list(f->ctx, "a&b/", take_name, NULL, &err), err);
+    ck_assert_str_eq(names, "a&b/\na&b/one\na&b/2 < 3\n");
+    (void)snprintf(to, sizeof to, "%s/back", run.run_folder);
+    ck_assert_ok(download(f, "a&b/one", to, &err), err);
+    FILE *in = fopen(to, "r");
+    ck_assert(in && fgets(line, sizeof line, in) && fclose(in) == 0);
+    ck_assert_str_eq(line, "bytes");
+    ck_assert_int_eq(download(f, "none", to, &err), TUTTI_E_NOTFOUND);
+    ck_assert_ptr_nonnull(
+        strstr(err.text, "/none: the server answers with status 404: NoSuchKey"));
+    subject_close(&it);
 }
 END_TEST
 
@@ -468,6 +538,7 @@ int main(void)
     tcase_set_timeout(tc, 120);
     tcase_add_checked_fixture(tc, setup, server_teardown);
     tcase_add_test(tc, a_file_arrives_as_it_was_when_it_was_given);
+    tcase_add_test(tc, files_come_back_by_their_names);
     tcase_add_test(tc, a_large_file_goes_in_parts);
     tcase_add_test(tc, a_run_that_was_killed_goes_on_with_the_parts_that_are_missing);
     tcase_add_test(tc, an_upload_that_the_server_has_forgotten_begins_again);

@@ -1,5 +1,6 @@
 /* s3.c - a file goes to a bucket: whole, or in parts of which those that have arrived are not sent again. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#define TUTTI_USE_MINOR 1
 #include "place.h"
 
 #include <errno.h>

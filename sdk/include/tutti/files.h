@@ -26,7 +26,7 @@ typedef struct tutti_download {
 /* Provided by a logger that sends files elsewhere, such as `remote_uploader`; the host hands a table of its own to
  * whoever asks, and gives each file to all such loggers of the run.  Also by an object that fetches what lies behind
  * addresses, such as `remote_downloader`: its tags say of which schemes, "scheme:s3", and the host opens it, without
- * a run or a service, for a checkpoint at such an address.  Either member may be NULL.  since 1.1 */
+ * a run or a service, for a checkpoint at such an address.  Members may be NULL.  since 1.1 */
 typedef struct tutti_files_v1 {
     uint32_t struct_size;
     uint32_t reserved;
@@ -44,6 +44,12 @@ typedef struct tutti_files_v1 {
      * Errors: E_NOTFOUND there is no such file, or nobody to ask; E_IO it is not reached, is refused, or does not come
      * whole; E_INTERRUPTED must_end; E_ARG the name cannot be one. */
     tutti_status (*download)(void *ctx, const tutti_download *what, tutti_error *err);
+    /* Hands `each` the name, as upload has it, of every file whose name begins with `prefix` ("small/checkpoints/") and
+     * has no "/" behind that; borrowed for the call.  NULL: cannot.  [control], [step]
+     * Errors: E_NOTFOUND nobody to ask; E_IO as download. */
+    tutti_status (*list)(void *ctx, const char *prefix,
+                         void (*each)(void *asker, const char *name), void *asker,
+                         tutti_error *err);
 } tutti_files_v1;
 
 TUTTI_C_END

@@ -53,6 +53,12 @@ typedef struct tutti_saver_v1 {
     /* Path of the k-th newest that is there, 0 the
      * newest; NULL past the last.  Borrowed until the next call.  [step] */
     const char *(*older)(void *self, uint32_t k);
+#if TUTTI_USE_MINOR >= 1
+    /* since 1.1: brings the k-th newest of the checkpoints that were sent elsewhere, 0 the newest, to where `older`
+     * finds it, which has nothing yet.  One process of the run is asked.  NULL: none is ever sent.  [control]
+     * Errors: E_NOTFOUND there are no more, or nobody to ask; those of tutti.files/1. */
+    tutti_status (*fetch)(void *self, uint32_t k, tutti_error *err);
+#endif
 } tutti_saver_v1;
 
 TUTTI_C_END
