@@ -117,7 +117,7 @@ sed 's/"loss": "mse", //' short.json >own.json
 says "numbers and cross entropy" 1 'tutti: loss: the targets are numbers, and the model'"'"'s own loss, cross entropy, wants classes; set "loss", to mse for instance, or num_classes if the numbers are probabilities of classes' \
   "$TUTTI" train own.json
 small_run >classes.json
-says "a metric of another task" 1 'tutti: r2_score: outputs are F32 (50, 10) and targets I32 (50), want F32 and numbers of one shape' \
+says "a metric of another task" 1 'tutti: r2_score: outputs are F32 (50, 10) and targets I32 (50), want F32 and numbers of one shape; of classes accuracy, f1_score or cross_entropy fits these' \
   "$TUTTI" train classes.json --quiet --set max_duration=1ep --set callbacks=[] --set 'eval.0.metrics=[{"name": "r2_score"}]'
 says "a metric that is not there" 2 'classes.json: eval[0].metrics[0].name: there is no metric acuracy; did you mean accuracy?' \
   "$TUTTI" validate classes.json --set 'eval.0.metrics=[{"name": "acuracy"}]'
