@@ -146,7 +146,7 @@ tutti_status compose_record(const compose *how, const json_t *record, const char
     ret->answers = 0;
     if (how->kind == COMPOSE_MESSAGES)
         return compose_messages(how, record, where, ret, err);
-    if (how->kind == COMPOSE_TEXT)
+    if (how->kind == COMPOSE_TEXT || how->kind == COMPOSE_CLASSES)
         return compose_field_into(record, how->text_field, where, ret, err);
     const tutti_status s = compose_field_into(record, how->prompt_field, where, ret, err);
     return s ? s : compose_answer(how, record, where, ret, err);

@@ -7,7 +7,12 @@
 
 #include <jansson.h>
 
-typedef enum compose_kind { COMPOSE_TEXT, COMPOSE_COMPLETION, COMPOSE_MESSAGES } compose_kind;
+typedef enum compose_kind {
+    COMPOSE_TEXT,
+    COMPOSE_COMPLETION,
+    COMPOSE_MESSAGES,
+    COMPOSE_CLASSES /* as COMPOSE_TEXT */
+} compose_kind;
 
 /* How, by the settings; strings are the settings'. */
 typedef struct compose {

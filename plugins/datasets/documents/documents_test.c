@@ -1,6 +1,7 @@
 /* documents_test.c - rows of documents packed in three ways, answers that are learnt, formats, and files that are
  * refused. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#define TUTTI_USE_MINOR 1 /* tutti.class_names/1 */
 #include "../dataset_check.h"
 
 #include "tutti/vocabulary.h"
@@ -38,6 +39,8 @@ static void settings(const char *name, const char *data, const char *content,
     given_path(&g, "tokenizer_file", tokenizer_file());
     given_enum(&g, "content", content, 0);
     given_string(&g, "text_field", "text");
+    given_string(&g, "label_field", "label");
+    given_null(&g, "labels");
     given_string(&g, "prompt_field", "prompt");
     given_string(&g, "completion_field", "completion");
     given_int(&g, "references", 0);
@@ -285,6 +288,115 @@ START_TEST(what_does_not_fit_is_refused)
 }
 END_TEST
 
+static void open_labelled(int64_t rows, int64_t classes)
+{
+    ck_assert_ok(shelf_open(&s, "documents", &g, &err), err);
+    ck_assert_int_eq(s.info.samples, rows);
+    ck_assert_uint_eq(s.info.ncolumns, 3);
+    ck_assert_int_eq(s.info.columns[0].classes, 16);
+    ck_assert_int_eq(s.info.columns[1].classes, classes);
+    ck_assert_int_eq(s.info.columns[1].desc.rank, 0);
+}
+
+/* The row's tokens, its class, its mask. */
+static void expect_labelled(int64_t row, const int32_t *want)
+{
+    int32_t input[MOST], target = -1, mask[MOST];
+    void *const data[TUTTI_MAX_COLUMNS] = {input, &target, mask};
+    tutti_tensor t[TUTTI_MAX_COLUMNS];
+    ck_assert_ok(shelf_read(&s, row, t, data, sizeof input, &err), err);
+    const size_t length = (size_t)t[0].desc.dim[0];
+    ck_assert_mem_eq(input, want, length * sizeof *want);
+    ck_assert_int_eq(target, want[length]);
+    ck_assert_mem_eq(mask, want + length + 1, length * sizeof *want);
+}
+
+START_TEST(texts_have_classes_by_their_names)
+{
+    static const char csv[] =
+        "label,text\nspam,a b c\nham,d\nspam,\"e f g h a\"\n\"a, or b\",\n";
+    static const int32_t rows[][13] = {{BOS, 0, 1, 2, EOS, PAD, 2, 1, 1, 1, 1, 1, 0},
+                                       {BOS, 3, EOS, PAD, PAD, PAD, 1, 1, 1, 1, 0, 0, 0},
+                                       {BOS, 4, 5, 6, 7, EOS, 2, 1, 1, 1, 1, 1, 1},
+                                       {BOS, EOS, PAD, PAD, PAD, PAD, 0, 1, 1, 0, 0, 0, 0}};
+    settings("t.csv", csv, "classes", "none", 6);
+    given_string(&g, "begin_token", "<bos>");
+    given_string(&g, "end_token", "<eos>");
+    open_labelled(4, 3);
+    ck_assert_str_eq(s.info.columns[2].name, "attention_mask");
+    for (int k = 0; k < 4; k++)
+        expect_labelled(k, rows[k]);
+    const tutti_class_names_v1 *names = subject_query(&s.subject, TUTTI_CLASS_NAMES_V1);
+    ck_assert_str_eq(names->name(s.subject.self, NULL, 0), "a, or b");
+    ck_assert_str_eq(names->name(s.subject.self, "target", 2), "spam");
+    ck_assert_ptr_null(names->name(s.subject.self, NULL, 3));
+    ck_assert_ptr_null(names->name(s.subject.self, "input", 0));
+    subject_close(&s.subject);
+    given_enum(&g, "too_long", "drop", 0);
+    open_labelled(3, 3);
+    subject_close(&s.subject);
+    given_enum(&g, "too_long", "refuse", 0);
+    shelf_refused(
+        &s, "documents", &g, TUTTI_E_RANGE,
+        "$/t.csv:4: has 7 tokens, a row takes 6; set \"too_long\" or a greater \"length\"");
+}
+END_TEST
+
+START_TEST(whole_numbers_are_classes_and_a_file_has_their_order)
+{
+    static const char lines[] =
+        "{\"text\": \"a\", \"label\": 3}\n{\"text\": \"b\", \"label\": \"10\"}";
+    static const int32_t first[] = {0, PAD, 3, 1, 0}, second[] = {1, PAD, 10, 1, 0};
+    static const int32_t named[] = {0, PAD, 1, 1, 0};
+    settings("t.jsonl", lines, "classes", "none", 2);
+    open_labelled(2, 11);
+    expect_labelled(0, first);
+    expect_labelled(1, second);
+    subject_close(&s.subject);
+    given_path(&g, "labels", shelf_file(&s, "labels.txt", "10\n3\nnever\n", 11));
+    open_labelled(2, 3);
+    expect_labelled(0, named);
+    const tutti_class_names_v1 *names = subject_query(&s.subject, TUTTI_CLASS_NAMES_V1);
+    ck_assert_str_eq(names->name(s.subject.self, NULL, 0), "10");
+    ck_assert_str_eq(names->name(s.subject.self, NULL, 2), "never");
+    subject_close(&s.subject);
+    given_path(&g, "labels", shelf_file(&s, "labels.txt", "10\n4\n", 5));
+    shelf_refused(&s, "documents", &g, TUTTI_E_FORMAT,
+                  "$/t.jsonl: the label \"3\" is not in $/labels.txt");
+}
+END_TEST
+
+START_TEST(classes_that_are_none_are_refused)
+{
+    settings("t.jsonl", "{\"text\": \"a\", \"label\": 1.5}", "classes", "none", 4);
+    shelf_refused(
+        &s, "documents", &g, TUTTI_E_FORMAT,
+        "$/t.jsonl:1: the field \"label\" is neither, want a string or a whole number");
+    settings("t.jsonl", "{\"text\": \"a\"}", "classes", "none", 4);
+    shelf_refused(
+        &s, "documents", &g, TUTTI_E_FORMAT,
+        "$/t.jsonl:1: the field \"label\" is missing, want a string or a whole number");
+    settings("t.jsonl", "{\"text\": \"a\", \"label\": 16777216}", "classes", "none", 4);
+    shelf_refused(&s, "documents", &g, TUTTI_E_RANGE,
+                  "$/t.jsonl: the label 16777216 is above 16777215, the greatest class");
+    settings("t.csv", "label,text\n", "classes", "none", 4);
+    shelf_refused(&s, "documents", &g, TUTTI_E_FORMAT, "$/t.csv: has no document");
+    settings("t.jsonl", three, "classes", "whole", 4);
+    shelf_refused(
+        &s, "documents", &g, TUTTI_E_ARG,
+        "documents: packing is whole, but content classes has one document a row: want none");
+    settings("t.jsonl", three, "classes", "none", 1);
+    given_string(&g, "begin_token", "<bos>");
+    shelf_refused(&s, "documents", &g, TUTTI_E_ARG,
+                  "documents: length is 1, which has no room for a text beside begin_token and "
+                  "end_token");
+    settings("t.jsonl", three, "text", "none", 4);
+    given_path(&g, "labels", "labels.txt");
+    shelf_refused(&s, "documents", &g, TUTTI_E_ARG,
+                  "documents: labels is for content classes alone");
+}
+END_TEST
+
 static void start(void)
 {
     shelf_start(&s);
@@ -308,6 +420,9 @@ int main(void)
     tcase_add_test(c, of_a_conversation_the_answers_are_learnt);
     tcase_add_test(c, tables_have_quotes_and_a_byte_order_mark);
     tcase_add_test(c, tokens_have_texts);
+    tcase_add_test(c, texts_have_classes_by_their_names);
+    tcase_add_test(c, whole_numbers_are_classes_and_a_file_has_their_order);
+    tcase_add_test(c, classes_that_are_none_are_refused);
     tcase_add_test(c, what_does_not_fit_is_refused);
     suite_add_tcase(suite, c);
     return tutti_run(suite);

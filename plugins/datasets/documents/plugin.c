@@ -1,8 +1,11 @@
-/* plugin.c - documents: texts and conversations of JSON lines, CSV and TSV as rows of tokens. */
+/* plugin.c - documents: texts, conversations and labelled texts of JSON lines, CSV and TSV as rows of tokens. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#define TUTTI_USE_MINOR 1 /* tutti.class_names/1 */
+#define TUTTI_MIN_MINOR 0 /* which an older host does not ask for */
 #include "../common/vocab.h"
 #include "asked.h"
 #include "compose.h"
+#include "labelled.h"
 #include "pack.h"
 #include "records.h"
 
@@ -23,7 +26,9 @@ typedef struct documents {
     int32_t begin_token, end_token; /* or -1 */
     int32_t padding;
     uint32_t ncolumns;
+    int labels; /* documents have classes: they are in `labelled`, else in `pack` */
     pack pack;
+    labelled labelled;
     asked asked;
 } documents;
 
@@ -32,6 +37,7 @@ typedef struct reading {
     documents *d;
     compose how;
     composed text;
+    const char *label_field;
     tokenizer_encoder *encoder;
     tokenizer_ids part; /* ids of a beginning of the text */
 } reading;
@@ -102,6 +108,31 @@ static tutti_status documents_token(documents *d, int32_t id, int learnt, tutti_
     return documents_mark(d, t->count - 1, learnt, err);
 }
 
+/* The document whose tokens begin at `from` has its text by now: cut to a row with what ends it, and given its class. */
+static tutti_status documents_label(reading *r, uint64_t from, const json_t *record,
+                                    const char *where, tutti_error *err)
+{
+    documents *d = r->d;
+    const pack *p = &d->pack;
+    const uint64_t most = (uint64_t)p->length - (d->end_token >= 0);
+    const uint64_t size = d->tokens.count - from;
+    if (size > most && p->too_long == TOO_LONG_REFUSE)
+        return tutti_fail(err, TUTTI_E_RANGE,
+                          "%s: has %llu tokens, a row takes %llu; set \"too_long\" or a "
+                          "greater \"length\"",
+                          where, (unsigned long long)size + (d->end_token >= 0),
+                          (unsigned long long)p->length);
+    if (size > most && p->too_long == TOO_LONG_DROP) {
+        d->tokens.count = from;
+        return TUTTI_OK;
+    }
+    d->tokens.count = size > most ? from + most : d->tokens.count;
+    const tutti_status s = documents_token(d, d->end_token, 0, err);
+    return s ? s
+             : labelled_add(&d->labelled, from, d->tokens.count - from, record, r->label_field,
+                            where, err);
+}
+
 static tutti_status documents_add(reading *r, const json_t *record, const char *where,
                                   tutti_error *err)
 {
@@ -114,6 +145,8 @@ static tutti_status documents_add(reading *r, const json_t *record, const char *
     if (s == TUTTI_OK)
         s = tokenizer_encode(r->encoder, where, r->text.text ? r->text.text : "", r->text.size,
                              0, &d->tokens, err);
+    if (s == TUTTI_OK && d->labels)
+        return documents_label(r, from, record, where, err);
     if (s == TUTTI_OK)
         s = r->how.kind == COMPOSE_TEXT ? documents_mark(d, first, 1, err)
                                         : documents_answers(r, first, where, err);
@@ -144,9 +177,9 @@ static tutti_status documents_read_all(reading *r, const char *format, tutti_err
             break;
     }
     records_close(&file);
-    if (s == TUTTI_OK && r->d->pack.nrows == 0)
-        s = tutti_fail(err, TUTTI_E_FORMAT, "%s: has no document of two tokens or more",
-                       r->d->path);
+    if (s == TUTTI_OK && (r->d->labels ? r->d->labelled.nrows : r->d->pack.nrows) == 0)
+        s = tutti_fail(err, TUTTI_E_FORMAT, "%s: has no document%s", r->d->path,
+                       r->d->labels ? "" : " of two tokens or more");
     return s;
 }
 
@@ -175,7 +208,7 @@ static int documents_word(const tutti_params *params, const char *key, const cha
 
 static void documents_how(reading *r, const tutti_params *params)
 {
-    static const char *const kinds[] = {"text", "completion", "messages", NULL};
+    static const char *const kinds[] = {"text", "completion", "messages", "classes", NULL};
     static const char *const packings[] = {"none", "whole", "cut", NULL};
     static const char *const lengths[] = {"cut", "drop", "refuse", NULL};
     r->how = (compose){.kind = (compose_kind)documents_word(params, "content", kinds),
@@ -192,10 +225,31 @@ static void documents_how(reading *r, const tutti_params *params)
     r->d->asked.most = tutti_param_i64(params, "references");
     r->how.several = r->d->asked.most > 0;
     r->d->ncolumns = r->d->asked.most ? 5 : p->packing == PACK_NONE ? 3 : 4;
+    r->d->labels = r->how.kind == COMPOSE_CLASSES;
+    r->label_field = tutti_param_str(params, "label_field");
+}
+
+static tutti_status documents_check_classes(const documents *d, const tutti_params *params,
+                                            tutti_error *err)
+{
+    const int ends =
+        !!tutti_param_str(params, "begin_token") + !!tutti_param_str(params, "end_token");
+    if (d->pack.packing != PACK_NONE)
+        return tutti_fail(err, TUTTI_E_ARG,
+                          "documents: packing is %s, but content classes has one document a "
+                          "row: want none",
+                          tutti_param_str(params, "packing"));
+    return d->pack.length > ends
+               ? TUTTI_OK
+               : tutti_fail(err, TUTTI_E_ARG,
+                            "documents: length is %lld, which has no room for a text beside "
+                            "begin_token and end_token",
+                            (long long)d->pack.length);
 }
 
 /* Rows have references where they are documents, whole, with an answer. */
-static tutti_status documents_check(const reading *r, tutti_error *err)
+static tutti_status documents_check(const reading *r, const tutti_params *params,
+                                    tutti_error *err)
 {
     const pack *p = &r->d->pack;
     if (r->d->asked.most && (r->how.kind != COMPOSE_COMPLETION || p->packing != PACK_NONE ||
@@ -203,7 +257,10 @@ static tutti_status documents_check(const reading *r, tutti_error *err)
         return tutti_fail(err, TUTTI_E_ARG,
                           "documents: references want content \"completion\", packing \"none\" "
                           "and too_long \"drop\" or \"refuse\"");
-    return compose_check(&r->how, err);
+    if (!r->d->labels && tutti_param_str(params, "labels"))
+        return tutti_fail(err, TUTTI_E_ARG, "documents: labels is for content classes alone");
+    const tutti_status s = r->d->labels ? documents_check_classes(r->d, params, err) : TUTTI_OK;
+    return s ? s : compose_check(&r->how, err);
 }
 
 static tutti_status documents_fill(documents *d, const tutti_params *params, tutti_error *err)
@@ -214,7 +271,7 @@ static tutti_status documents_fill(documents *d, const tutti_params *params, tut
     if (!d->path)
         return tutti_fail(err, TUTTI_E_NOMEM, "documents: no memory");
     documents_how(&r, params);
-    tutti_status s = documents_check(&r, err);
+    tutti_status s = documents_check(&r, params, err);
     if (s == TUTTI_OK)
         s = vocab_tokenizer(&d->vocab, tutti_param_str(params, "tokenizer_file"), err);
     if (s == TUTTI_OK)
@@ -227,6 +284,8 @@ static tutti_status documents_fill(documents *d, const tutti_params *params, tut
         s = tokenizer_encoder_create(d->vocab.tokenizer, &r.encoder, err);
     if (s == TUTTI_OK)
         s = documents_read_all(&r, tutti_param_str(params, "format"), err);
+    if (s == TUTTI_OK && d->labels)
+        s = labelled_number(&d->labelled, tutti_param_str(params, "labels"), d->path, err);
     tokenizer_encoder_destroy(r.encoder);
     composed_free(&r.text);
     free(r.part.data);
@@ -235,9 +294,16 @@ static tutti_status documents_fill(documents *d, const tutti_params *params, tut
 
 /* ---- tutti.dataset/1, tutti.vocabulary/1 ---- */
 
+static int64_t documents_count(const documents *d)
+{
+    return (int64_t)(d->labels ? d->labelled.nrows : d->pack.nrows);
+}
+
 /* Of column k of a row. */
 static tutti_desc documents_desc(const documents *d, uint32_t k)
 {
+    if (d->labels && k == 1)
+        return (tutti_desc){{0}, 0, TUTTI_I32};
     return d->asked.most && k == 4 ? (tutti_desc){{d->asked.most, d->pack.length}, 2, TUTTI_I32}
                                    : (tutti_desc){{d->pack.length}, 1, TUTTI_I32};
 }
@@ -250,13 +316,15 @@ static tutti_status documents_info(void *self, tutti_dataset_info *ret, tutti_er
     const documents *d = self;
     const char *const *names = d->pack.packing == PACK_NONE ? alone : packed;
     (void)err;
-    ret->samples = (int64_t)d->pack.nrows;
+    ret->samples = documents_count(d);
     ret->ncolumns = d->ncolumns;
     memset(ret->columns, 0, sizeof ret->columns);
     for (uint32_t k = 0; k < d->ncolumns; k++) {
         memcpy(ret->columns[k].name, names[k], strlen(names[k]));
         ret->columns[k].desc = documents_desc(d, k);
-        ret->columns[k].classes = k < 2 ? d->vocab.size : 0;
+        ret->columns[k].classes = k > 1                 ? 0
+                                  : k == 1 && d->labels ? d->labelled.classes
+                                                        : d->vocab.size;
     }
     return TUTTI_OK;
 }
@@ -268,9 +336,9 @@ static tutti_status documents_read(void *self, int64_t index, tutti_tensor *colu
     const documents *d = self;
     const pack_source from = {d->tokens.data, d->learnt, d->padding};
     int32_t *to[5] = {NULL, NULL, NULL, NULL, NULL};
-    if (index < 0 || index >= (int64_t)d->pack.nrows || ncolumns != d->ncolumns)
-        return tutti_fail(err, TUTTI_E_RANGE, "%s: sample %lld, there are %llu", d->path,
-                          (long long)index, (unsigned long long)d->pack.nrows);
+    if (index < 0 || index >= documents_count(d) || ncolumns != d->ncolumns)
+        return tutti_fail(err, TUTTI_E_RANGE, "%s: sample %lld, there are %lld", d->path,
+                          (long long)index, (long long)documents_count(d));
     for (uint32_t k = 0; k < ncolumns; k++) {
         columns[k].desc = documents_desc(d, k);
         if (capacity[k] < tutti_nbytes(&columns[k].desc))
@@ -279,7 +347,10 @@ static tutti_status documents_read(void *self, int64_t index, tutti_tensor *colu
                               (long long)index, (unsigned long long)capacity[k]);
         to[k] = columns[k].data;
     }
-    pack_read(&d->pack, &from, index, to);
+    if (d->labels)
+        labelled_read(&d->labelled, index, d->tokens.data, d->padding, d->pack.length, to);
+    else
+        pack_read(&d->pack, &from, index, to);
     if (d->asked.most)
         asked_read(&d->asked, &d->pack, &from, index, to[3], to[4]);
     return TUTTI_OK;
@@ -298,12 +369,22 @@ static const char *documents_text(void *self, int64_t token, uint64_t *ret_size)
     return vocab_words_token(&((documents *)self)->vocab, token, ret_size);
 }
 
+/* What class `index` is called. */
+static const char *documents_class(void *self, const char *column, int64_t index)
+{
+    const documents *d = self;
+    return column && strcmp(column, "target") != 0
+               ? NULL
+               : label_names_text(&d->labelled.names, index);
+}
+
 static tutti_status documents_close(void *self, tutti_error *err)
 {
     documents *d = self;
     (void)err;
     vocab_close(&d->vocab);
     pack_free(&d->pack);
+    labelled_free(&d->labelled);
     asked_free(&d->asked);
     free(d->tokens.data);
     free(d->learnt);
@@ -333,7 +414,10 @@ static const void *documents_query(void *self, const char *id)
         .struct_size = sizeof dataset, .info = documents_info, .read = documents_read};
     static const tutti_vocabulary_v1 words = {
         .struct_size = sizeof words, .encode = documents_encode, .token = documents_text};
-    (void)self;
+    static const tutti_class_names_v1 names = {.struct_size = sizeof names,
+                                               .name = documents_class};
+    if (strcmp(id, TUTTI_CLASS_NAMES_V1) == 0)
+        return ((const documents *)self)->labelled.names.count ? &names : NULL;
     if (strcmp(id, TUTTI_VOCABULARY_V1) == 0)
         return &words;
     return strcmp(id, TUTTI_DATASET_V1) == 0 ? &dataset : NULL;

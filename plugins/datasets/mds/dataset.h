@@ -3,8 +3,8 @@
 #ifndef PLUGIN_MDS_DATASET_H
 #define PLUGIN_MDS_DATASET_H
 
+#include "../common/label_names.h"
 #include "encoding.h"
-#include "label_names.h"
 #include "order.h"
 #include "tokens.h"
 #include "weights.h"

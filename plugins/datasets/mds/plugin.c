@@ -248,12 +248,24 @@ static tutti_status mds_open_self(const tutti_host *host, const tutti_params *pa
     return TUTTI_OK;
 }
 
+/* What class `index` of a target of texts is called. */
+static const char *mds_class(void *self, const char *column, int64_t index)
+{
+    const mds *m = self;
+    return column && strcmp(column, m->outputs[TARGET].column.name) != 0
+               ? NULL
+               : label_names_text(&m->names, index);
+}
+
 static const void *mds_query(void *self, const char *id)
 {
     static const tutti_dataset_v1 table = {
         .struct_size = sizeof table, .info = mds_info, .read = mds_read};
+    static const tutti_class_names_v1 names = {.struct_size = sizeof names, .name = mds_class};
     if (strcmp(id, TUTTI_SAMPLE_ORDER_V1) == 0)
         return mds_order_table(self);
+    if (strcmp(id, TUTTI_CLASS_NAMES_V1) == 0)
+        return ((const mds *)self)->names.count ? &names : NULL;
     return strcmp(id, TUTTI_DATASET_V1) == 0 ? &table : NULL;
 }
 

@@ -241,6 +241,12 @@ START_TEST(labels_come_in_the_order_of_a_file)
     ck_assert_int_eq(info.columns[1].classes, 4);
     ck_assert_int_eq(read_both(0, &value, sizeof value), 2);
     ck_assert_int_eq(read_both(3, &value, sizeof value), 0);
+    const tutti_class_names_v1 *names = subject_query(&it, TUTTI_CLASS_NAMES_V1);
+    ck_assert_ptr_nonnull(names);
+    ck_assert_str_eq(names->name(it.self, NULL, 2), "ant");
+    ck_assert_str_eq(names->name(it.self, "target", 0), "cat");
+    ck_assert_ptr_null(names->name(it.self, "input", 0));
+    ck_assert_ptr_null(names->name(it.self, NULL, 4));
     subject_close(&it);
     err = (tutti_error)TUTTI_ERROR_INIT;
     ck_assert_int_eq(open_path(folder, "value", 3, 0, &err), TUTTI_E_ARG);

@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "label_names.h"
 
-#include "../common/whole_file.h"
+#include "whole_file.h"
 
 enum { MOST_LABELS = 1 << 24 };
 
@@ -37,20 +37,21 @@ tutti_status label_names_add(label_names *n, const void *text, uint64_t size, tu
     if (is_at(n, place, text, size))
         return TUTTI_OK;
     if (n->count == MOST_LABELS)
-        return tutti_fail(err, TUTTI_E_RANGE, "mds: more than %d different labels",
+        return tutti_fail(err, TUTTI_E_RANGE, "there are more than %d different labels",
                           MOST_LABELS);
     if (n->count == n->capacity) {
         const int64_t capacity = n->capacity ? 2 * n->capacity : 64;
         label_name *grown = realloc(n->items, (size_t)capacity * sizeof *grown);
         if (!grown)
-            return tutti_fail(err, TUTTI_E_NOMEM, "mds: no memory for labels");
+            return tutti_fail(err, TUTTI_E_NOMEM, "no memory for labels");
         n->items = grown;
         n->capacity = capacity;
     }
     char *copy = malloc(size + 1);
     if (!copy)
-        return tutti_fail(err, TUTTI_E_NOMEM, "mds: no memory for labels");
+        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for labels");
     memcpy(copy, text, size);
+    copy[size] = '\0';
     memmove(n->items + place + 1, n->items + place,
             (size_t)(n->count - place) * sizeof *n->items);
     n->items[place] = (label_name){copy, size, n->count};
@@ -89,6 +90,16 @@ int64_t label_names_class(const label_names *n, const void *text, uint64_t size)
 {
     const int64_t place = find_place(n, text, size);
     return is_at(n, place, text, size) ? n->items[place].class : -1;
+}
+
+const char *label_names_text(const label_names *n, int64_t class)
+{
+    if (class >= 0 && class < n->count && n->items[class].class == class)
+        return n->items[class].text; /* in the order of their bytes */
+    for (int64_t k = 0; k < n->count; k++)
+        if (n->items[k].class == class)
+            return n->items[k].text;
+    return NULL;
 }
 
 void label_names_free(label_names *n)

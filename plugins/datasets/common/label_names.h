@@ -1,12 +1,12 @@
 /* label_names.h - texts as classes: those of a file in its order, or all that occur in the order of their bytes. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef PLUGIN_MDS_LABEL_NAMES_H
-#define PLUGIN_MDS_LABEL_NAMES_H
+#ifndef DATASETS_LABEL_NAMES_H
+#define DATASETS_LABEL_NAMES_H
 
 #include "tutti/base.h"
 
 typedef struct label_name {
-    char *text; /* not ended by a 0 */
+    char *text; /* a 0 follows */
     uint64_t size;
     int64_t class;
 } label_name;
@@ -26,6 +26,8 @@ TUTTI_NODISCARD tutti_status label_names_add(label_names *n, const void *text, u
 void label_names_number(label_names *n);
 /* -1: there is no such label.  [any] */
 int64_t label_names_class(const label_names *n, const void *text, uint64_t size);
+/* What the class is called, up to a 0 in it; NULL: there is no such class. */
+const char *label_names_text(const label_names *n, int64_t class);
 void label_names_free(label_names *n);
 
 #endif
