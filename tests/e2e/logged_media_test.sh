@@ -83,7 +83,7 @@ PY
 cat >segments.json <<'JSON'
 {"name": "segments", "model": {"name": "unet", "width": 4, "depth": 2}, "train": {"dataset": {"name": "shapes", "samples": 16}, "transforms": [{"name": "to_float"}], "batch_size": 8},
  "eval": [{"label": "test", "dataset": {"name": "shapes", "samples": 8, "split": "test"}, "transforms": [{"name": "to_float"}], "batch_size": 8}],
- "optimizer": {"name": "sgd", "lr": 0.05}, "max_duration": "1ep", "threads": 2, "loggers": [{"name": "tensorboard"}],
+ "optimizer": {"name": "sgd", "lr": 0.05}, "max_duration": "1ep", "threads": 2, "loggers": [{"name": "tensorboard", "histogram_interval": 2}],
  "callbacks": [{"name": "image_visualizer", "mode": "segmentation", "num_images": 2}]}
 JSON
 check "a run with masks" "$TUTTI" train segments.json --quiet
@@ -96,4 +96,10 @@ Images/Eval
 Images/Eval/prediction
 Images/Eval/ground_truth
 TXT
+check "a histogram of each weight that is trained and of its gradient, at batch 2" python3 - <<'PY'
+import glob, re
+data = b"".join(open(f, "rb").read() for f in glob.glob("tensorboard_logs/segments/events*"))
+tags = {kind: re.findall(rb"\n[\x00-\x7f]" + kind + rb"/([a-z0-9_.]+)", data) for kind in (b"param", b"grad")}
+assert tags[b"param"] == tags[b"grad"] and len(set(tags[b"grad"])) == len(tags[b"grad"]) > 10, tags
+PY
 finish

@@ -361,6 +361,7 @@ static inline void stage_init(stage *s)
                                     .ctx = s,
                                     .count = stage_weight_count,
                                     .at = stage_weight_at,
+                                    .describe = stage_weight_at,
                                     .version = stage_weight_version,
                                     .groups = stage_groups,
                                     .optimizer = stage_optimizer,

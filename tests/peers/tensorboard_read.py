@@ -2,7 +2,8 @@
 """tensorboard_read.py - what the real TensorBoard reads from a folder of event files, as JSON.
 
 Run by hand, with tensorboard from PyPI: tensorboard_read.py LOG_DIR.  "scalars" has [step, value] by run and tag,
-"texts" [step, text]; "hparams" what the plugin HParams shows: each session's settings and metrics.
+"texts" [step, text]; "histograms" [step, how many buckets, numbers in them, left end of the first one with some, right
+end of the last]; "hparams" what the plugin HParams shows: each session's settings and metrics.
 """
 import json
 import sys
@@ -12,6 +13,7 @@ from tensorboard.context import RequestContext
 from tensorboard.plugins import base_plugin
 from tensorboard.plugins.hparams import backend_context, list_session_groups, get_experiment
 from tensorboard.plugins.hparams import api_pb2
+from tensorboard.util import tensor_util
 from google.protobuf import json_format
 
 
@@ -24,16 +26,28 @@ def series(multiplexer, run, tag):
     return rows
 
 
+def shape(multiplexer, run, tag):
+    """[(step, buckets, numbers, from, to)] of a histogram, a row each."""
+    rows = []
+    for event in multiplexer.Tensors(run, tag):
+        buckets = tensor_util.make_ndarray(event.tensor_proto)
+        some = buckets[buckets[:, 2] > 0]
+        rows.append([event.step, len(buckets), float(buckets[:, 2].sum()), float(some[0, 0]), float(some[-1, 1])])
+    return rows
+
+
 def main():
     """Reads LOG_DIR and prints."""
-    multiplexer = event_multiplexer.EventMultiplexer(tensor_size_guidance={"scalars": 0, "text": 0})
+    multiplexer = event_multiplexer.EventMultiplexer(tensor_size_guidance={"scalars": 0, "text": 0, "histograms": 0})
     multiplexer.AddRunsFromDirectory(sys.argv[1])
     multiplexer.Reload()
-    found = {"scalars": {}, "texts": {}, "hparams": []}
+    found = {"scalars": {}, "texts": {}, "histograms": {}, "hparams": []}
     for run in multiplexer.Runs():
         for plugin, kind in (("scalars", "scalars"), ("text", "texts")):
             for tag in multiplexer.PluginRunToTagToContent(plugin).get(run, {}):
                 found[kind].setdefault(run, {})[tag] = series(multiplexer, run, tag)
+        for tag in multiplexer.PluginRunToTagToContent("histograms").get(run, {}):
+            found["histograms"].setdefault(run, {})[tag] = shape(multiplexer, run, tag)
     provider = data_provider.MultiplexerDataProvider(multiplexer, sys.argv[1])
     context = backend_context.Context(base_plugin.TBContext(data_provider=provider))
     request = api_pb2.ListSessionGroupsRequest(

@@ -1,4 +1,4 @@
-/* event.c - protobuf's wire format by hand: the few messages that loggers write. */
+/* event.c - Event messages of protobuf, and the frames that they lie in. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "event.h"
 
@@ -6,94 +6,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- wire format: keys are field << 3 | type, numbers are varints or little-endian ---- */
-
-enum { VARINT = 0, FIXED64 = 1, LENGTH = 2, FIXED32 = 5 };
-
-static void event_add(bytes *b, const void *data, size_t size)
-{
-    if (b->size + size > b->capacity && !b->failed) {
-        const size_t capacity = 2 * b->capacity + size + 256;
-        char *grown = realloc(b->data, capacity);
-        b->failed = !grown;
-        if (grown) {
-            b->data = grown;
-            b->capacity = capacity;
-        }
-    }
-    if (b->failed || !size)
-        return;
-    memcpy(b->data + b->size, data, size);
-    b->size += size;
-}
-
-static void add_varint(bytes *b, uint64_t v)
-{
-    unsigned char byte;
-    for (; v > 127; v >>= 7) {
-        byte = (unsigned char)(v | 128);
-        event_add(b, &byte, 1);
-    }
-    byte = (unsigned char)v;
-    event_add(b, &byte, 1);
-}
-
-/* Least significant byte first. */
-static void add_fixed(bytes *b, uint64_t v, int size)
-{
-    for (int k = 0; k < size; k++, v >>= 8) {
-        const unsigned char byte = (unsigned char)v;
-        event_add(b, &byte, 1);
-    }
-}
-
-static void add_key(bytes *b, uint32_t field, uint32_t type)
-{
-    add_varint(b, field << 3 | type);
-}
-
-static void put_int(bytes *b, uint32_t field, int64_t v)
-{
-    add_key(b, field, VARINT);
-    add_varint(b, (uint64_t)v);
-}
-
-static void put_double(bytes *b, uint32_t field, double v)
-{
-    uint64_t bits;
-    memcpy(&bits, &v, sizeof bits);
-    add_key(b, field, FIXED64);
-    add_fixed(b, bits, 8);
-}
-
-static void put_float(bytes *b, uint32_t field, float v)
-{
-    uint32_t bits;
-    memcpy(&bits, &v, sizeof bits);
-    add_key(b, field, FIXED32);
-    add_fixed(b, bits, 4);
-}
-
-static void put_bytes(bytes *b, uint32_t field, const void *data, size_t size)
-{
-    add_key(b, field, LENGTH);
-    add_varint(b, size);
-    event_add(b, data, size);
-}
-
-static void put_string(bytes *b, uint32_t field, const char *text)
-{
-    put_bytes(b, field, text, strlen(text));
-}
-
-/* The message goes, as a field, into the one around it. */
-static void put_message(bytes *b, uint32_t field, bytes *message)
-{
-    put_bytes(b, field, message->data, message->size);
-    b->failed = b->failed || message->failed;
-    free(message->data);
-}
 
 /* ---- TFRecord: length, its checksum, data, its checksum; checksums are masked ---- */
 
@@ -109,9 +21,9 @@ static void put_record(bytes *to, bytes *event)
     add_fixed(&length, event->size, 8);
     if (!event->failed && !length.failed && !to->failed) {
         const size_t before = to->size;
-        event_add(to, length.data, 8);
+        put_raw(to, length.data, 8);
         add_fixed(to, masked_crc(length.data, 8), 4);
-        event_add(to, event->data, event->size);
+        put_raw(to, event->data, event->size);
         add_fixed(to, masked_crc(event->data, event->size), 4);
         if (to->failed)
             to->size = before;
@@ -134,8 +46,16 @@ enum { /* field numbers */
        VALUE_TAG = 1,
        VALUE_SIMPLE = 2,
        VALUE_IMAGE = 4,
+       VALUE_HISTOGRAM = 5,
        VALUE_TENSOR = 8,
        VALUE_METADATA = 9,
+       HISTOGRAM_MIN = 1,
+       HISTOGRAM_MAX = 2,
+       HISTOGRAM_NUM = 3,
+       HISTOGRAM_SUM = 4,
+       HISTOGRAM_SUM_SQUARES = 5,
+       HISTOGRAM_LIMITS = 6,
+       HISTOGRAM_COUNTS = 7,
        IMAGE_HEIGHT = 1,
        IMAGE_WIDTH = 2,
        IMAGE_COLORSPACE = 3,
@@ -184,8 +104,8 @@ void event_scalars(bytes *to, double time, int64_t step, const char *prefix,
         const size_t before = strlen(prefix), size = strlen(values[k].name);
         add_key(&value, VALUE_TAG, LENGTH);
         add_varint(&value, before + size);
-        event_add(&value, prefix, before);
-        event_add(&value, values[k].name, size);
+        put_raw(&value, prefix, before);
+        put_raw(&value, values[k].name, size);
         put_float(&value, VALUE_SIMPLE, (float)values[k].value);
         put_message(&summary, SUMMARY_VALUE, &value);
     }
@@ -230,6 +150,23 @@ void event_picture(bytes *to, double time, int64_t step, const char *tag,
     put_bytes(&image, IMAGE_ENCODED, given->png, given->size);
     put_string(&value, VALUE_TAG, tag);
     put_message(&value, VALUE_IMAGE, &image);
+    put_message(&summary, SUMMARY_VALUE, &value);
+    put_message(&e, EVENT_SUMMARY, &summary);
+    put_record(to, &e);
+}
+
+void event_histogram(bytes *to, double time, int64_t step, const char *tag, const histogram *h)
+{
+    bytes e = begin_event(time, step), summary = {0}, value = {0}, histo = {0};
+    put_double(&histo, HISTOGRAM_MIN, h->min);
+    put_double(&histo, HISTOGRAM_MAX, h->max);
+    put_double(&histo, HISTOGRAM_NUM, (double)h->numbers);
+    put_double(&histo, HISTOGRAM_SUM, h->sum);
+    put_double(&histo, HISTOGRAM_SUM_SQUARES, h->sum_of_squares);
+    put_doubles(&histo, HISTOGRAM_LIMITS, h->limits, h->buckets);
+    put_doubles(&histo, HISTOGRAM_COUNTS, h->counts, h->buckets);
+    put_string(&value, VALUE_TAG, tag);
+    put_message(&value, VALUE_HISTOGRAM, &histo);
     put_message(&summary, SUMMARY_VALUE, &value);
     put_message(&e, EVENT_SUMMARY, &summary);
     put_record(to, &e);
@@ -312,8 +249,8 @@ static void put_infos(bytes *experiment, const tutti_named_text *values, uint32_
         const size_t size = strlen(metrics[k]);
         add_key(&name, METRIC_NAME_TAG, LENGTH);
         add_varint(&name, size + 8);
-        event_add(&name, "hparams/", 8);
-        event_add(&name, metrics[k], size);
+        put_raw(&name, "hparams/", 8);
+        put_raw(&name, metrics[k], size);
         put_message(&info, METRIC_INFO_NAME, &name);
         put_message(experiment, EXPERIMENT_METRIC_INFOS, &info);
     }

@@ -3,16 +3,9 @@
 #ifndef TENSORBOARD_EVENT_H
 #define TENSORBOARD_EVENT_H
 
+#include "histogram.h"
 #include "tutti/logger.h"
-
-#include <stdbool.h>
-
-/* Bytes that grow.  Once memory has failed, nothing is added. */
-typedef struct bytes {
-    char *data;
-    size_t size, capacity;
-    bool failed;
-} bytes;
+#include "wire.h"
 
 /* Each adds one whole record.  `time` is in Unix seconds, `step` the batch. */
 
@@ -32,6 +25,7 @@ typedef struct event_image {
 } event_image;
 void event_picture(bytes *to, double time, int64_t step, const char *tag,
                    const event_image *image);
+void event_histogram(bytes *to, double time, int64_t step, const char *tag, const histogram *h);
 void event_text(bytes *to, double time, int64_t step, const char *tag, const char *text);
 /* For the plugin HParams: what the run was given, and what it is judged by: the tags "hparams/<name>".  Texts of
  * hyperparameters are JSON values. */

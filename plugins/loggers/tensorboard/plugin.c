@@ -1,4 +1,4 @@
-/* plugin.c - tensorboard: event files of scalars, texts, images and hyperparameters. */
+/* plugin.c - tensorboard: event files of scalars, texts, images, histograms and hyperparameters. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #define TUTTI_USE_MINOR 1 /* images */
 #define TUTTI_MIN_MINOR 0 /* which an older host does not send */
@@ -6,6 +6,8 @@
 #include "../common/picture.h"
 #include "event.h"
 #include "event_file.h"
+#include "tutti/module.h"
+#include "tutti/weights.h"
 
 #include <string.h>
 #include <time.h>
@@ -13,8 +15,10 @@
 typedef struct tensorboard {
     outbox *outbox;
     const tutti_state_v1 *state;
-    event_file file; /* the outbox's thread has it */
-    int64_t flush_interval;
+    event_file file;                 /* the outbox's thread has it */
+    const tutti_weights_v1 *weights; /* NULL: no histograms */
+    histogram *histogram;            /* owned; there with `weights` */
+    int64_t flush_interval, histogram_interval;
     bytes begin;             /* where training begins: goes before `events` */
     bytes events;            /* since the last flush */
     latest_values metrics;   /* the last ones, for the table of runs */
@@ -54,6 +58,7 @@ static void tensorboard_free(tensorboard *t)
         free((char *)(uintptr_t)t->given[k].text);
     }
     free(t->given);
+    free(t->histogram);
     latest_free(&t->metrics);
     free(t->begin.data);
     free(t->events.data);
@@ -80,6 +85,23 @@ static tutti_status set_folder(tensorboard *t, const tutti_host *host,
     return TUTTI_OK;
 }
 
+/* Weights are asked for where a run wants histograms alone: gradients of all ranks then come together. */
+static tutti_status set_histograms(tensorboard *t, const tutti_host *host,
+                                   const tutti_params *params, tutti_error *err)
+{
+    t->histogram_interval = tutti_param_i64(params, "histogram_interval");
+    if (!t->histogram_interval)
+        return TUTTI_OK;
+    t->weights = logger_service(host, "tensorboard", TUTTI_WEIGHTS_V1, err);
+    if (!t->weights)
+        return TUTTI_E_UNSUPPORTED;
+    t->histogram = malloc(sizeof *t->histogram);
+    if (!t->histogram)
+        return fail_memory(err);
+    histogram_init(t->histogram);
+    return TUTTI_OK;
+}
+
 static tutti_status tensorboard_open(const tutti_host *host, const tutti_params *params,
                                      void **ret_self, tutti_error *err)
 {
@@ -92,6 +114,8 @@ static tutti_status tensorboard_open(const tutti_host *host, const tutti_params 
     t->state = s ? NULL : logger_service(host, "tensorboard", TUTTI_STATE_V1, err);
     if (!s && !t->state)
         s = TUTTI_E_UNSUPPORTED;
+    if (!s)
+        s = set_histograms(t, host, params, err);
     if (!s)
         s = outbox_logger_open(
             (outbox_config){.who = "tensorboard", .ctx = t, .send = tensorboard_send}, host,
@@ -151,6 +175,55 @@ static tutti_status add_hparams(tensorboard *t, tutti_error *err)
     return TUTTI_OK;
 }
 
+/* ---- histograms ---- */
+
+static void add_histogram(tensorboard *t, const char *what, const char *path,
+                          const float *numbers, int64_t n, int64_t step)
+{
+    histogram *h = t->histogram;
+    char tag[512], line[700];
+    (void)snprintf(tag, sizeof tag, "%s/%s", what, path);
+    histogram_count(h, numbers, n);
+    if (h->buckets)
+        event_histogram(&t->events, tensorboard_now(), step, tag, h);
+    if (!h->left_out)
+        return;
+    (void)snprintf(
+        line, sizeof line,
+        "tensorboard: %s: %lld of %lld numbers are not finite or beyond 1e20, and in "
+        "no histogram",
+        tag, (long long)h->left_out, (long long)n);
+    event_text(&t->events, tensorboard_now(), step, "messages", line);
+}
+
+/* Of all weights that can be trained and of the gradients of those that are. */
+static tutti_status add_histograms(tensorboard *t, int64_t step, tutti_error *err)
+{
+    const tutti_weights_v1 *v = t->weights;
+    for (uint32_t k = 0; k < v->count(v->ctx); k++) {
+        tutti_weight w = {.struct_size = sizeof w};
+        tutti_status s = v->describe(v->ctx, k, &w, err);
+        if (!s && !(w.flags & TUTTI_WEIGHT_TRAINABLE))
+            continue;
+        if (!s)
+            s = v->at(v->ctx, k, &w, err);
+        if (s)
+            return s;
+        const int64_t n = tutti_numel(&w.data.desc);
+        add_histogram(t, "param", w.path, w.data.data, n, step);
+        if (w.grad)
+            add_histogram(t, "grad", w.path, w.grad, n, step);
+    }
+    return t->events.failed ? fail_memory(err) : TUTTI_OK;
+}
+
+static tutti_status at_batch_end(tensorboard *t, int64_t batch, tutti_error *err)
+{
+    const bool due = t->weights && batch % t->histogram_interval == 0;
+    const tutti_status s = due ? add_histograms(t, batch, err) : TUTTI_OK;
+    return s || batch % t->flush_interval ? s : tensorboard_flush(t, err);
+}
+
 static tutti_status tensorboard_event(void *self, const tutti_event *event, tutti_error *err)
 {
     tensorboard *t = self;
@@ -160,7 +233,7 @@ static tutti_status tensorboard_event(void *self, const tutti_event *event, tutt
         event_start(&t->begin, tensorboard_now(), event->time->batch);
         break;
     case TUTTI_EVENT_BATCH_END:
-        s = event->time->batch % t->flush_interval == 0 ? tensorboard_flush(t, err) : TUTTI_OK;
+        s = at_batch_end(t, event->time->batch, err);
         break;
     case TUTTI_EVENT_EVAL_END:
         s = add_hparams(t, err);

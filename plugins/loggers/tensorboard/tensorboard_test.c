@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define TUTTI_USE_MINOR 1 /* images */
 #include "run_check.h"
+#include "tutti/module.h"
 
 #include <dirent.h>
 #include <png.h>
@@ -13,7 +14,8 @@
 
 static stage run;
 static subject it;
-static char told[1 << 17]; /* what the reader found, an item a line */
+static int histogram_interval; /* of the next logger */
+static char told[1 << 17];     /* what the reader found, an item a line */
 
 /* ---- the reader: TFRecord and protobuf, by their definitions ---- */
 
@@ -191,6 +193,28 @@ static void tell_image(message image)
         tell("%s%u", k % (p.width * each) ? " " : " | ", pixels[k]);
 }
 
+/* HistogramProto: what it says of all numbers, how many buckets there are, and the right end of each with some. */
+static void tell_histogram(message histogram)
+{
+    static const char *const facts[] = {"1", "2", "3", "4", "5"};
+    field f, limits, counts;
+    tell(" histogram");
+    for (int k = 0; k < 5; k++) {
+        ck_assert(find(histogram, facts[k], &f));
+        tell(" %.7g", as_double(f.value));
+    }
+    ck_assert(find(histogram, "6", &limits) && find(histogram, "7", &counts));
+    ck_assert_uint_eq(limits.size, counts.size);
+    ck_assert(as_double(fixed(counts.data, 8)) ==
+              0); /* TensorBoard takes the first limit for the left end */
+    tell(" in %zu:", limits.size / 8);
+    for (size_t at = 0; at < limits.size; at += 8) {
+        const double count = as_double(fixed(counts.data + at, 8));
+        if (count != 0)
+            tell(" %.12g:%g", as_double(fixed(limits.data + at, 8)), count);
+    }
+}
+
 static void tell_event(message event)
 {
     field step = {0}, f, tag, part;
@@ -209,6 +233,8 @@ static void tell_event(message event)
         tell("%d %.*s", (int)step.value, (int)tag.size, tag.data);
         if (find(value, "2", &f))
             tell(" %g", (double)as_float(f.value));
+        if (find(value, "5", &f))
+            tell_histogram(inside(&f));
         if (find(value, "4", &f))
             tell_image(inside(&f));
         if (find(value, "9.1.1", &f))
@@ -276,6 +302,7 @@ static const tutti_logger_v1 *open_it(int flush_interval, int queue_size, double
     given_int(&g, "flush_interval", flush_interval);
     given_int(&g, "queue_size", queue_size);
     given_float(&g, "flush_timeout", flush_timeout);
+    given_int(&g, "histogram_interval", histogram_interval);
     ck_assert_ok(subject_open(&it, PLUGIN_PATH, TUTTI_KIND_LOGGER, "tensorboard", &g,
                               run.services, &err),
                  err);
@@ -375,6 +402,58 @@ START_TEST(images_are_one_picture_and_masks_one_each)
 }
 END_TEST
 
+/* torch 2.15.0: make_histogram of torch.utils.tensorboard.summary on the same numbers, buckets of SummaryWriter. */
+START_TEST(histograms_of_weights_and_gradients_are_as_add_histogram_has_them)
+{
+    static float w[] = {0.5f, -0.25f, 0, 0.5f, 0.51f, 1e-13f};
+    static float g[] = {-0.001f, -0.001f * 1.05f, NAN, -3e-13f, INFINITY, 2e20f};
+    static float still[4], mean[] = {1, 2};
+    stage_init(&run);
+    stage_weight(&run, "fc.weight", 6, w, g);
+    stage_weight(&run, "fc.bias", 4, still, NULL); /* frozen */
+    stage_weight(&run, "norm.mean", 2, mean, NULL);
+    run.weight_list[0].flags = run.weight_list[1].flags = TUTTI_WEIGHT_TRAINABLE;
+    histogram_interval = 2;
+    (void)open_it(100, 64, 100);
+    for (int k = 0; k < 3; k++) {
+        stage_next_batch(&run);
+        ck_assert_hears(&run, &it, TUTTI_EVENT_BATCH_END);
+    }
+    subject_close(&it);
+    ck_assert_str_eq(read_all(),
+                     "version brain.Event:2\n"
+                     "2 param/fc.weight histogram -0.25 0.51 6 1.26 0.8226 in 562:"
+                     " -0.241539642134:1 1e-12:2 0.517761674049:3\n"
+                     "2 grad/fc.weight histogram -0.00105 -3e-13 3 -0.00205 2.1025e-06 in 220:"
+                     " -0.000959870576833:2 0:1\n"
+                     "2 messages (text) \"tensorboard: grad/fc.weight: 3 of 6 numbers are not "
+                     "finite or beyond"
+                     " 1e20, and in no histogram\"\n"
+                     "2 param/fc.bias histogram 0 0 4 0 0 in 2: 1e-12:4\n");
+    ck_assert_str_eq(run.noted, "");
+    stage_fini(&run);
+}
+END_TEST
+
+START_TEST(a_run_without_weights_has_no_histograms)
+{
+    given g;
+    tutti_error err = TUTTI_ERROR_INIT;
+    stage_init(&run);
+    run.services[2] = (service){"tutti.other/1", NULL};
+    given_init(&g);
+    given_null(&g, "log_dir");
+    given_int(&g, "flush_interval", 1);
+    given_int(&g, "queue_size", 64);
+    given_float(&g, "flush_timeout", 1);
+    given_int(&g, "histogram_interval", 1);
+    (void)subject_open(&it, PLUGIN_PATH, TUTTI_KIND_LOGGER, "tensorboard", &g, run.services,
+                       &err);
+    ck_assert_error(err, TUTTI_E_UNSUPPORTED, "tensorboard: this host has no tutti.weights/1");
+    stage_fini(&run);
+}
+END_TEST
+
 START_TEST(a_resumed_run_says_where_it_goes_on)
 {
     stage_init(&run);
@@ -470,6 +549,8 @@ int main(void)
     suite_add_tcase(suite, tc);
     tcase_add_test(tc, a_run_is_what_an_independent_reader_finds);
     tcase_add_test(tc, images_are_one_picture_and_masks_one_each);
+    tcase_add_test(tc, histograms_of_weights_and_gradients_are_as_add_histogram_has_them);
+    tcase_add_test(tc, a_run_without_weights_has_no_histograms);
     tcase_add_test(tc, a_resumed_run_says_where_it_goes_on);
     tcase_add_test(tc, nothing_is_lost_over_a_full_disk_and_it_is_told_once);
     tcase_add_test(tc, a_folder_that_cannot_be_made_costs_nothing_but_a_sentence);
