@@ -23,14 +23,13 @@ cat >members.json <<JSON
                           {"name": "random_resized_crop", "size": [14, 13]}, {"name": "random_crop", "padding": 2},
                           {"name": "resize", "size": [12, 14], "filter": "bicubic"}, {"name": "random_flip"},
                           {"name": "color_jitter", "brightness": 0.4, "contrast": 0.4, "saturation": 0.2, "hue": 0.1},
-                          {"name": "randaugment", "depth": 3},
                           {"name": "normalize", "mean": [0.5, 0.4, 0.3], "std": [0.2, 0.3, 0.4]}],
            "batch_size": 64, "workers": 2, "drop_last": false, "metrics": [{"name": "accuracy"}]},
  "eval": [{"label": "test", "dataset": {"name": "npy", "inputs": "$work/x.npy", "targets": "$work/y.npy"}, "batch_size": 150,
            "transforms": [{"name": "center_crop", "size": [12, 14]}, {"name": "to_float", "max": 2}, {"name": "resize", "size": [9, 16]},
                           {"name": "resize", "size": [12, 14], "filter": "bicubic"}, {"name": "normalize", "mean": [0.2, 0.3, 0.4], "std": [0.3, 0.3, 0.3]}],
            "metrics": [{"name": "accuracy"}, {"name": "cross_entropy"}]}],
- "algorithms": [{"name": "augmix", "alpha": 0.7}], "microbatch_size": 24, "max_duration": "3ep",
+ "algorithms": [{"name": "augmix", "alpha": 0.7}, {"name": "randaugment", "depth": 3}], "microbatch_size": 24, "max_duration": "3ep",
  "loggers": [{"name": "jsonl", "filename": "log.jsonl"}],
  "callbacks": [{"name": "checkpoint_saver", "folder": "saves", "interval": "5ba", "keep": -1}]}
 JSON

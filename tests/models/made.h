@@ -8,6 +8,7 @@
 #include "graph/plan/plan_internal.h"
 #include "op_table.h"
 #include "tutti/rng.h"
+#include "tutti/state.h"
 #include "tutti_check.h"
 
 #include <math.h>
@@ -22,6 +23,7 @@ typedef struct made {
     instance *model;
     const tutti_model_v1 *table;
     const tutti_column *columns; /* of the data; borrowed */
+    const tutti_state_v1 *state; /* of a run, for objects that ask; NULL: there is none */
     uint32_t ncolumns;
     uint32_t reserved;
 } made;
@@ -30,8 +32,11 @@ static tutti_error err;
 
 static inline const void *made_services(void *ctx, instance *i, const char *id)
 {
+    const made *m = ctx;
     (void)i;
-    return strcmp(id, TUTTI_MODULE_V1) == 0 ? net_modules(((made *)ctx)->net) : NULL;
+    if (strcmp(id, TUTTI_STATE_V1) == 0)
+        return m->state;
+    return strcmp(id, TUTTI_MODULE_V1) == 0 ? net_modules(m->net) : NULL;
 }
 
 /* Opens the object that `json` describes, as a run file does; NULL with `err`. */

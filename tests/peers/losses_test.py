@@ -87,6 +87,7 @@ def main():
             ours = list(pool.map(lambda r: train(root, r), runs))
     faults = [f"FAILED: {' and '.join(r) or 'no algorithm'}: {f}" for r, o in zip(runs, ours)
               if (f := fault(r, o, answers[" ".join(r)]))]
+    faults += [f"FAILED: {' and '.join(names)} differ on purpose, and are not run" for names in NET.differ - set(runs)]
     plain = {r: (o, answers[" ".join(r)]) for r, o in zip(runs, ours)}
     faults += [f"FAILED: {name} changes something in f32" for name in IDLE if name in NET.algorithms and plain[(name,)] != plain[()]]
     print("\n".join(faults))

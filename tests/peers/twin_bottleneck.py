@@ -13,7 +13,7 @@ MODEL = {"name": "resnet", "depth": 50, "width": WIDTH, "stem": "cifar"}
 ONLY_HERE = {"stochastic_depth": {"target_layer_name": "ResNetBottleneck", "drop_rate": 0.4}}
 ALGORITHMS = dict(sorted((ONLY_HERE | twin.ALGORITHMS).items()))
 # Where the answers are others on purpose: docs/differences.md.
-DIFFER = frozenset({("layer_freezing", "swa"), ("stochastic_depth", "weight_standardization")})
+DIFFER = frozenset({("stochastic_depth", "weight_standardization")})
 
 
 def convolutions():
