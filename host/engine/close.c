@@ -6,9 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Callbacks and loggers that took part in an init and are not closed, over all engines. */
+/* A callback or logger that took part in an init and is not closed, and where. */
+typedef struct open_callback {
+    const void *it;
+    const engine *engine;
+} open_callback;
+
+/* Over all engines.  One whose close failed stays here for as long as its engine does. */
 static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
-static const void **open_list;
+static open_callback *open_list;
 static size_t nopen, open_capacity;
 
 /* Engines that have not been destroyed: exit closes them, so that callbacks can flush. */
@@ -42,45 +48,42 @@ void engine_note_alive(engine *e)
     (void)pthread_mutex_unlock(&alive_lock);
 }
 
-void engine_note_gone(engine *e)
-{
-    (void)pthread_mutex_lock(&alive_lock);
-    engine **at = &alive;
-    while (*at && *at != e)
-        at = &(*at)->next_alive;
-    if (*at)
-        *at = e->next_alive;
-    (void)pthread_mutex_unlock(&alive_lock);
-}
-
 static bool listener(const participant *p)
 {
     return p->class == CLASS_CALLBACK || p->class == CLASS_LOGGER;
 }
 
-static size_t find_open(const void *self)
+/* What outlives the engine: `self` of an instance may be gone when its close has failed. */
+static const void *identity(const participant *p)
+{
+    return p->owner ? p->owner : p->self;
+}
+
+static size_t find_open(const void *it)
 {
     size_t k = 0;
-    while (k < nopen && open_list[k] != self)
+    while (k < nopen && open_list[k].it != it)
         k++;
     return k;
 }
 
-static tutti_status note_open(const participant *p, tutti_error *err)
+static tutti_status note_open(const engine *e, const participant *p, tutti_error *err)
 {
-    if (find_open(p->self) < nopen)
-        return tutti_fail(err, TUTTI_E_STATE,
-                          "%s %s is still open from an earlier run: close that engine first",
-                          p->kind, p->name);
+    const size_t k = find_open(identity(p));
+    if (k < nopen)
+        return tutti_fail(err, TUTTI_E_STATE, "%s %s is still open from an earlier run: %s",
+                          p->kind, p->name,
+                          open_list[k].engine->closed ? "its close failed, so make a new one"
+                                                      : "close that engine first");
     if (nopen == open_capacity) {
         const size_t capacity = open_capacity ? 2 * open_capacity : 16;
-        const void **grown = realloc(open_list, capacity * sizeof *grown);
+        open_callback *grown = realloc(open_list, capacity * sizeof *grown);
         if (!grown)
             return tutti_fail(err, TUTTI_E_NOMEM, "no memory to open %s", p->name);
         open_list = grown;
         open_capacity = capacity;
     }
-    open_list[nopen++] = p->self;
+    open_list[nopen++] = (open_callback){identity(p), e};
     return TUTTI_OK;
 }
 
@@ -90,18 +93,20 @@ tutti_status engine_check_open(engine *e, tutti_error *err)
     (void)pthread_mutex_lock(&open_lock);
     for (size_t k = 0; k < e->nparts && s == TUTTI_OK; k++)
         if (listener(&e->parts[k]) && e->parts[k].self)
-            s = note_open(&e->parts[k], err);
+            s = note_open(e, &e->parts[k], err);
     (void)pthread_mutex_unlock(&open_lock);
     return s;
 }
 
-/* Its memory is gone or about to go, so its address means nothing any more. */
-static void note_closed(const participant *p)
+/* Takes it out where it is open in this engine; `it` NULL: all that are. */
+static void note_closed(const engine *e, const void *it)
 {
+    size_t kept = 0;
     (void)pthread_mutex_lock(&open_lock);
-    const size_t k = find_open(p->self);
-    if (k < nopen)
-        open_list[k] = open_list[--nopen];
+    for (size_t k = 0; k < nopen; k++)
+        if (open_list[k].engine != e || (it && open_list[k].it != it))
+            open_list[kept++] = open_list[k];
+    nopen = kept;
     if (!nopen) {
         free(open_list);
         open_list = NULL;
@@ -145,8 +150,8 @@ static void close_round(engine *e, bool listeners, bool post)
                        post ? "post_close" : "close",
                        cause.text[0] ? cause.text : tutti_status_name(s));
         p->closed = s == TUTTI_OK;
-        if (post || s != TUTTI_OK)
-            note_closed(p);
+        if (post && p->closed)
+            note_closed(e, identity(p));
     }
 }
 
@@ -164,4 +169,16 @@ void engine_close(engine *e)
     close_round(e, false, true);
     engine_profile(e, NULL);
     engine_log(e, TUTTI_LOG_DEBUG, "engine", "Engine closed.");
+}
+
+void engine_note_gone(engine *e)
+{
+    note_closed(e, NULL);
+    (void)pthread_mutex_lock(&alive_lock);
+    engine **at = &alive;
+    while (*at && *at != e)
+        at = &(*at)->next_alive;
+    if (*at)
+        *at = e->next_alive;
+    (void)pthread_mutex_unlock(&alive_lock);
 }

@@ -101,7 +101,7 @@ typedef struct retired_entries {
     size_t count;
 } retired_entries;
 
-enum { PASS_LIFO = -1, PASS_INTERPOLATION = -2, PASS_RULES = -3 };
+enum { PASS_LIFO = -1, PASS_INTERPOLATION = -2, PASS_RULES = -3, PASS_FIRST = -4 };
 
 struct engine {
     uint64_t gate[ENGINE_EVENTS / 64]; /* run_event has something to do or to refuse */

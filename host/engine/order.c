@@ -51,6 +51,18 @@ static void pass_lifo(ordering *o)
     apply_places(o, order, o->n);
 }
 
+/* Before the rules, which say it again: a pass between the two sees it done. */
+static void pass_first(ordering *o)
+{
+    uint8_t order[ENGINE_WIDTH];
+    uint32_t n = 0;
+    for (int first = 1; first >= 0; first--)
+        for (uint32_t k = 0; k < o->n; k++)
+            if (rules_always_first(o->list[k]) == (first == 1))
+                order[n++] = (uint8_t)k;
+    apply_places(o, order, o->n);
+}
+
 static void pass_interpolation(ordering *o)
 {
     const participant *first = NULL;
@@ -156,6 +168,9 @@ static tutti_status run_pass(ordering *o, int pass, tutti_error *err)
         return TUTTI_OK;
     case PASS_RULES:
         return pass_rules(o, err);
+    case PASS_FIRST:
+        pass_first(o);
+        return TUTTI_OK;
     default:
         return pass_code(o, &o->e->parts[pass], err);
     }
@@ -306,6 +321,8 @@ const char *engine_pass_name(const engine *e, size_t k)
         return "warning of two that interpolate the loss";
     case PASS_RULES:
         return "rules of the manifests";
+    case PASS_FIRST:
+        return "selective_backprop first";
     default:
         return e->parts[e->passes[k]].name;
     }

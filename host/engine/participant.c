@@ -8,10 +8,11 @@
 tutti_status engine_create(const engine_options *options, engine **ret_engine, tutti_error *err)
 {
     static const int builtin[] = {PASS_LIFO, PASS_INTERPOLATION, PASS_RULES};
-    static const int upstream[] = {PASS_RULES, PASS_LIFO, PASS_INTERPOLATION};
+    /* As many as upstream has, so that an index counts as there. */
+    static const int upstream[] = {PASS_FIRST, PASS_RULES, PASS_LIFO, PASS_INTERPOLATION};
     engine *e = calloc(1, sizeof *e);
     if (e) {
-        e->passes = malloc(sizeof builtin);
+        e->passes = malloc(sizeof upstream);
         e->traces.ring = calloc(ENGINE_RING, sizeof *e->traces.ring);
     }
     if (!e || !e->passes || !e->traces.ring) {
@@ -22,8 +23,9 @@ tutti_status engine_create(const engine_options *options, engine **ret_engine, t
         free(e);
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for the engine");
     }
-    memcpy(e->passes, options->upstream_order ? upstream : builtin, sizeof builtin);
-    e->npasses = sizeof builtin / sizeof *builtin;
+    const size_t size = options->upstream_order ? sizeof upstream : sizeof builtin;
+    memcpy(e->passes, options->upstream_order ? upstream : builtin, size);
+    e->npasses = size / sizeof *upstream;
     e->options = *options;
     const char *debug = getenv("ENGINE_DEBUG");
     e->debug = debug && debug[0];

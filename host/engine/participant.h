@@ -66,5 +66,6 @@ bool rules_reason(const participant *const *list, uint32_t n, uint32_t k, int32_
                   char *text, size_t size);
 /* Whether `selector` means `p`. */
 bool rules_select(const char *selector, const participant *p);
+bool rules_always_first(const participant *p); /* built in, whatever manifests say */
 
 #endif

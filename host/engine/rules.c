@@ -14,9 +14,14 @@ static bool turned(const participant *p, int32_t event)
     return p->rules.reverse_on[event >> 6] >> (event & 63) & 1;
 }
 
+bool rules_always_first(const participant *p)
+{
+    return p->class == CLASS_ALGORITHM && strcmp(p->object, "selective_backprop") == 0;
+}
+
 static int tier_of(const participant *p, int32_t event)
 {
-    if (p->class == CLASS_ALGORITHM && strcmp(p->object, "selective_backprop") == 0)
+    if (rules_always_first(p))
         return TIER_BUILTIN_FIRST;
     if (p->class == CLASS_ALGORITHM && strcmp(p->object, "low_precision_layernorm") == 0)
         return TIER_BUILTIN_LAST;

@@ -253,6 +253,39 @@ START_TEST(a_callback_that_is_still_open_elsewhere_is_refused)
 }
 END_TEST
 
+/* For as long as the engine is there in which it failed. */
+START_TEST(a_callback_whose_close_failed_stays_open)
+{
+    actor bad = {.name = "bad", .close_fails = TUTTI_E_IO}, good = {.name = "good"};
+    engine *first = new_engine(NULL), *second = new_engine(NULL), *third = new_engine(NULL),
+           *fourth = new_engine(NULL);
+    participant p = as_participant(&bad, "callback", before_loss, 1);
+    add(first, &p);
+    add(second, &p);
+    add(fourth, &p);
+    p = as_participant(&good, "callback", before_loss, 1);
+    add(first, &p);
+    add(third, &p);
+    seal(first);
+    seal(second);
+    seal(third);
+    seal(fourth);
+    run(first, TUTTI_EVENT_INIT);
+    engine_close(first);
+    tutti_error err = TUTTI_ERROR_INIT;
+    ck_assert_int_eq(engine_run_event(second, TUTTI_EVENT_INIT, &err), TUTTI_E_STATE);
+    ck_assert_error(err, TUTTI_E_STATE,
+                    "callback bad is still open from an earlier run: its close failed, so make "
+                    "a new one");
+    engine_destroy(second);
+    run(third, TUTTI_EVENT_INIT);
+    engine_destroy(first);
+    run(fourth, TUTTI_EVENT_INIT);
+    engine_destroy(third);
+    engine_destroy(fourth);
+}
+END_TEST
+
 START_TEST(engine_debug_writes_the_lines_of_upstream)
 {
     actor c = {.name = "EventCounterCallback"};
@@ -434,6 +467,7 @@ int main(void)
     tcase_add_test(tc, an_engine_runs_nothing_before_seal_or_after_close);
     tcase_add_test(tc, close_goes_round_once_and_post_close_follows_only_success);
     tcase_add_test(tc, a_callback_that_is_still_open_elsewhere_is_refused);
+    tcase_add_test(tc, a_callback_whose_close_failed_stays_open);
     tcase_add_test(tc, engine_debug_writes_the_lines_of_upstream);
     tcase_add_test(tc, what_a_kind_needs_must_be_there);
     tcase_add_test(tc, more_than_64_at_one_event_are_refused);

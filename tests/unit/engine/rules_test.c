@@ -254,6 +254,51 @@ START_TEST(a_code_pass_at_the_front_sees_the_list_order)
 }
 END_TEST
 
+static tutti_status look(void *self, int32_t event, const char *const *names, uint32_t n,
+                         uint32_t *order, uint32_t *ret_count, tutti_error *err)
+{
+    for (uint32_t k = 0; k < n; k++) {
+        note(k ? "" : "[", names[k], k + 1 < n ? "" : "]");
+        order[k] = k;
+    }
+    *ret_count = n;
+    return TUTTI_OK;
+}
+
+/* Row: the index, and what a pass there sees; upstream's passes are two that sort, the turn, and a warning. */
+static const struct {
+    int index;
+    const char *sees;
+} seen[] = {{0, "[low_precision_layernorm a selective_backprop] "},
+            {1, "[selective_backprop low_precision_layernorm a] "},
+            {2, "[selective_backprop a low_precision_layernorm] "},
+            {3, "[low_precision_layernorm a selective_backprop] "},
+            {4, "[low_precision_layernorm a selective_backprop] "},
+            {-1, "[low_precision_layernorm a selective_backprop] "},
+            {-2, "[selective_backprop a low_precision_layernorm] "}};
+
+START_TEST(the_index_of_a_pass_counts_as_upstreams_in_its_order)
+{
+    const char *const names[] = {"low_precision_layernorm", "a", "selective_backprop"};
+    char want[200];
+    engine *e = new_engine_in(true, NULL);
+    for (int k = 0; k < 3; k++) {
+        const participant p = algorithm(k, names[k]);
+        add(e, &p);
+    }
+    cast[3] = (actor){.name = "p",
+                      .pass = {.struct_size = (uint32_t)sizeof(tutti_pass_v1), .order = look}};
+    participant p = as_participant(&cast[3], "pass", NULL, 0);
+    p.pass_index = seen[_i].index;
+    add(e, &p);
+    seal(e);
+    (void)snprintf(want, sizeof want, "%slow_precision_layernorm a selective_backprop",
+                   seen[_i].sees);
+    check_order(e, TUTTI_EVENT_AFTER_LOSS, want);
+    engine_destroy(e);
+}
+END_TEST
+
 START_TEST(what_a_code_pass_returns_must_be_drawn_from_its_input)
 {
     engine *e = engine_with_pass(-1);
@@ -330,6 +375,7 @@ int main(void)
     tcase_add_test(tc, two_that_interpolate_the_loss_are_warned_about_once);
     tcase_add_test(tc, a_code_pass_reorders_and_drops_and_its_answer_is_kept);
     tcase_add_test(tc, a_code_pass_at_the_front_sees_the_list_order);
+    tcase_add_loop_test(tc, the_index_of_a_pass_counts_as_upstreams_in_its_order, 0, 7);
     tcase_add_test(tc, what_a_code_pass_returns_must_be_drawn_from_its_input);
     tcase_add_test(tc, each_place_has_a_reason);
     return tutti_run(suite);
