@@ -6,6 +6,7 @@
 #include "graph/net/net.h"
 #include "graph/program/program.h"
 #include "tutti/activations.h"
+#include "tutti/plan.h"
 
 typedef struct plan plan; /* opaque; owned by its net */
 
@@ -119,6 +120,9 @@ bool plan_assigns(const plan *p, uint32_t k);
 uint64_t plan_bytes(const plan *p); /* arena and scratch */
 /* Of the model's forward and backward pass: where results lie, and how many steps there are. */
 const program *plan_program(const plan *p);
+/* Values of the model's graph, by tutti.plan/1; k is from 1 to their number.  Borrowed from the plan. */
+uint32_t plan_nvalues(const plan *p);
+void plan_value(const plan *p, uint32_t k, tutti_planned_value *ret_value);
 double plan_flops(const plan *p); /* of matrix products and convolutions; 0 when unknown */
 /* Steps that run by one library, or without one for one reason. */
 typedef struct plan_choice {

@@ -1,4 +1,4 @@
-/* plan_service.c - tutti.plan/1: how much a batch multiplies, and where its results lie. */
+/* plan_service.c - tutti.plan/1: how much a batch multiplies, where its results lie, the graph of the model. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/released.h"
 #include "train/step/plan_step.h"
@@ -15,7 +15,7 @@ static bool trains(const trainer *t)
 }
 
 /* The microbatch's. */
-static tutti_status find_program(trainer *t, const program **ret, tutti_error *err)
+static tutti_status find_plan(trainer *t, const plan **ret, tutti_error *err)
 {
     plan_request request;
     plan *p = NULL;
@@ -26,7 +26,7 @@ static tutti_status find_program(trainer *t, const program **ret, tutti_error *e
     if (!s)
         s = net_plan(t->run.net, &request, &p, err);
     if (!s)
-        *ret = plan_program(p);
+        *ret = p;
     return s;
 }
 
@@ -34,26 +34,39 @@ static tutti_status describe(void *ctx, tutti_plan_facts *ret_facts, tutti_error
 {
     trainer *t = ctx;
     const program *q = t->plans.refused;
+    const plan *p = NULL;
     t->plans.described = NULL;
-    const tutti_status s = q ? TUTTI_OK : find_program(t, &q, err);
+    const tutti_status s = q ? TUTTI_OK : find_plan(t, &p, err);
     if (s)
         return s;
+    if (p)
+        q = plan_program(p);
     const tutti_plan_facts facts = {.struct_size = sizeof facts,
                                     .results = program_nplaces(q),
                                     .steps = program_nsteps(q) + 1,
+                                    .values = p ? plan_nvalues(p) : 0,
                                     .arena_bytes = program_bytes(q),
                                     .peak_bytes = program_peak(q)};
     t->plans.described = q;
+    t->plans.valued = p;
     return released_give(ret_facts, &facts, sizeof facts, sizeof facts, "tutti_plan_facts",
                          err);
+}
+
+static tutti_status check_described(const trainer *t, tutti_error *err)
+{
+    if (t->plans.described && (trains(t) || t->plans.refused))
+        return TUTTI_OK;
+    return tutti_fail(err, TUTTI_E_STATE, "no plan was described in this batch");
 }
 
 static tutti_status result(void *ctx, uint32_t k, tutti_planned *ret_result, tutti_error *err)
 {
     const trainer *t = ctx;
     const program *q = t->plans.described;
-    if (!q || !(trains(t) || t->plans.refused))
-        return tutti_fail(err, TUTTI_E_STATE, "no plan was described in this batch");
+    const tutti_status s = check_described(t, err);
+    if (s)
+        return s;
     if (k >= program_nplaces(q))
         return tutti_fail(err, TUTTI_E_RANGE, "there is no place %u, the arena has %u", k,
                           program_nplaces(q));
@@ -68,11 +81,27 @@ static tutti_status result(void *ctx, uint32_t k, tutti_planned *ret_result, tut
     return released_give(ret_result, &one, sizeof one, sizeof one, "tutti_planned", err);
 }
 
+static tutti_status value(void *ctx, uint32_t k, tutti_planned_value *ret_value,
+                          tutti_error *err)
+{
+    const trainer *t = ctx;
+    tutti_planned_value one;
+    const tutti_status s = check_described(t, err);
+    if (s)
+        return s;
+    const uint32_t n = t->plans.valued ? plan_nvalues(t->plans.valued) : 0;
+    if (k < 1 || k > n)
+        return tutti_fail(err, TUTTI_E_RANGE, "there is no value %u, the graph has %u", k, n);
+    plan_value(t->plans.valued, k, &one);
+    return released_give(ret_value, &one, sizeof one, sizeof one, "tutti_planned_value", err);
+}
+
 void plan_service_init(trainer *t)
 {
     t->services.plan = (tutti_plan_v1){.struct_size = sizeof t->services.plan,
                                        .ctx = t,
                                        .flops = flops,
                                        .describe = describe,
-                                       .result = result};
+                                       .result = result,
+                                       .value = value};
 }

@@ -33,6 +33,7 @@ typedef struct step_plans {
     bool counts;              /* somebody asks for `flops` */
     double flops;             /* of this process, for the batch */
     const program *described; /* by tutti.plan/1, in this batch; NULL: none */
+    const plan *valued;       /* whose program that is; NULL: of one that was refused */
     const program
         *refused;      /* of a plan that does not fit, while plugins hear of it; else NULL */
     bool refusal_told; /* they have; memory_observers.h */

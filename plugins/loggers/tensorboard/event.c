@@ -39,6 +39,7 @@ enum { /* field numbers */
        EVENT_WALL_TIME = 1,
        EVENT_STEP = 2,
        EVENT_FILE_VERSION = 3,
+       EVENT_GRAPH = 4,
        EVENT_SUMMARY = 5,
        EVENT_SESSION_LOG = 7,
        SESSION_LOG_STATUS = 1,
@@ -121,6 +122,13 @@ static void put_metadata(bytes *value, const char *plugin, const bytes *content)
         put_bytes(&data, PLUGIN_DATA_CONTENT, content->data, content->size);
     put_message(&metadata, METADATA_PLUGIN_DATA, &data);
     put_message(value, VALUE_METADATA, &metadata);
+}
+
+void event_graph(bytes *to, double time, const bytes *def)
+{
+    bytes e = begin_event(time, 0);
+    put_bytes(&e, EVENT_GRAPH, def->data, def->size);
+    put_record(to, &e);
 }
 
 void event_text(bytes *to, double time, int64_t step, const char *tag, const char *text)

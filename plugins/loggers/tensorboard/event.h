@@ -26,6 +26,8 @@ typedef struct event_image {
 void event_picture(bytes *to, double time, int64_t step, const char *tag,
                    const event_image *image);
 void event_histogram(bytes *to, double time, int64_t step, const char *tag, const histogram *h);
+/* A GraphDef. */
+void event_graph(bytes *to, double time, const bytes *def);
 void event_text(bytes *to, double time, int64_t step, const char *tag, const char *text);
 /* For the plugin HParams: what the run was given, and what it is judged by: the tags "hparams/<name>".  Texts of
  * hyperparameters are JSON values. */

@@ -1,11 +1,12 @@
-/* plugin.c - tensorboard: event files of scalars, texts, images, histograms and hyperparameters. */
+/* plugin.c - tensorboard: event files of scalars, texts, images, histograms, the model's graph and hyperparameters. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#define TUTTI_USE_MINOR 1 /* images */
+#define TUTTI_USE_MINOR 1 /* images, tutti.plan/1 */
 #define TUTTI_MIN_MINOR 0 /* which an older host does not send */
 #include "../common/outbox_logger.h"
 #include "../common/picture.h"
 #include "event.h"
 #include "event_file.h"
+#include "graph_def.h"
 #include "tutti/module.h"
 #include "tutti/weights.h"
 
@@ -17,6 +18,7 @@ typedef struct tensorboard {
     const tutti_state_v1 *state;
     event_file file;                 /* the outbox's thread has it */
     const tutti_weights_v1 *weights; /* NULL: no histograms */
+    const tutti_plan_v1 *plan;       /* NULL: the graph is not wanted, or written */
     histogram *histogram;            /* owned; there with `weights` */
     int64_t flush_interval, histogram_interval;
     bytes begin;             /* where training begins: goes before `events` */
@@ -102,6 +104,15 @@ static tutti_status set_histograms(tensorboard *t, const tutti_host *host,
     return TUTTI_OK;
 }
 
+static tutti_status set_graph(tensorboard *t, const tutti_host *host,
+                              const tutti_params *params, tutti_error *err)
+{
+    if (!tutti_param_i64(params, "graph"))
+        return TUTTI_OK;
+    t->plan = logger_service(host, "tensorboard", TUTTI_PLAN_V1, err);
+    return t->plan ? TUTTI_OK : TUTTI_E_UNSUPPORTED;
+}
+
 static tutti_status tensorboard_open(const tutti_host *host, const tutti_params *params,
                                      void **ret_self, tutti_error *err)
 {
@@ -116,6 +127,8 @@ static tutti_status tensorboard_open(const tutti_host *host, const tutti_params 
         s = TUTTI_E_UNSUPPORTED;
     if (!s)
         s = set_histograms(t, host, params, err);
+    if (!s)
+        s = set_graph(t, host, params, err);
     if (!s)
         s = outbox_logger_open(
             (outbox_config){.who = "tensorboard", .ctx = t, .send = tensorboard_send}, host,
@@ -217,10 +230,24 @@ static tutti_status add_histograms(tensorboard *t, int64_t step, tutti_error *er
     return t->events.failed ? fail_memory(err) : TUTTI_OK;
 }
 
+/* Once, of the first batch. */
+static tutti_status add_graph(tensorboard *t, tutti_error *err)
+{
+    bytes def = {0};
+    const tutti_status s = graph_def_write(t->plan, &def, err);
+    t->plan = NULL;
+    if (!s)
+        event_graph(&t->events, tensorboard_now(), &def);
+    free(def.data);
+    return s;
+}
+
 static tutti_status at_batch_end(tensorboard *t, int64_t batch, tutti_error *err)
 {
     const bool due = t->weights && batch % t->histogram_interval == 0;
-    const tutti_status s = due ? add_histograms(t, batch, err) : TUTTI_OK;
+    tutti_status s = t->plan ? add_graph(t, err) : TUTTI_OK;
+    if (!s && due)
+        s = add_histograms(t, batch, err);
     return s || batch % t->flush_interval ? s : tensorboard_flush(t, err);
 }
 

@@ -3,6 +3,7 @@
 #define TUTTI_USE_MINOR 1 /* images */
 #include "run_check.h"
 #include "tutti/module.h"
+#include "tutti/plan.h"
 
 #include <dirent.h>
 #include <png.h>
@@ -14,6 +15,7 @@
 
 static stage run;
 static subject it;
+static int wants_graph;        /* and: */
 static int histogram_interval; /* of the next logger */
 static char told[1 << 17];     /* what the reader found, an item a line */
 
@@ -215,6 +217,40 @@ static void tell_histogram(message histogram)
     }
 }
 
+/* GraphDef: a line a node, "NAME OP(INPUTS) TYPE [SHAPES]". */
+static void tell_graph(message graph)
+{
+    field node, f, part, attr, dim;
+    while (next_field(&graph, &node)) {
+        if (node.number != 1)
+            continue;
+        ck_assert(find(inside(&node), "1", &f) && find(inside(&node), "2", &part));
+        tell("node %.*s %.*s(", (int)f.size, f.data, (int)part.size, part.data);
+        for (message m = inside(&node); next_field(&m, &part);)
+            if (part.number == 3)
+                tell(" %.*s", (int)part.size, part.data);
+        tell(" )");
+        for (message m = inside(&node); next_field(&m, &part);) {
+            if (part.number != 5)
+                continue;
+            ck_assert(find(inside(&part), "1", &attr));
+            if (find(inside(&part), "2.6", &f))
+                tell(" %.*s %d", (int)attr.size, attr.data, (int)f.value);
+            if (!find(inside(&part), "2.1", &f))
+                continue;
+            for (message shapes = inside(&f); next_field(&shapes, &attr);) {
+                tell(" [");
+                for (message dims = inside(&attr); next_field(&dims, &dim);) {
+                    ck_assert(find(inside(&dim), "1", &f));
+                    tell(" %d", (int)f.value);
+                }
+                tell(" ]");
+            }
+        }
+        tell("\n");
+    }
+}
+
 static void tell_event(message event)
 {
     field step = {0}, f, tag, part;
@@ -225,6 +261,8 @@ static void tell_event(message event)
         tell("version %.*s\n", (int)f.size, f.data);
     if (find(event, "7.1", &f))
         tell("%d session %d\n", (int)step.value, (int)f.value);
+    if (find(event, "4", &f))
+        tell_graph(inside(&f));
     if (!find(event, "5", &f))
         return;
     for (message m = inside(&f); next_field(&m, &part);) {
@@ -303,6 +341,7 @@ static const tutti_logger_v1 *open_it(int flush_interval, int queue_size, double
     given_int(&g, "queue_size", queue_size);
     given_float(&g, "flush_timeout", flush_timeout);
     given_int(&g, "histogram_interval", histogram_interval);
+    given_bool(&g, "graph", wants_graph);
     ck_assert_ok(subject_open(&it, PLUGIN_PATH, TUTTI_KIND_LOGGER, "tensorboard", &g,
                               run.services, &err),
                  err);
@@ -435,6 +474,95 @@ START_TEST(histograms_of_weights_and_gradients_are_as_add_histogram_has_them)
 }
 END_TEST
 
+/* A graph of a layer whose operation has two results, of which the second is read, and of what belongs to none. */
+static const uint32_t of_matmul[] = {1, 2}, of_norm[] = {3, 0, 4}, of_relu[] = {6};
+static const tutti_planned_value graph_values[] = {
+    {.kind = TUTTI_PLANNED_INPUT, .name = "x", .desc = {{8, 4}, 2, TUTTI_F32}},
+    {.kind = TUTTI_PLANNED_WEIGHT, .name = "head.fc.weight", .desc = {{4, 2}, 2, TUTTI_F32}},
+    {.kind = TUTTI_PLANNED_RESULT,
+     .name = "matmul",
+     .module = "head.fc",
+     .operands = of_matmul,
+     .noperands = 2,
+     .first = 3,
+     .desc = {{8, 2}, 2, TUTTI_BF16}},
+    {.kind = TUTTI_PLANNED_CONSTANT, .desc = {.dtype = TUTTI_F32}},
+    {.kind = TUTTI_PLANNED_RESULT,
+     .name = "norm",
+     .operands = of_norm,
+     .noperands = 3,
+     .first = 5,
+     .desc = {{8, 2}, 2, TUTTI_F32}},
+    {.kind = TUTTI_PLANNED_RESULT,
+     .name = "norm",
+     .operands = of_norm,
+     .noperands = 3,
+     .first = 5,
+     .desc = {{2}, 1, TUTTI_F32}},
+    {.kind = TUTTI_PLANNED_WEIGHT, .name = "nobody.reads", .desc = {{4}, 1, TUTTI_F32}},
+    {.kind = TUTTI_PLANNED_RESULT,
+     .name = "relu",
+     .operands = of_relu,
+     .noperands = 1,
+     .first = 8,
+     .desc = {{2}, 1, TUTTI_F32}},
+    {.kind = TUTTI_PLANNED_RESULT,
+     .name = "relu",
+     .operands = of_relu,
+     .noperands = 1,
+     .first = 9,
+     .desc = {{2}, 1, TUTTI_F32}},
+    {.kind = TUTTI_PLANNED_OTHER},
+};
+static const uint32_t graph_size = sizeof graph_values / sizeof *graph_values;
+
+static tutti_status graph_describe(void *ctx, tutti_plan_facts *ret, tutti_error *err)
+{
+    (void)ctx, (void)err;
+    *ret = (tutti_plan_facts){.struct_size = sizeof *ret, .values = graph_size};
+    return TUTTI_OK;
+}
+
+static tutti_status graph_value(void *ctx, uint32_t k, tutti_planned_value *ret,
+                                tutti_error *err)
+{
+    (void)ctx, (void)err;
+    ck_assert(k >= 1 && k <= graph_size);
+    *ret = graph_values[k - 1];
+    ret->struct_size = sizeof *ret;
+    ret->name = ret->name ? ret->name : "";
+    ret->module = ret->module ? ret->module : "";
+    ret->first = ret->first ? ret->first : k;
+    return TUTTI_OK;
+}
+
+START_TEST(the_graph_has_operations_below_their_modules)
+{
+    static const tutti_plan_v1 plan = {
+        .struct_size = sizeof plan, .describe = graph_describe, .value = graph_value};
+    stage_init(&run);
+    run.services[6] = (service){TUTTI_PLAN_V1, &plan};
+    wants_graph = 1;
+    (void)open_it(100, 64, 100);
+    for (int k = 0; k < 3; k++) {
+        stage_next_batch(&run);
+        ck_assert_hears(&run, &it, TUTTI_EVENT_BATCH_END);
+    }
+    subject_close(&it);
+    ck_assert_str_eq(
+        read_all(), "version brain.Event:2\n"
+                    "node inputs/x input( ) [ 8 4 ] dtype 1\n"
+                    "node head/fc/weight weight( ) [ 4 2 ] dtype 1\n"
+                    "node head/fc/matmul_0 matmul( inputs/x head/fc/weight ) [ 8 2 ] dtype 14\n"
+                    "node constants/0 constant( ) [ ] dtype 1\n"
+                    "node norm_0 norm( head/fc/matmul_0 constants/0 ) [ 8 2 ] [ 2 ] dtype 1\n"
+                    "node relu_0 relu( norm_0:1 ) [ 2 ] dtype 1\n"
+                    "node relu_1 relu( norm_0:1 ) [ 2 ] dtype 1\n");
+    ck_assert_str_eq(run.noted, "");
+    stage_fini(&run);
+}
+END_TEST
+
 START_TEST(a_run_without_weights_has_no_histograms)
 {
     given g;
@@ -447,6 +575,7 @@ START_TEST(a_run_without_weights_has_no_histograms)
     given_int(&g, "queue_size", 64);
     given_float(&g, "flush_timeout", 1);
     given_int(&g, "histogram_interval", 1);
+    given_bool(&g, "graph", 0);
     (void)subject_open(&it, PLUGIN_PATH, TUTTI_KIND_LOGGER, "tensorboard", &g, run.services,
                        &err);
     ck_assert_error(err, TUTTI_E_UNSUPPORTED, "tensorboard: this host has no tutti.weights/1");
@@ -550,6 +679,7 @@ int main(void)
     tcase_add_test(tc, a_run_is_what_an_independent_reader_finds);
     tcase_add_test(tc, images_are_one_picture_and_masks_one_each);
     tcase_add_test(tc, histograms_of_weights_and_gradients_are_as_add_histogram_has_them);
+    tcase_add_test(tc, the_graph_has_operations_below_their_modules);
     tcase_add_test(tc, a_run_without_weights_has_no_histograms);
     tcase_add_test(tc, a_resumed_run_says_where_it_goes_on);
     tcase_add_test(tc, nothing_is_lost_over_a_full_disk_and_it_is_told_once);
