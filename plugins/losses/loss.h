@@ -21,6 +21,8 @@ typedef struct loss {
     double third;   /* LOSS_THIRD */
     float *weights; /* LOSS_WEIGHTS, `nweights` of them; NULL: none are given */
     int64_t nweights;
+    float *factors; /* LOSS_FACTORS, `nfactors` of them; NULL: none are given */
+    int64_t nfactors;
     int64_t ignored;   /* ignore_index */
     int64_t whole;     /* LOSS_WHOLE */
     int32_t reduction; /* LOSS_*, in the order of the manifest's words */

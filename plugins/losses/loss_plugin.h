@@ -1,6 +1,6 @@
 /* loss_plugin.h - the shell of a loss plugin.  The including file defines LOSS_NAME, the object's name, first and
  * loss_emit after; before, it may define which settings the manifest has: LOSS_VALUE, LOSS_SECOND and
- * LOSS_THIRD (floats), LOSS_WHOLE (an int), LOSS_FLAG (a bool), LOSS_WEIGHTS (a list of floats or null), LOSS_IGNORES (ignore_index).  All
+ * LOSS_THIRD (floats), LOSS_WHOLE (an int), LOSS_FLAG (a bool), LOSS_WEIGHTS and LOSS_FACTORS (lists of floats or null), LOSS_IGNORES (ignore_index).  All
  * have a reduction. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef LOSS_PLUGIN_H
@@ -28,28 +28,40 @@ static tutti_status loss_close(void *self, tutti_error *err)
     loss *l = self;
     (void)err;
     if (l)
-        free(l->weights);
+        free(l->weights), free(l->factors);
     free(l);
     return TUTTI_OK;
 }
 
 #ifdef LOSS_WEIGHTS
-static int loss_read_weights(loss *l, const tutti_params *params)
+/* The numbers of a list, owned by the caller; NULL where there are none.  False when there is no memory. */
+static int loss_read_list(const tutti_params *params, const char *name, float **ret_numbers,
+                          int64_t *ret_n)
 {
-    const tutti_param *list = tutti_param_find(params, LOSS_WEIGHTS);
+    const tutti_param *list = tutti_param_find(params, name);
     if (!list || list->type != TUTTI_PARAM_LIST || !list->count)
         return 1;
-    l->weights = calloc(list->count, sizeof *l->weights);
-    for (uint64_t k = 0; l->weights && k < list->count; k++)
-        l->weights[k] = (float)list->items[k]->f;
-    l->nweights = (int64_t)list->count;
-    return l->weights != NULL;
+    float *numbers = calloc(list->count, sizeof *numbers);
+    for (uint64_t k = 0; numbers && k < list->count; k++)
+        numbers[k] = (float)list->items[k]->f;
+    *ret_numbers = numbers;
+    *ret_n = (int64_t)list->count;
+    return numbers != NULL;
 }
 
 /* The weights, (nweights) F32. */
 static inline tutti_value loss_weights(const loss *l, tutti_graph *g)
 {
     const tutti_tensor t = {l->weights, {{l->nweights}, 1, TUTTI_F32}, TUTTI_DEVICE_CPU, 0};
+    return g->constant(g, &t);
+}
+#endif
+
+#ifdef LOSS_FACTORS
+/* The factors, (nfactors) F32. */
+static inline tutti_value loss_factors(const loss *l, tutti_graph *g)
+{
+    const tutti_tensor t = {l->factors, {{l->nfactors}, 1, TUTTI_F32}, TUTTI_DEVICE_CPU, 0};
     return g->constant(g, &t);
 }
 #endif
@@ -83,7 +95,10 @@ static tutti_status loss_open(const tutti_host *host, const tutti_params *params
                          : -100;
 #endif
 #ifdef LOSS_WEIGHTS
-        whole = loss_read_weights(l, params);
+        whole = loss_read_list(params, LOSS_WEIGHTS, &l->weights, &l->nweights);
+#endif
+#ifdef LOSS_FACTORS
+        whole = whole && loss_read_list(params, LOSS_FACTORS, &l->factors, &l->nfactors);
 #endif
     }
     if (!whole) {

@@ -6,6 +6,7 @@
 /* Guarded by there.lock. */
 static char got[1 << 17];                         /* a line each: method, path, body */
 static bool has_experiment;                       /* else it is made */
+static bool slow;                                 /* answers only after that */
 static bool has_run;                              /* runs/search finds one */
 static const char *no_answer;                     /* to the first call */
 static const char *no_batch;                      /* to the first runs/log-batch */
@@ -22,6 +23,8 @@ static const char *called(const server_request *r)
 
 static size_t answer(server *s, const server_request *r, char *out, size_t room)
 {
+    while (slow)
+        (void)pthread_cond_wait(&s->changed, &s->lock);
     const char *path = called(r);
     char body[256] = "{}";
     const size_t used = strlen(got);
@@ -314,6 +317,35 @@ static const struct {
      "refuses experiments/get-by-name with status 403: login"},
 };
 
+/* None of its calls is over before training is; what was logged comes with the next run in the folder, in order. */
+START_TEST(a_slow_server_holds_up_neither_training_nor_its_end)
+{
+    enum { BATCHES = 800 }; /* more than memory holds */
+    char metric[32];
+    slow = true;
+    server_start(&there);
+    const tutti_logger_v1 *table = open_it((options){.ignored = "time/*", .flush_timeout = 0});
+    for (int k = 0; k < BATCHES; k++)
+        train_batch(table, k);
+    subject_close(&it); /* does not wait for the answer */
+    ck_assert_ptr_nonnull(
+        strstr(run.noted, " records were not sent within 0 s; they wait in "));
+    (void)pthread_mutex_lock(&there.lock);
+    slow = false;
+    (void)pthread_cond_broadcast(&there.changed);
+    (void)pthread_mutex_unlock(&there.lock);
+    table = open_it((options){.flush_timeout = 100});
+    (void)table;
+    subject_close(&it);
+    const char *at = got;
+    for (int k = 0; k < BATCHES; k++) {
+        (void)snprintf(metric, sizeof metric, "\"step\":%d}", k + 1);
+        at = strstr(at, metric);
+        ck_assert_msg(at, "batch %d is not there", k + 1);
+    }
+}
+END_TEST
+
 START_TEST(a_server_that_answers_garbage_is_asked_again)
 {
     has_experiment = true;
@@ -367,6 +399,7 @@ int main(void)
     tcase_add_test(tc, a_run_that_goes_on_is_the_same_on_the_server);
     tcase_add_test(tc, a_run_of_the_same_name_is_found);
     tcase_add_test(tc, what_a_server_that_is_down_misses_goes_to_that_run_later);
+    tcase_add_test(tc, a_slow_server_holds_up_neither_training_nor_its_end);
     tcase_add_loop_test(tc, a_server_that_answers_garbage_is_asked_again, 0,
                         sizeof not_good / sizeof *not_good);
     tcase_add_test(tc, a_batch_that_is_refused_is_told_and_left_out);
