@@ -83,7 +83,7 @@ PY
 cat >segments.json <<'JSON'
 {"name": "segments", "model": {"name": "unet", "width": 4, "depth": 2}, "train": {"dataset": {"name": "shapes", "samples": 16}, "transforms": [{"name": "to_float"}], "batch_size": 8},
  "eval": [{"label": "test", "dataset": {"name": "shapes", "samples": 8, "split": "test"}, "transforms": [{"name": "to_float"}], "batch_size": 8}],
- "optimizer": {"name": "sgd", "lr": 0.05}, "max_duration": "1ep", "threads": 2, "loggers": [{"name": "tensorboard", "histogram_interval": 2}],
+ "optimizer": {"name": "sgd", "lr": 0.05}, "max_duration": "1ep", "threads": 2, "loggers": [{"name": "tensorboard", "histogram_interval": 2, "graph": true}],
  "callbacks": [{"name": "image_visualizer", "mode": "segmentation", "num_images": 2}]}
 JSON
 check "a run with masks" "$TUTTI" train segments.json --quiet
@@ -101,5 +101,15 @@ import glob, re
 data = b"".join(open(f, "rb").read() for f in glob.glob("tensorboard_logs/segments/events*"))
 tags = {kind: re.findall(rb"\n[\x00-\x7f]" + kind + rb"/([a-z0-9_.]+)", data) for kind in (b"param", b"grad")}
 assert tags[b"param"] == tags[b"grad"] and len(set(tags[b"grad"])) == len(tags[b"grad"]) > 10, tags
+PY
+check "the graph of the model: operations below their modules, of what was read before" python3 - <<'PY'
+import glob
+data = b"".join(open(f, "rb").read() for f in glob.glob("tensorboard_logs/segments/events*"))
+names = (b"inputs/input", b"inc/double_conv/0/weight", b"inc/double_conv/0/conv2d_0")
+nodes = [bytes([10, len(n)]) + n for n in names]  # field 1
+places = [data.index(n) for n in nodes]
+assert places == sorted(places) and all(data.count(n) == 1 for n in nodes), places
+for n in nodes[:2]:  # the convolution's inputs, field 3
+    assert data.index(bytes([26]) + n[1:]) > places[2], n
 PY
 finish

@@ -3,18 +3,21 @@
 
 Run by hand, with tensorboard from PyPI: tensorboard_read.py LOG_DIR.  "scalars" has [step, value] by run and tag,
 "texts" [step, text]; "histograms" [step, how many buckets, numbers in them, left end of the first one with some, right
-end of the last]; "hparams" what the plugin HParams shows: each session's settings and metrics.
+end of the last]; "graphs" how many nodes and names there are, and inputs
+that are no node; "hparams" what the plugin HParams shows: each session's settings and metrics.
 """
 import json
 import sys
 
 from tensorboard.backend.event_processing import data_provider, plugin_event_multiplexer as event_multiplexer
+from tensorboard.compat.proto import graph_pb2
 from tensorboard.context import RequestContext
 from tensorboard.plugins import base_plugin
+from tensorboard.plugins.graph import graphs_plugin
 from tensorboard.plugins.hparams import backend_context, list_session_groups, get_experiment
 from tensorboard.plugins.hparams import api_pb2
 from tensorboard.util import tensor_util
-from google.protobuf import json_format
+from google.protobuf import json_format, text_format
 
 
 def series(multiplexer, run, tag):
@@ -36,12 +39,21 @@ def shape(multiplexer, run, tag):
     return rows
 
 
+def graph(plugin, run):
+    """What the plugin Graphs gives the browser, in short."""
+    found = graph_pb2.GraphDef()
+    text_format.Parse(plugin.graph_impl(RequestContext(), run, None, False, "")[0], found)
+    names = {node.name for node in found.node}
+    return {"nodes": len(found.node), "names": len(names), "operations": sorted({node.op for node in found.node}),
+            "unknown": [i for node in found.node for i in node.input if i.split(":")[0] not in names]}
+
+
 def main():
     """Reads LOG_DIR and prints."""
     multiplexer = event_multiplexer.EventMultiplexer(tensor_size_guidance={"scalars": 0, "text": 0, "histograms": 0})
     multiplexer.AddRunsFromDirectory(sys.argv[1])
     multiplexer.Reload()
-    found = {"scalars": {}, "texts": {}, "histograms": {}, "hparams": []}
+    found = {"scalars": {}, "texts": {}, "histograms": {}, "graphs": {}, "hparams": []}
     for run in multiplexer.Runs():
         for plugin, kind in (("scalars", "scalars"), ("text", "texts")):
             for tag in multiplexer.PluginRunToTagToContent(plugin).get(run, {}):
@@ -49,6 +61,10 @@ def main():
         for tag in multiplexer.PluginRunToTagToContent("histograms").get(run, {}):
             found["histograms"].setdefault(run, {})[tag] = shape(multiplexer, run, tag)
     provider = data_provider.MultiplexerDataProvider(multiplexer, sys.argv[1])
+    graphs = graphs_plugin.GraphsPlugin(base_plugin.TBContext(data_provider=provider))
+    for run, has in graphs.info_impl(RequestContext(), "").items():
+        if has["run_graph"]:
+            found["graphs"][run] = graph(graphs, run)
     context = backend_context.Context(base_plugin.TBContext(data_provider=provider))
     request = api_pb2.ListSessionGroupsRequest(
         start_index=0, slice_size=100,

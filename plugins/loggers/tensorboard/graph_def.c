@@ -1,7 +1,6 @@
 /* graph_def.c - a plan's values as nodes with names, operations, inputs and shapes. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #define TUTTI_USE_MINOR 1 /* tutti.plan/1 */
-#define TUTTI_MIN_MINOR 0
 #include "graph_def.h"
 
 #include <stdio.h>
