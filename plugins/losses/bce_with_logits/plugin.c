@@ -6,7 +6,8 @@
 #include "../elementwise.h"
 
 /* Whether a list, if it is given, has a number for each of the output's `n` labels. */
-static int fits(tutti_graph *g, const char *name, const float *list, int64_t count, int64_t n)
+static int bce_with_logits_fits(tutti_graph *g, const char *name, const float *list,
+                                int64_t count, int64_t n)
 {
     char text[160];
     if (!list || count == n)
@@ -23,8 +24,8 @@ static tutti_value loss_element(const loss *l, tutti_graph *g, tutti_value x, tu
     const int64_t n = d->rank ? d->dim[d->rank - 1] : 1;
     const tutti_value tail = tutti_op1(g, "softplus", tutti_affine(g, x, -1.0, 0.0));
     tutti_value weighed = tail;
-    if (!fits(g, "pos_weight", l->weights, l->nweights, n) ||
-        !fits(g, "weight", l->factors, l->nfactors, n))
+    if (!bce_with_logits_fits(g, "pos_weight", l->weights, l->nweights, n) ||
+        !bce_with_logits_fits(g, "weight", l->factors, l->nfactors, n))
         return 0;
     if (l->weights) { /* 1 + (pos_weight - 1) y */
         const tutti_value more = tutti_affine(g, loss_weights(l, g), 1.0, -1.0);
