@@ -11,6 +11,11 @@ static tutti_status put_rows(void *ctx, const tutti_tensor *output, tutti_error 
     return predict_file_add(ctx, output, err);
 }
 
+static const char *class_name(void *ctx, int64_t k)
+{
+    return trainer_class_name(ctx, k);
+}
+
 static tutti_status predict_into(trainer *t, const cli_options *o, tutti_error *err)
 {
     predict_file *f;
@@ -18,6 +23,7 @@ static tutti_status predict_into(trainer *t, const cli_options *o, tutti_error *
     tutti_status s = predict_file_open(o->predicting.output, o->predicting.format, &f, err);
     if (s)
         return s;
+    predict_file_name_classes(f, class_name, t);
     s = trainer_predict(t, o->resume, o->predicting.data, put_rows, f, err);
     const tutti_status closed = predict_file_close(f, s == TUTTI_OK, &rows, err);
     if (!s && !closed)
@@ -61,10 +67,12 @@ const cli_command cli_predict = {
     .args = "RUN.json",
     .kind = CLI_VALUE_RUN,
     .summary = "write a model's outputs for a data set",
-    .doc = "Writes the model's outputs, one row a sample in the data's order, as a NumPy "
-           "array, CSV or JSON lines.  Needs --output, and --checkpoint or \"load_weights\" in "
-           "RUN.json; the file "
-           "may be another program's.",
+    .doc =
+        "Writes the model's outputs, one row a sample in the data's order, as a NumPy "
+        "array, CSV or JSON lines; the last two also have the likeliest class where the data "
+        "have names for classes.  Needs --output, and --checkpoint or \"load_weights\" in "
+        "RUN.json; the file "
+        "may be another program's.",
     .more =
         "Exit status: 0 written, 1 failed, 2 wrong usage or input, 128 + signal when stopped.",
     .takes = CLI_TAKES_PLUGINS | CLI_TAKES_RUN | CLI_TAKES_TALK | CLI_TAKES_CHECKPOINT |

@@ -28,7 +28,21 @@ struct predict_file {
     char *part;
     tutti_desc row; /* of one sample */
     int64_t rows;
+    const char *(*class_name)(void *ctx, int64_t k); /* NULL: classes have none */
+    void *ctx;
 };
+
+/* The name of the likeliest class of a row; NULL: it is no row of classes with names. */
+static const char *likeliest(const predict_file *f, const float *x)
+{
+    const int64_t n = f->row.rank == 1 ? f->row.dim[0] : 0;
+    int64_t best = 0;
+    if (n < 2 || !f->class_name || !f->class_name(f->ctx, n - 1))
+        return NULL;
+    for (int64_t k = 1; k < n; k++)
+        best = x[k] > x[best] ? k : best;
+    return f->class_name(f->ctx, best);
+}
 
 /* ---- NumPy's format, version 1.0: numpy.lib.format ---- */
 
@@ -77,7 +91,22 @@ static void csv_begin(predict_file *f)
     (void)fputs("sample", f->file);
     for (int64_t k = 0, n = tutti_numel(&f->row); k < n; k++)
         (void)fprintf(f->file, n > 1 ? ",output_%lld" : ",output", (long long)k);
+    if (f->row.rank == 1 && f->row.dim[0] > 1 && f->class_name &&
+        f->class_name(f->ctx, f->row.dim[0] - 1))
+        (void)fputs(",class", f->file);
     (void)fputc('\n', f->file);
+}
+
+/* As RFC 4180 has it: in quotes, those inside twice. */
+static void put_quoted(FILE *file, const char *text)
+{
+    (void)fputc('"', file);
+    for (; *text; text++) {
+        if (*text == '"')
+            (void)fputc('"', file);
+        (void)fputc(*text, file);
+    }
+    (void)fputc('"', file);
 }
 
 static void csv_rows(predict_file *f, const float *x, int64_t rows)
@@ -89,6 +118,11 @@ static void csv_rows(predict_file *f, const float *x, int64_t rows)
         for (int64_t k = 0; k < n; k++) {
             (void)fputc(',', f->file);
             put_number(f->file, x[i * n + k], NULL);
+        }
+        const char *name = likeliest(f, x + i * n);
+        if (name) {
+            (void)fputc(',', f->file);
+            put_quoted(f->file, name);
         }
         (void)fputc('\n', f->file);
     }
@@ -103,6 +137,14 @@ static void put_brackets(const predict_file *f, int64_t k, char bracket)
         if (k % inner == 0)
             (void)fputc(bracket, f->file);
     }
+}
+
+static void put_class(FILE *file, const char *name)
+{
+    text_buffer b = {.data = NULL};
+    text_add_quoted(&b, name);
+    (void)fprintf(file, ", \"class\": %s", b.data && !b.failed ? b.data : "null");
+    free(b.data);
 }
 
 static void json_rows(predict_file *f, const float *x, int64_t rows)
@@ -120,6 +162,9 @@ static void json_rows(predict_file *f, const float *x, int64_t rows)
             put_number(f->file, x[i * n + k], "null");
             put_brackets(f, k + 1, ']');
         }
+        const char *name = likeliest(f, x + i * n);
+        if (name)
+            put_class(f->file, name);
         (void)fputs("}\n", f->file);
     }
 }
@@ -180,6 +225,13 @@ tutti_status predict_file_open(const char *path, const char *format_name,
     }
     *ret_file = f;
     return TUTTI_OK;
+}
+
+void predict_file_name_classes(predict_file *f, const char *(*name)(void *ctx, int64_t k),
+                               void *ctx)
+{
+    f->class_name = name;
+    f->ctx = ctx;
 }
 
 tutti_status predict_file_add(predict_file *f, const tutti_tensor *output, tutti_error *err)

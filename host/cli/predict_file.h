@@ -13,6 +13,10 @@ typedef struct predict_file predict_file; /* opaque */
  * Errors: E_ARG the format is none of these; E_IO. */
 TUTTI_NODISCARD tutti_status predict_file_open(const char *path, const char *format,
                                                predict_file **ret_file, tutti_error *err);
+/* From now on, of rows (B, N) whose classes have names, CSV and JSON lines also have the likeliest class, as `name` calls
+ * it; before the first rows. */
+void predict_file_name_classes(predict_file *f, const char *(*name)(void *ctx, int64_t k),
+                               void *ctx);
 /* Rows (B, ...) of F32, of one shape in all calls: npy keeps it, CSV has a column for each number, JSON lines
  * have lists of lists.  Numbers read back as they are; JSON has null for those that are none. */
 TUTTI_NODISCARD tutti_status predict_file_add(predict_file *f, const tutti_tensor *output,

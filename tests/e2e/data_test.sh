@@ -37,12 +37,13 @@ PY
 
 check "a folder of pictures" eval '"$TUTTI" data inspect pictures >text.txt && grep -q "pictures: data set image_folder, 12 samples" text.txt'
 check "columns" eval 'grep -q "^  input *U8 (16, -1, 3)$" text.txt && grep -q "^  target *I32 (), 3 classes$" text.txt'
-check "classes" eval '[ "$(sed -n "/^classes/,\$p" text.txt | tr -s " " | cut -d" " -f2-4)" = "$(printf "%s\n" classes "0 6 50.0%" "1 4 33.3%" "2 2 16.7%")" ]'
+check "classes" eval '[ "$(sed -n "/^classes/,\$p" text.txt | tr -s " " | cut -d" " -f2-4)" = "$(printf "%s\n" classes "ant 6 50.0%" "bee 4 33.3%" "cat 2 16.7%")" ]'
 check "for programs" eval '"$TUTTI" data inspect pictures --json --sheet sheet.png >out.json'
 check "what it says" python3 - <<'PY'
 import json
 out = json.load(open("out.json"))
 assert out["samples"] == 12 and out["counted"] == 12 and out["classes"] == [6, 4, 2], out
+assert out["class_names"] == ["ant", "bee", "cat"], out
 assert out["columns"][0] == {"name": "input", "type": "U8", "shape": [16, -1, 3], "classes": 0}, out
 first = out["first"][0]["input"]
 assert first["shape"] == [16, 20, 3] and first["min"] == 0 and first["max"] == 255 and first["mean"] == 85, first
@@ -80,6 +81,8 @@ says "nothing there" 2 'tutti: nowhere: there is no such file or folder' "$TUTTI
 mkdir -p empty
 says "nothing known" 2 'tutti: empty: nothing tells which data set it is; name one, as --as npy' "$TUTTI" data inspect empty
 says "no pictures" 1 'tutti: sample 0 is no picture: want (height, width, colours)' "$TUTTI" data inspect shards --sheet x.png
+echo '{"text": "a"}' >texts.jsonl
+says "a setting that is wanted" 2 'tutti: texts.jsonl: the data set documents wants tokenizer_file: --set tokenizer_file=FILE gives it' "$TUTTI" data inspect texts.jsonl
 says "no such setting" 2 'tutti: settings: class: mds has no such setting; did you mean classes?' "$TUTTI" data inspect shards --set class=3
 says "no setting" 2 'tutti: --set classes: want KEY=VALUE' "$TUTTI" data inspect shards --set classes
 

@@ -134,8 +134,29 @@ static json_doc *write_settings(const char *setting, const char *path, const cha
     return NULL;
 }
 
-static tutti_params *read_settings(const object *o, const json_doc *doc)
+/* Whether all settings are there that have to be; false after saying how the others are given. */
+static bool has_required(const object *o, const json_doc *doc, const char *path)
 {
+    const json_node *specs = object_describe(o)->params;
+    bool whole = true;
+    for (size_t k = 0; k < json_count(specs); k++) {
+        const json_node *spec = json_at(specs, k);
+        const json_node *required = json_get(spec, "required");
+        const char *name = json_key(spec), *type = json_string(json_get(spec, "type"));
+        if (!required || !json_bool(required) || json_get(json_root(doc), name))
+            continue;
+        (void)fprintf(stderr, "tutti: %s: the data set %s wants %s: --set %s=%s gives it\n",
+                      path, object_describe(o)->name, name, name,
+                      type && strcmp(type, "path") == 0 ? "FILE" : "VALUE");
+        whole = false;
+    }
+    return whole;
+}
+
+static tutti_params *read_settings(const object *o, const json_doc *doc, const char *path)
+{
+    if (!has_required(o, doc, path))
+        return NULL;
     char here[PATH_ROOM];
     faults *f = faults_create();
     tutti_params *p = f && getcwd(here, sizeof here)
@@ -175,7 +196,7 @@ bool data_set_open(data_set *d, registry *r, const char *path, const char *name,
         return false;
     tutti_status s = registry_find(r, TUTTI_KIND_DATASET, name, &o, &e);
     json_doc *doc = s ? NULL : write_settings(setting, path, sets, nsets);
-    tutti_params *params = doc ? read_settings(o, doc) : NULL;
+    tutti_params *params = doc ? read_settings(o, doc, path) : NULL;
     json_free(doc);
     if (params)
         s = open_instance(d, o, params, &e);

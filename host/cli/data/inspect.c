@@ -143,14 +143,23 @@ static void add_columns(text_buffer *b, const data_set *d)
     }
 }
 
-static void add_bars(text_buffer *b, const classes *c)
+static const char *class_name(const data_set *d, int64_t k)
+{
+    const tutti_class_names_v1 *table = instance_query(d->instance, TUTTI_CLASS_NAMES_V1);
+    return table ? table->name(instance_self(d->instance), NULL, k) : NULL;
+}
+
+static void add_bars(text_buffer *b, const data_set *d, const classes *c)
 {
     const int64_t all = count_all(c);
     int64_t most = 1;
     for (int64_t k = 0; k < c->count; k++)
         most = c->counts[k] > most ? c->counts[k] : most;
     for (int64_t k = 0; k < c->count; k++) {
-        text_add(b, "  %-10lld %8lld  %5.1f%%  ", (long long)k, (long long)c->counts[k],
+        char number[24];
+        const char *name = class_name(d, k);
+        (void)snprintf(number, sizeof number, "%lld", (long long)k);
+        text_add(b, "  %-10s %8lld  %5.1f%%  ", name ? name : number, (long long)c->counts[k],
                  100.0 * (double)c->counts[k] / (double)(all ? all : 1));
         for (int64_t i = 0; i < c->counts[k] * BAR / most; i++)
             text_add(b, "#");
@@ -184,7 +193,7 @@ tutti_status inspect_text(data_set *d, const char *path, int64_t shown, int64_t 
         text_add(b,
                  c.read < d->info.samples ? "classes, of %lld of the samples\n" : "classes\n",
                  (long long)c.read);
-        add_bars(b, &c);
+        add_bars(b, d, &c);
     }
     free(c.counts);
     return s ? s : no_room(b, err);
@@ -229,6 +238,20 @@ static tutti_status add_json_sample(text_buffer *b, data_set *d, int64_t index,
     return s;
 }
 
+/* What classes are called, where the data set says it. */
+static void add_json_names(text_buffer *b, const data_set *d, const classes *c)
+{
+    if (!c->counts || !class_name(d, 0))
+        return;
+    text_add(b, ", \"class_names\": [");
+    for (int64_t k = 0; k < c->count; k++) {
+        const char *name = class_name(d, k);
+        text_add(b, "%s", k ? ", " : "");
+        text_add_quoted(b, name ? name : "");
+    }
+    text_add(b, "]");
+}
+
 tutti_status inspect_json(data_set *d, const char *path, int64_t shown, int64_t counted,
                           text_buffer *b, tutti_error *err)
 {
@@ -248,7 +271,9 @@ tutti_status inspect_json(data_set *d, const char *path, int64_t shown, int64_t 
     text_add(b, "], \"counted\": %lld, \"classes\": [", (long long)c.read);
     for (int64_t k = 0; c.counts && k < c.count; k++)
         text_add(b, "%s%lld", k ? ", " : "", (long long)c.counts[k]);
-    text_add(b, "]}\n");
+    text_add(b, "]");
+    add_json_names(b, d, &c);
+    text_add(b, "}\n");
     free(c.counts);
     return s ? s : no_room(b, err);
 }

@@ -51,6 +51,21 @@ static data_source *find_source(trainer *t, const char *label, tutti_error *err)
     return NULL;
 }
 
+static const char *class_name(const data_source *s, int64_t k)
+{
+    const tutti_class_names_v1 *table =
+        s->dataset ? instance_query(s->dataset, TUTTI_CLASS_NAMES_V1) : NULL;
+    return table ? table->name(instance_self(s->dataset), NULL, k) : NULL;
+}
+
+const char *trainer_class_name(const trainer *t, int64_t k)
+{
+    const char *name = class_name(&t->train, k);
+    for (size_t e = 0; !name && e < t->nevals; e++)
+        name = class_name(&t->evals[e], k);
+    return name;
+}
+
 tutti_status trainer_predict(trainer *t, const char *checkpoint, const char *label,
                              trainer_sink sink, void *ctx, tutti_error *err)
 {

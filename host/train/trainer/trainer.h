@@ -78,6 +78,10 @@ TUTTI_NODISCARD tutti_status trainer_predict(trainer *t, const char *checkpoint,
                                              const char *label, trainer_sink sink, void *ctx,
                                              tutti_error *err);
 
+/* What the training data, else those of an evaluation, call class `k` of their labels; NULL: they do not say.  Borrowed.
+ * [control] */
+const char *trainer_class_name(const trainer *t, int64_t k);
+
 /* Writes the plan of one training step, as text or as a drawing in Graphviz's language, without
  * training.  Surgery that algorithms do at init is not in it.  [control] */
 TUTTI_NODISCARD tutti_status trainer_preview(trainer *t, FILE *file, bool draw,

@@ -3,6 +3,7 @@
 #define TUTTI_USE_MINOR 1 /* tables */
 #include "../callback.h"
 #include "cells.h"
+#include "tutti/dataset.h"
 #include "tutti/log.h"
 #include "tutti/metrics.h"
 #include "tutti/rng.h"
@@ -31,6 +32,8 @@ typedef struct eval_output_logging {
     bool log_tokens, only_incorrect;
     int64_t subset;
     vocabulary vocabulary;
+    const tutti_class_names_v1 *names; /* of classes, or NULL */
+    void *named;                       /* who knows them */
     const char *columns[MOST_COLUMNS]; /* of the evaluation under way */
     uint32_t ncolumns;                 /* 0: nothing was seen of it */
     FILE *out;                         /* its cells */
@@ -177,6 +180,12 @@ static bool write_classes(const eval_output_logging *e, const answers *a,
     const bool list = a->target.desc.rank > 1;
     if (list && e->vocabulary.table)
         return cell_text(e->out, &e->vocabulary, classes, a->each);
+    const char *name =
+        !list && e->names && *classes >= 0 ? e->names->name(e->named, NULL, *classes) : NULL;
+    if (name) {
+        cell_string(e->out, name);
+        return true;
+    }
     cell_integers(e->out, classes, a->each, list);
     return true;
 }
@@ -315,6 +324,7 @@ static tutti_status logging_event(void *self, const tutti_event *event, tutti_er
         logging_drop(e);
         e->vocabulary.table =
             e->train->dataset(e->train->ctx, TUTTI_VOCABULARY_V1, &e->vocabulary.dataset);
+        e->names = e->train->dataset(e->train->ctx, TUTTI_CLASS_NAMES_V1, &e->named);
         return TUTTI_OK;
     case TUTTI_EVENT_EVAL_AFTER_FORWARD:
         return add_part(e, err);

@@ -3,6 +3,7 @@
 #include "image.h"
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -158,6 +159,15 @@ static tutti_status image_jpeg(image_pool *pool, const void *data, uint64_t size
 
 /* ---- PNG ---- */
 
+/* libpng's sentence, but for a file that ends too early. */
+static tutti_status png_fail(const png_image *image, char why[IMAGE_WHY_SIZE])
+{
+    const bool cut = strstr(image->message, "read beyond end of data") ||
+                     strstr(image->message, "Not enough image data");
+    return image_fail(TUTTI_E_FORMAT,
+                      cut ? "the PNG is cut off: its end is missing" : image->message, why);
+}
+
 static tutti_status image_png(const void *data, uint64_t size, tutti_desc *ret, uint8_t *pixels,
                               char why[IMAGE_WHY_SIZE])
 {
@@ -165,7 +175,7 @@ static tutti_status image_png(const void *data, uint64_t size, tutti_desc *ret, 
     memset(&image, 0, sizeof image);
     image.version = PNG_IMAGE_VERSION;
     if (!png_image_begin_read_from_memory(&image, data, (size_t)size))
-        return image_fail(TUTTI_E_FORMAT, image.message, why);
+        return png_fail(&image, why);
     image.format &= PNG_FORMAT_FLAG_COLOR | PNG_FORMAT_FLAG_ALPHA;
     tutti_status status = TUTTI_OK;
     if (image.width > MAX_SIDE || image.height > MAX_SIDE)
@@ -174,7 +184,7 @@ static tutti_status image_png(const void *data, uint64_t size, tutti_desc *ret, 
         *ret = (tutti_desc){
             {image.height, image.width, PNG_IMAGE_SAMPLE_CHANNELS(image.format)}, 3, TUTTI_U8};
     if (status == TUTTI_OK && pixels && !png_image_finish_read(&image, NULL, pixels, 0, NULL))
-        status = image_fail(TUTTI_E_FORMAT, image.message, why);
+        status = png_fail(&image, why);
     png_image_free(&image);
     return status;
 }
