@@ -8,6 +8,8 @@
 /* Rows of 4 labels, of which the last is never a target; every eleventh target is ignored. */
 enum { LABEL_ROWS = 50, LABEL_COUNT = 4, LABEL_ALL = LABEL_ROWS * LABEL_COUNT };
 
+static double label_threshold = 0.5; /* of the next metric */
+
 static inline uint32_t label_number(uint32_t a)
 {
     uint32_t x = a * 2654435761u + 12345u;
@@ -32,7 +34,7 @@ static inline void label_given(given *g, const char *average, int64_t label)
     given_int(g, "num_labels", LABEL_COUNT);
     given_enum(g, "average", average, average[1] == 'a' ? 0 : average[1] == 'i' ? 1 : 2);
     given_int(g, "ignore_index", -100);
-    given_float(g, "threshold", 0.5);
+    given_float(g, "threshold", label_threshold);
     given_int(g, "thresholds", 20);
     given_null(g, "label");
     if (label >= 0)
@@ -71,6 +73,16 @@ static inline void label_values(const char *name, const double *want)
     for (int k = 0; k < 3 + LABEL_COUNT; k++)
         ck_assert_close(label_value(name, averages[k < 3 ? k : 0], k < 3 ? -1 : k - 3), want[k],
                         1e-6); /* torchmetrics answers in f32 */
+}
+
+/* macro, at thresholds of 0.3 and 0.8. */
+static inline void label_values_at(const char *name, double low, double high)
+{
+    label_threshold = 0.3;
+    ck_assert_close(label_value(name, "macro", -1), low, 1e-6);
+    label_threshold = 0.8;
+    ck_assert_close(label_value(name, "macro", -1), high, 1e-6);
+    label_threshold = 0.5;
 }
 
 static inline void label_refusals(const char *name)

@@ -6,7 +6,7 @@ import struct
 import subprocess
 import sys
 
-from ranks import World, changed, difference, final, main, messages, write
+from ranks import World, changed, difference, final, main, messages, numbers, write
 
 ALGORITHMS = [
     [{"name": "label_smoothing"}, {"name": "mixup"}, {"name": "ema", "half_life": "5ba"}],
@@ -49,6 +49,28 @@ def precisions(tutti, folder, report):
     """Sixteen bits, with a loss scale."""
     for precision in ("amp_bf16", "amp_fp16"):
         same(tutti, folder, report, precision, changed(precision=precision, max_duration="6ba"), (3,))
+
+
+OF_CLASSES = [{"name": "accuracy"}, *({"name": name, "num_classes": 10} for name in (
+    "f1_score", "precision", "recall", "confusion_matrix", "auroc", "average_precision", "jaccard_index", "cohen_kappa")),
+              {"name": "calibration_error"}, {"name": "cross_entropy"}]
+OF_NUMBERS = [{"name": name} for name in ("mean_squared_error", "mean_absolute_error", "r2_score", "pearson_corrcoef")]
+
+
+def metrics(tutti, folder, report):
+    """Sums of ranks give each metric what one process gives it."""
+    of_classes = changed(max_duration="1ep")
+    of_classes["train"]["metrics"] = of_classes["eval"][0]["metrics"] = OF_CLASSES
+    of_numbers = changed(max_duration="1ep", model={"name": "mlp", "hidden": [8]}, loss="mse",
+                         train={"dataset": {"name": "friedman", "samples": 130}, "batch_size": 30, "metrics": OF_NUMBERS},
+                         eval=[{"label": "test", "dataset": {"name": "friedman", "samples": 40, "split": "test"},
+                                "metrics": OF_NUMBERS, "interval": "1ep", "batch_size": 9}])
+    for what, run, want in (("of classes", of_classes, OF_CLASSES), ("of numbers", of_numbers, OF_NUMBERS)):
+        same(tutti, folder, report, what, run, (3,))
+        logged = {name for (name, _) in numbers(os.path.join(folder, f"{what}-3".replace(" ", "_")))}
+        lacks = [f"metrics/{part}/{metric['name']}" for metric in want for part in ("train", "test")
+                 if not any(name.startswith(f"metrics/{part}/{metric['name']}") for name in logged)]
+        report.check(f"metrics {what}: all of them are logged", not lacks, f"{lacks} of {sorted(logged)}")
 
 
 def algorithms(tutti, folder, report):
@@ -210,5 +232,5 @@ def samplers(tutti, folder, report):
 
 
 if __name__ == "__main__":
-    sys.exit(main([plain, precisions, algorithms, shares, shares_resume, memory, whole_weights, groups_resume, explained, onlookers,
+    sys.exit(main([plain, precisions, metrics, algorithms, shares, shares_resume, memory, whole_weights, groups_resume, explained, onlookers,
                    own_order, samplers]))

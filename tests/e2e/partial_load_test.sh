@@ -48,6 +48,21 @@ check "and trains nothing" grep -q '^trained 0 batches' out.txt
 check "a run goes on with what fits of a checkpoint" test $? = 0
 check "optimizer state goes with its weight" grep -Eq ': 2 of [0-9]+ states of the optimizer begin anew$' err.txt
 check "and a clock that is not taken begins anew" grep -q '^trained 3 batches' out.txt
+sed 's/"classes": 4/"classes": 1000/; s/"name": "four"/"name": "thousand"/; s/"folder": "four"/"folder": "thousand"/' four.json >thousand.json
+check "a net of a thousand classes is trained" "$TUTTI" train thousand.json --set max_duration=1ba
+"$TUTTI" train three.json --set load_weights=thousand/latest.safetensors --set load_strict=false --set optimizer.lr=0 \
+  --set max_duration=1ba --set callbacks.0.folder=narrow >out.txt 2>err.txt
+check "its body goes on with a head of three" test $? = 0
+check "and the table has both sizes" grep -q 'not taken: head.weight, F32 (3, 64): the file.s is F32 (1000, 64)$' err.txt
+check "all other weights are the very ones" "$python" - <<PY
+import sys
+sys.path.insert(0, "$e2e")
+from checkpoint import tensors
+wide, narrow = tensors("thousand/latest.safetensors"), tensors("narrow/latest.safetensors")
+names = [n for n in wide if n.startswith("model.") and "running_" not in n and "head" not in n]
+assert len(names) > 15 and all(wide[n] == narrow[n] for n in names), names
+assert len(narrow["model.head.bias"][2]) * 1000 == len(wide["model.head.bias"][2]) * 3
+PY
 says "nothing that fits" 1 \
   "tutti: $four: has no body.head.bias, which the model needs; the nearest is model.head.bias; none of this run's 4 weights fits" \
   "$TUTTI" train three.json --set load_weights=$four --set load_strict=false --set 'model={"name": "mlp", "hidden": [4]}'

@@ -32,11 +32,21 @@ check "SIGHUP ends with 129" test $? = 129
 check "and says so" grep -q 'stopped by signal 1 after batch [0-9]*, which is saved' usr1/err.txt
 check "with a second checkpoint" test "$(ls usr1/saves/*ba* | wc -l)" = 2
 
-sed 's/"max_duration"/"save_on": ["hup", "usr2"], &/' run.json >saving.json
+sed 's/"max_duration"/"save_on": ["hup", "usr1"], &/' run.json >saving.json
 run=saving.json start hup env
 kill -HUP $pid
 check "SIGHUP saves where it is to" saved hup
 check "and does not stop" kill -0 $pid
+kill -USR1 $pid
+saved_again() { # waits for a second checkpoint
+  for try in $(seq 1200); do
+    [ "$(ls hup/saves/*ba* | wc -l)" = 2 ] && return
+    sleep 0.05
+  done
+  return 1
+}
+check "and SIGUSR1 beside it" saved_again
+check "which does not stop it either" kill -0 $pid
 kill -TERM $pid
 wait $pid
 check "as SIGTERM does" test $? = 143

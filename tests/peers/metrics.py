@@ -118,6 +118,9 @@ for name, metric in several.items():
     told = [float(metric(4, average=average, **how)(x, y)) for average in ("macro", "micro", "weighted")]
     told += metric(4, average="none", **how)(x, y).tolist()
     print(f"{name}: {', '.join(f'{v:.9f}' for v in told)}")
+    if "thresholds" not in how:
+        told = [float(metric(4, average="macro", ignore_index=-100, threshold=threshold)(x, y)) for threshold in (0.3, 0.8)]
+        print(f"{name} at thresholds of 0.3, 0.8: {', '.join(f'{v:.9f}' for v in told)}")
 
 
 import torchmetrics.text as t

@@ -11,6 +11,12 @@ START_TEST(values_are_those_of_torchmetrics)
 }
 END_TEST
 
+START_TEST(so_are_those_at_other_thresholds)
+{
+    label_values_at("multilabel_jaccard_index", 0.307941169, 0.287955463);
+}
+END_TEST
+
 START_TEST(what_does_not_fit_is_refused)
 {
     label_refusals("multilabel_jaccard_index");
@@ -23,6 +29,7 @@ int main(void)
     TCase *tc = tcase_create("all");
     suite_add_tcase(suite, tc);
     tcase_add_test(tc, values_are_those_of_torchmetrics);
+    tcase_add_test(tc, so_are_those_at_other_thresholds);
     tcase_add_test(tc, what_does_not_fit_is_refused);
     return tutti_run(suite);
 }
