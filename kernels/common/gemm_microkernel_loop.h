@@ -53,9 +53,19 @@ enum { GEMM_MAX_VECS = 8 };
 
 /* Words are pairs of bf16, whose products are summed in f32. */
 #if defined(__AVX512BF16__)
+/* clang 17 crashes on a broadcast as a factor of vdpbf16ps, unless it does not see one. */
+SIMD_INLINE __m512 gemm_broadcast(const float *x)
+{
+    __m512 y = _mm512_set1_ps(*x);
+#if defined(__clang__) && __clang_major__ == 17
+    __asm__("" : "+v"(y));
+#endif
+    return y;
+}
+
 #define GEMM_FMA_BF16(acc, x, b)                                                               \
-    ((acc) = (f32x16)_mm512_dpbf16_ps((__m512)(acc), (__m512bh)(b),                            \
-                                      (__m512bh)_mm512_set1_ps(*(x))))
+    ((acc) =                                                                                   \
+         (f32x16)_mm512_dpbf16_ps((__m512)(acc), (__m512bh)(b), (__m512bh)gemm_broadcast(x)))
 #endif
 
 /* For packed panels: words of k by which loads of b are ahead, since its panel comes from the second cache; and

@@ -296,13 +296,11 @@ void npy_read(const npy_array *a, int64_t index, void *to)
         return;
     }
     for (uint64_t k = 0; k < n; k++) {
-        const uint8_t *from = a->data + array_place(a, index, k) * width;
-        if (widen) {
-            uint32_t word;
-            array_put((uint8_t *)&word, from, a->width, a->swapped);
-            ((int64_t *)to)[k] = word;
-        } else
-            array_put((uint8_t *)to + k * width, from, a->width, a->swapped);
+        if (widen)
+            ((int64_t *)to)[k] = npy_whole(a, index, k);
+        else
+            array_put((uint8_t *)to + k * width, a->data + array_place(a, index, k) * width,
+                      a->width, a->swapped);
     }
 }
 
