@@ -136,8 +136,10 @@ def bare_plugins(folder):
             for event in one.get("events", []):
                 if isinstance(event, dict) and "when" in event:
                     conditional.add((one["name"], event["name"]))
-            one["events"] = EVENTS if one["kind"] == "algorithm" else [
-                e["name"] if isinstance(e, dict) else e for e in one.get("events", [])]
+            if one["kind"] == "algorithm":
+                one["events"] = EVENTS
+            elif "events" in one:  # some hear none
+                one["events"] = [e["name"] if isinstance(e, dict) else e for e in one["events"]]
         to = os.path.join(folder, os.path.basename(os.path.dirname(path)))
         shutil.copytree(os.path.dirname(path), to)
         write(os.path.join(to, "plugin.json"), manifest)
