@@ -333,6 +333,29 @@ static tutti_status check_again(device_bench *b, tutti_error *err)
     return s;
 }
 
+/* A line "matmul<tab>cuBLASLt 13.1.0<tab>algorithm 66" at the end of the file that TUTTI_TEST_CHOICES names. */
+static void write_choice(const char *op, const tutti_op_choice *told)
+{
+    const char *path = getenv("TUTTI_TEST_CHOICES");
+    FILE *file = path && (*told->library || *told->text) ? fopen(path, "ae") : NULL;
+    if (!file)
+        return;
+    (void)fprintf(file, "%s\t%s\t%s\n", op, told->library, told->text);
+    (void)fclose(file);
+}
+
+static tutti_status prepare(device_bench *b, const tutti_kernel *kernel, uint64_t *ret_scratch,
+                            tutti_error *err)
+{
+    tutti_op_choice told = {.struct_size = sizeof told};
+    b->call.choice = &told;
+    const tutti_status s = kernel->prepare(&b->call, &b->state, ret_scratch, err);
+    b->call.choice = NULL;
+    if (!s)
+        write_choice(b->op->name, &told);
+    return s;
+}
+
 /* One variant: plain, again, and in place of input `in_place` where that is one. */
 static tutti_status check_variant(const trial *t, const tutti_device *d,
                                   const tutti_kernel *kernel, const variant *v,
@@ -349,7 +372,7 @@ static tutti_status check_variant(const trial *t, const tutti_device *d,
         return TUTTI_OK;
     s = fill(&b, t, err);
     if (!s && kernel->prepare)
-        s = kernel->prepare(&b.call, &b.state, &scratch, err);
+        s = prepare(&b, kernel, &scratch, err);
     if (!s && scratch)
         s = buffer_make(&b, scratch, &b.scratch, err);
     if (!s)

@@ -12,7 +12,7 @@ from machine import ROOT, Late, find_tool
 
 BENCH = ROOT / "tools" / "bench"
 NEAR = ROOT / "tests" / "e2e" / "near_weights.py"
-TINY_OPERATIONS = ["op_exp_test", "op_relu_test"]
+TINY_OPERATIONS = ["op_exp_test", "op_matmul_test"]
 # name, row of tools/bench, changes of the run, precision, what weights (of their norm) and losses (of
 # themselves) may differ by after 20 steps: sums in another order, TF32 off; bf16 rounds.
 PARITY = [("MLP", "b2_mlp", [], "fp32", 0.02, 1e-3),
@@ -27,7 +27,7 @@ OPTIMIZERS = [{"name": "adamw", "lr": 0.01}, {"name": "adamw", "lr": 0.01, "amsg
               {"name": "decoupled_adamw", "lr": 0.01}, {"name": "sgd", "lr": 0.05},
               {"name": "sgd", "lr": 0.05, "momentum": 0.9, "weight_decay": 0.001},
               {"name": "decoupled_sgdw", "lr": 0.05, "momentum": 0.9}]
-ALIKE = 1e-3  # of a weight's norm, after three steps of a small run
+ALIKE = 3e-3  # of a weight's norm, after eight steps of a small run
 
 
 def train(m, run, device, *words):
@@ -52,13 +52,14 @@ def first(m):
         m.say("a small net has trained on it")
 
 
-def one_test(m, name, fork, limit, seed=None):
+def one_test(m, name, fork, limit, seed=None, **more):
     """What is wrong on the device in a test program of operations: sentences, none where all is well.  In
     one process there is one context of the GPU, with `fork` there is one for every test."""
     extra = {"TUTTI_TEST_DEVICE": "cuda", "CK_FORK": fork, "CK_DEFAULT_TIMEOUT": str(int(limit)),
              "OMP_NUM_THREADS": "2", "TUTTI_SOURCE": str(ROOT), "TUTTI_BUILD": str(m.build)}
     if seed is not None:
         extra["TUTTI_TEST_SEED"] = str(seed)
+    extra.update(more)
     try:
         said = m.run([m.build / "tests" / name], limit, **extra)
     except Late:
@@ -83,21 +84,48 @@ def operation_tests(m):
 
 def operations(m):
     """Every operation on the device against the f64 reference, on inputs that nobody has seen before."""
-    names, seed, wrong = operation_tests(m), random.randrange(1, 1 << 31), {}
+    try_operations(m, "operations", {})
+
+
+def tuned(m):
+    """The same by the algorithms that are measured to be the fastest, not by the first ones."""
+    try_operations(m, "tuned", {"TUTTI_TUNE": "1"})
+
+
+def what_ran(path):
+    """Operation -> the libraries by which its calls ran, with how many; from the lines that tests write."""
+    found = {}
+    for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
+        operation, library, *_ = line.split("\t")
+        by = found.setdefault(operation, {})
+        by[library or "own kernels"] = by.get(library or "own kernels", 0) + 1
+    return found
+
+
+def try_operations(m, stage, extra):
+    names = operation_tests(m)
+    if m.args.standin and extra:  # the same calls on emulated device code once more
+        names = names[-1:]
+    seed, wrong = random.randrange(1, 1 << 31), {}
+    ran = m.scratch / f"{stage}-choices.tsv"
+    extra = {**extra, "TUTTI_TEST_CHOICES": str(ran)}
     if not names:
         m.wrong("operations", f"there are no tests in {m.build}/tests")
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
-        found = pool.map(lambda name: (name, one_test(m, name, "no", 90, seed)), names)
+        found = pool.map(lambda name: (name, one_test(m, name, "no", 90, seed, **extra)), names)
         wrong = {name: bad for name, bad in found if bad}
         # An error that stays spoils the tests after it: by itself each tells its own.
-        for name, bad in pool.map(lambda name: (name, one_test(m, name, "yes", 60, seed)),
+        for name, bad in pool.map(lambda name: (name, one_test(m, name, "yes", 60, seed, **extra)),
                                   [n for n, bad in wrong.items() if m.left() > 5]):
             wrong[name] = bad or [f"{wrong[name][0]} (not when each test is by itself)"]
-    m.result["operations"] = {"tests": len(names), "seed": seed, "wrong": wrong}
+    by = what_ran(ran)
+    m.result[stage] = {"tests": len(names), "seed": seed, "wrong": wrong, "by": by}
+    for operation in sorted(by):
+        m.say(f"{operation}: " + ", ".join(f"{n} calls by {library}" for library, n in sorted(by[operation].items())))
     for name, bad in sorted(wrong.items()):
         m.wrong(name, f"{bad[0]}{f' and {len(bad) - 1} more' if len(bad) > 1 else ''}")
-    m.say(f"{len(names) - len(wrong)} of {len(names)} tests of operations are right on the device, "
-          f"inputs of seed {seed}")
+    m.say(f"{len(names) - len(wrong)} of {len(names)} tests of operations are right on the device"
+          f"{', by tuned algorithms' if stage == 'tuned' else ''}, inputs of seed {seed}")
 
 
 def losses(folder):
@@ -178,8 +206,14 @@ def small_run():
 
 
 def plugin_cases(m):
+    """Of the stand-in the first and the last alone."""
+    cases = plugin_cases_all(m)
+    return cases[:1] + cases[-1:] if m.args.standin else cases
+
+
+def plugin_cases_all(m):
     """(what, members of the small run): every optimizer, algorithm and transform with kernels."""
-    short = {"eval": [], "max_duration": "3ba"}
+    short = {"eval": [], "max_duration": "3ba" if m.args.standin else "8ba"}  # graphs replay from the third batch on
     sgd = {"optimizer": {"name": "sgd", "lr": 0.05}}
     cases = [(json.dumps(o), {**short, "optimizer": o}) for o in OPTIMIZERS]
     for members in sorted((ROOT / "plugins" / "algorithms").glob("*/resume*.json")):
@@ -192,7 +226,7 @@ def plugin_cases(m):
                {"name": "color_jitter", "brightness": 0.4, "contrast": 0.4}]
     cases.append(("transforms of kept images", {**short, **sgd, "train": {
         **base, "resident": True, "transforms": [*changes, *base["transforms"]]}}))
-    return cases[:1] + cases[-1:] if m.args.standin else cases
+    return cases
 
 
 def plugins(m):
@@ -229,6 +263,65 @@ def plugins(m):
             if why:
                 m.wrong(what, why)
     m.say(f"{alike} of {len(cases)} small runs with optimizers, algorithms and transforms are alike")
+
+
+def one_run(m, folder, members, **extra):
+    """The small run with these members on the device; its folder, where it went well."""
+    folder.mkdir(parents=True)
+    run = {**small_run(), "eval": [], "max_duration": "8ba", "optimizer": {"name": "sgd", "lr": 0.05}, **members,
+           "threads": 1, "callbacks": [{"name": "checkpoint_saver", "folder": str(folder), "interval": "1dur", "keep": 1}]}
+    (folder / "run.json").write_text(json.dumps({**run, "name": f"small_{folder.name}"}), encoding="utf-8")
+    said = m.run(train(m, folder / "run.json", "cuda"), 60, **extra)
+    if said.status:
+        m.wrong(folder.name, (said.lines() or [f"ends with {said.status}"])[-1])
+    return said
+
+
+def graphs(m):
+    """Blocks that a step leaves out are conditional nodes: the run has graphs, no warning, and the weights that it
+    has launch by launch."""
+    m.result.setdefault("graphs", {})
+    case = next((c for c in plugin_cases_all(m) if c[0].startswith("stochastic_depth/")), None)
+    if not case:
+        m.wrong("graphs", "there is no small run of stochastic_depth")
+        return
+    what, members = case
+    if m.args.standin:
+        members = {**members, "microbatch_size": 0, "train": {**members["train"], "batch_size": 1}}
+    members = {**members, "max_duration": "4ba" if m.args.standin else "8ba"}
+    with_graphs = one_run(m, m.scratch / "graphs" / "on", members)
+    without = one_run(m, m.scratch / "graphs" / "off", members, TUTTI_CUDA_GRAPHS="0")
+    if with_graphs.status or without.status:
+        return  # and it was told
+    gathered = [line.split(None, 1)[1] for line in with_graphs.lines() if line.split()[:1] == ["graphs"]]
+    slow = [line for line in with_graphs.lines() if "launched kernel by kernel" in line]
+    m.result["graphs"] = {"gathered": gathered, "slow": slow}
+    if slow or not gathered:
+        m.wrong(f"graphs of {what}", slow[0] if slow else "nothing was gathered")
+    said = m.run([sys.executable, NEAR, saved(m.scratch / "graphs" / "on"), saved(m.scratch / "graphs" / "off"), ALIKE], 30)
+    if said.status:
+        m.wrong(f"{what} with graphs", "; ".join(said.lines()))
+    elif gathered:
+        m.say(f"{what}: {gathered[-1]}; weights with graphs and without differ by {said.lines()[0]}")
+
+
+def again(m):
+    """What is deterministic gives the same bits twice: GPT-2's gradients by cuDNN among them."""
+    row, changes = ("b1_mlp_tiny", []) if m.args.standin else ("b8_gpt2_124m", ["train.batch_size=4"])
+    folders = []
+    for k in (1, 2):
+        folder = m.scratch / "again" / str(k)
+        folder.mkdir(parents=True)
+        why = parity_run(m, folder, "cuda", ("again", row, changes, "amp_bf16"), 5)
+        if why:
+            m.wrong("the same run twice", why)
+            return
+        folders.append(folder / "cuda")
+    said = m.run([m.python or sys.executable, NEAR, *map(saved, folders), 0], 60)
+    if said.status or losses(folders[0]) != losses(folders[1]):
+        m.wrong("the same run twice", "; ".join(said.lines()) if said.status else "losses differ")
+    else:
+        m.say("the same run twice has the same bits")
 
 
 def sanitize(m):

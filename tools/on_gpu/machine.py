@@ -117,7 +117,7 @@ class Machine:
         self.smi = None
         self.began = time.monotonic()
         self.end = self.stage_end = self.began + args.seconds
-        self.result = {"gpu": "stand-in", "wrong": [], "left_out": [], "stages": {}}
+        self.result = {"gpu": "stand-in", "wrong": [], "left_out": [], "stages": {}, "findings": []}
         self.lock = threading.RLock()
         self.running = []
         args.output = args.output.resolve()
@@ -126,6 +126,7 @@ class Machine:
         self.log = open(args.output / "gpu.log", "w", encoding="utf-8")
         self.scratch = pathlib.Path(tempfile.mkdtemp(prefix="gpu-"))
         self.env = dict(os.environ, TUTTI_TUNE="0", XDG_CACHE_HOME=str(self.scratch / "cache"))
+        self.take_up()
         self.watch = threading.Timer(args.seconds + 15, self.give_up)
         self.watch.daemon = True
         self.watch.start()
@@ -151,6 +152,13 @@ class Machine:
             self.result["left_out"].append(what)
             self.say(f"{what}: no time left")
 
+    def finding(self, lost_ms, text):
+        """For the page at the end: what was found, and how many milliseconds of a step it costs, or None."""
+        with self.lock:
+            found = {"lost_ms": lost_ms, "text": text}
+            if found not in self.result["findings"]:
+                self.result["findings"].append(found)
+
     def left(self):
         return max(0.0, self.stage_end - time.monotonic())
 
@@ -171,7 +179,29 @@ class Machine:
                       f"{' '.join(str(w) for w in command)}\n[{status}, {time.monotonic() - began:.1f} s]\n"
                       f"{text[-20000:]}", file=self.log, flush=True)
 
+    # What earlier calls found, and the algorithms that were chosen then, lie beside the results: whoever carries
+    # the output folder to the next machine goes on where the last call stopped.
+    KEPT = ("bench", "chosen", "launches", "parity", "plugins", "operations", "tuned", "sanitized", "findings")
+
+    def take_up(self):
+        before, choices = self.args.output / "gpu.json", self.args.output / "choices"
+        if (self.args.only or self.args.call) and before.exists():
+            try:
+                old = json.loads(before.read_text(encoding="utf-8"))
+            except ValueError:
+                old = {}
+            self.result.update({k: old[k] for k in self.KEPT if k in old})
+        if choices.exists():
+            self.cache().parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(choices, self.cache())
+
+    def cache(self):
+        """Where kernels keep what they measured."""
+        return self.scratch / "cache" / "tutti" / "kernels"
+
     def save(self):
+        if self.cache().exists():
+            shutil.copy2(self.cache(), self.args.output / "choices")
         self.result["seconds"] = round(time.monotonic() - self.began, 1)
         with self.lock:
             (self.args.output / "gpu.json").write_text(json.dumps(self.result, indent=1) + "\n",

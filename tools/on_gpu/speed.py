@@ -1,6 +1,7 @@
 """Training steps a second on the GPU, block by block in turn with PyTorch's."""
 import importlib.machinery
 import importlib.util
+import json
 import statistics
 import subprocess
 import sys
@@ -15,28 +16,42 @@ BENCH = ROOT / "tools" / "bench"
 @dataclass
 class Row:
     """What is measured.  A step of a peer may be of another batch: rates are compared."""
+    id: str               # its stage
     name: str
-    row: str
+    row: str              # of tools/bench
+    call: int             # of the three
     part: int             # of the time that is left
     batch: int
     each: int             # units in a sample
     unit: str
     changes: list = field(default_factory=list)
+    same: str = ""        # the id of the row that this one is but for one thing, which `same` costs or saves
+    device: dict = field(default_factory=dict)  # settings
     shape: str = ""       # of a peer's input behind its batch, as x1024
     words: str = ""
-    settings: tuple = ("fused", "fused+compile")
+    settings: tuple = ()  # of peers
     smaller: tuple = ()   # batches of a peer that has no memory for this one
 
 
+GPT2 = {"row": "b8_gpt2_124m", "batch": 64, "each": 1024, "unit": "tokens", "call": 2}
+LONG = ["train.dataset.length=1024", "train.dataset.samples=1024"]
+WIDE = ["model.vocab_size=50304"]
 ROWS = [
-    Row("GPT-2 124M, 64 x 1024", "b8_gpt2_124m", 30, 64, 1024, "tokens",
-        ["train.dataset.length=1024", "train.dataset.samples=1024"], "x1024", smaller=(32, 16)),
-    Row("ResNet-50, 256", "b6_resnet50", 22, 256, 1, "images", ["train.dataset.samples=1024"],
-        words="+nhwc", smaller=(128,)),
-    Row("ResNet-20, 512", "b4_resnet20", 14, 512, 1, "images", ["train.dataset.samples=4096"],
+    Row("gpt2", "GPT-2 124M, 64 x 1024", part=24, changes=LONG, shape="x1024", smaller=(32, 16),
+        settings=("fused", "fused+compile"), **GPT2),
+    Row("gpt2-50304", "vocabulary 50304", part=24, changes=[*LONG, *WIDE], same="gpt2", **GPT2),
+    Row("gpt2-launches", "without graphs", part=24, changes=LONG, same="gpt2", device={"graphs": False}, **GPT2),
+    Row("gpt2-unordered", "unordered sums", part=30, changes=LONG, same="gpt2", device={"unordered": True}, **GPT2),
+    Row("resnet50", "ResNet-50, 256", "b6_resnet50", 3, 24, 256, 1, "images", ["train.dataset.samples=1024"],
+        words="+nhwc", smaller=(128,), settings=("fused", "fused+compile")),
+    Row("resnet20", "ResNet-20, 512", "b4_resnet20", 3, 20, 512, 1, "images", ["train.dataset.samples=4096"],
         words="+nhwc", settings=("fused", "fused+compile", "fused+compile+graphs")),
+    Row("resnet20-launches", "without graphs", "b4_resnet20", 3, 16, 512, 1, "images", ["train.dataset.samples=4096"],
+        same="resnet20", device={"graphs": False}),
 ]
-TINY = [Row("MLP", "b1_mlp_tiny", 30, 32, 1, "samples", smaller=(16,))]
+SMALL = {"row": "b1_mlp_tiny", "call": 2, "part": 30, "batch": 32, "each": 1, "unit": "samples"}
+TINY = [Row("mlp", "MLP", smaller=(16,), settings=("fused", "fused+compile"), **SMALL),
+        Row("mlp-launches", "without graphs", same="mlp", device={"graphs": False}, **SMALL)]
 NO_MEMORY = ("out of memory", "not enough memory", "can't allocate", "OutOfMemory", "invalid size")
 
 
@@ -50,6 +65,11 @@ def load_bench():
 
 
 bench = load_bench()
+
+
+def rows(m):
+    """The table's."""
+    return TINY if m.args.standin else ROWS
 
 
 class Measured:
@@ -77,12 +97,17 @@ class Measured:
         self.program.end()
 
 
+def device(row):
+    """The run's member."""
+    return json.dumps({"name": "cuda", **row.device})
+
+
 def own(m, row):
     """Tutti, with as large a part of a batch at once as there is memory for."""
     why = "no time"
     for micro in (None, row.batch // 2, row.batch // 4):
-        command = [m.build / "tutti", "train", BENCH / "rows" / f"{row.row}.json", "--quiet", "--device", "cuda",
-                   "--plugin-path", m.build / "bench", "--set", "precision=amp_bf16",
+        command = [m.build / "tutti", "train", BENCH / "rows" / f"{row.row}.json", "--quiet",
+                   "--set", f"device={device(row)}", "--plugin-path", m.build / "bench", "--set", "precision=amp_bf16",
                    "--set", f"train.batch_size={row.batch}", "--set", "train.resident=true"]
         for change in [*row.changes, *([f"microbatch_size={micro}"] if micro else [])]:
             command += ["--set", change]
@@ -172,34 +197,64 @@ def measure(m, row):
     ours = None
     try:
         ours, micro = own(m, row)
-        end = time.monotonic() + (0 if m.args.standin else 4)
+        end = time.monotonic() + (0 if m.args.standin else min(6, m.left() / 3))
         while not ours.times or time.monotonic() < end:
             ours.block()
-        found = {"name": row.name, "unit": row.unit, "batch": row.batch, "microbatch": micro,
-                 "first_step_s": ours.first, "per_second": ours.rate(row.each), "memory_mib": m.memory_used(),
-                 "step_s": statistics.median(ours.times), "peers": {}}
-        m.result.setdefault("bench", []).append(found)
-        m.say(f"{row.name}: {1e3 * found['step_s']:.2f} ms a step, {found['per_second']:.0f} {row.unit} a second"
-              f"{'' if found['memory_mib'] is None else ', ' + str(found['memory_mib']) + ' MiB of the GPU'}")
+        found = {"id": row.id, "name": row.name, "same": row.same, "unit": row.unit, "batch": row.batch,
+                 "microbatch": micro, "first_step_s": ours.first, "per_second": ours.rate(row.each),
+                 "memory_mib": m.memory_used(), "step_s": statistics.median(ours.times), "peers": {}}
+        keep(m, found)
+        m.say(f"{row.id}: {1e3 * found['step_s']:.2f} ms a step, {found['per_second']:.0f} {row.unit} a second"
+              f"{'' if found['memory_mib'] is None else ', ' + str(found['memory_mib']) + ' MiB of the GPU'}"
+              f", the first step after {found['first_step_s']:.1f} s")
         m.save()
-        for setting in row.settings if m.python else ():
-            if m.left() < 15 and not m.args.standin:
-                m.say(f"{row.name}: no time left for PyTorch {setting}")
-                continue
-            try:
-                if not ours and m.left() > 60:
-                    ours, _ = own(m, row)
-                ours = compare(m, row, setting, ours, found)
-            except (bench.Failed, subprocess.SubprocessError) as why:
-                m.say(f"{row.name}: PyTorch {setting}: {str(why)[:300]}")
-                ours = ours if ours and ours.program.process.poll() is None else None
-            m.save()
-        if ours and ours.times:
-            found.update(per_second=ours.rate(row.each), step_s=statistics.median(ours.times))
     except bench.Failed as why:
-        m.wrong(row.name, str(why))
+        m.wrong(row.id, str(why))
     finally:
         if ours:
+            ours.end()
+
+
+def keep(m, found):
+    """In the place of what an earlier call measured."""
+    others = [b for b in m.result.get("bench", []) if b["id"] != found["id"]]
+    m.result["bench"] = [*others, found]
+
+
+def peers(m):
+    """PyTorch in each of its settings beside each row that has some, blocks in turn; compiled code stays in its
+    caches from row to row."""
+    if not m.python:
+        m.say("peers: left out, there is no Python with torch")
+        return
+    work = [(row, setting) for row in rows(m) for setting in row.settings]
+    end = m.stage_end
+    for at, (row, setting) in enumerate(work):
+        m.stage_end = time.monotonic() + (end - time.monotonic()) / (len(work) - at)
+        if m.left() < 15 and not m.args.standin:
+            m.say(f"{row.id}: no time left for PyTorch {setting}")
+            continue
+        beside(m, row, setting)
+        m.save()
+    m.stage_end = end
+
+
+def beside(m, row, setting):
+    ours = None
+    try:
+        ours, micro = own(m, row)
+        ours.block()
+        found = next((b for b in m.result.get("bench", []) if b["id"] == row.id), None)
+        if not found:
+            found = {"id": row.id, "name": row.name, "same": row.same, "unit": row.unit, "batch": row.batch,
+                     "microbatch": micro, "first_step_s": ours.first, "per_second": ours.rate(row.each),
+                     "memory_mib": m.memory_used(), "step_s": statistics.median(ours.times), "peers": {}}
+            keep(m, found)
+        ours = compare(m, row, setting, ours, found)
+    except (bench.Failed, subprocess.SubprocessError) as why:
+        m.say(f"{row.id}: PyTorch {setting}: {str(why)[:300]}")
+    finally:
+        if ours and ours.program.process.poll() is None:
             ours.end()
 
 
@@ -211,8 +266,43 @@ def table(m):
         ratios = [b["peers"].get(setting) for setting, _ in heads]
         m.say(f"{b['name']:<28}{1e3 * b['step_s']:>10.2f}{b['per_second']:>12.0f}" + "".join(
             f"{'-' if not r else format(r['ratio'], '.2f') + ('' if r['in_turn'] else ' *'):>13}" for r in ratios))
-    m.say("ratios are Tutti's rate over PyTorch's, by blocks in turn; * one after the other, for want of memory")
+    m.say("ratios are Tutti's rate over PyTorch's, by blocks in turn; * one after the other, for want of memory; "
+          "16 bits, F32 without TF32")
     for name, p in m.result.get("parity", {}).items():
         m.say(f"{name:<28}weights differ by {p['weights']}, losses by {p['losses']:.2g}")
     for what in m.result["wrong"]:
         m.say(f"WRONG {what[:160]}")
+
+
+PROFILED_STEPS = 5  # of what_runs.events
+
+
+def find(m):
+    """What rows say of each other and of their peers, and launches of themselves, as findings."""
+    found = []
+
+    def add(lost_ms, text):
+        found.append({"lost_ms": lost_ms if lost_ms > 0 else None, "text": text})
+    bench_of = {b["id"]: b for b in m.result.get("bench", [])}
+    for b in bench_of.values():
+        other = bench_of.get(b["same"])
+        if other:
+            add(1e3 * (other["step_s"] - b["step_s"]), f"{other['id']}: {1e3 * other['step_s']:.2f} ms a step, "
+                f"{b['name']} {1e3 * b['step_s']:.2f}")
+        for setting, p in b["peers"].items():
+            add(1e3 * b["step_s"] * (1 - p["ratio"]), f"{b['id']}: {p['ratio']:.2f} times the rate of PyTorch {setting}")
+    for row, launches in m.result.get("launches", {}).items():
+        for one in launches[:12]:
+            add(one["ms"] / PROFILED_STEPS, f"{row}: {one['count']} launches of {one['name']} in {PROFILED_STEPS} steps")
+    return found
+
+
+def page(m):
+    """findings.txt: what is wrong, then what costs most."""
+    found = sorted([*m.result["findings"], *find(m)], key=lambda f: -(f["lost_ms"] or 0.0))
+    lines = [f"WRONG {what[:300]}" for what in m.result["wrong"]]
+    lines += [f"{'' if f['lost_ms'] is None else format(f['lost_ms'], '.2f') + ' ms':>12}  {f['text']}" for f in found]
+    (m.args.output / "findings.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    m.say("\nfindings, by milliseconds of a step")
+    for line in lines[:40]:
+        m.say(line)

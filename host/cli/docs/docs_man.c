@@ -23,6 +23,9 @@ static const named variables[] = {
     {"XDG_CACHE_HOME", "where choices of kernels are kept, in tutti/kernels; ~/.cache without"},
     {"TUTTI_CHART_JS", "the file of Chart.js, for `report`, instead of where Debian has it"},
     {"TUTTI_CUDART", "the file of the CUDA runtime, instead of where the loader looks"},
+    {"TUTTI_CUDA_PROFILE",
+     "a file: the time of each launch on a GPU, summed up by module and operation; with "
+     "TUTTI_CUDA_GRAPHS=0, since graphs are launched whole"},
     {"TUTTI_CUDA_ALLOW", "tf32, unordered: what kernels on a GPU may do to be faster, for runs "
                          "that do not say it themselves"},
     {"TUTTI_CUDA_GRAPHS", "0: steps on a GPU are launched one by one, for runs that do not say "

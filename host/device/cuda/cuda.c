@@ -126,6 +126,7 @@ static void close_device(void *device)
 {
     cuda_device *d = device;
     cuda_enter(d);
+    cuda_profile_close(d);
     (void)d->rt->cudaDeviceSynchronize();
     while (d->objects) {
         cuda_object *next = d->objects->next;
@@ -229,7 +230,8 @@ static tutti_status open_device(void *self, uint32_t index, void **ret_device, t
                  (d->wanted.require ? TUTTI_CUDA_LIBRARIES : 0u),
         .recall = cuda_recall,
         .keep = cuda_keep};
-    if ((s = make_streams(d, err)) || (s = cuda_make_steps(d, err)) || (s = own_load(d, err))) {
+    if ((s = make_streams(d, err)) || (s = cuda_make_steps(d, err)) || (s = own_load(d, err)) ||
+        (s = cuda_profile_open(d, err))) {
         close_device(d);
         return s;
     }

@@ -12,6 +12,8 @@
 
 typedef struct CUstream_st stream;
 
+typedef struct cuda_profile cuda_profile;
+
 /* A loaded image; its functions. */
 typedef struct cuda_code {
     struct cuda_code *next;
@@ -165,6 +167,7 @@ typedef struct cuda_device {
     cuda_code_cache code;
     cuda_object *objects;
     cuda_tuned tuned;
+    cuda_profile *profile; /* NULL: launches are not timed */
 } cuda_device;
 
 /* check.c.  Makes `d` the calling thread's; every call of the table begins with it. */

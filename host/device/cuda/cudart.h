@@ -112,6 +112,10 @@ typedef struct cudart_condition {
     X(unsigned int, cudaEventRecord, (struct CUevent_st * event, struct CUstream_st * stream)) \
     X(unsigned int, cudaEventQuery, (struct CUevent_st * event))                               \
     X(unsigned int, cudaEventSynchronize, (struct CUevent_st * event))                         \
+    X(unsigned int, cudaEventElapsedTime,                                                      \
+      (float *ms, struct CUevent_st *from, struct CUevent_st *to))                             \
+    X(unsigned int, cudaLaunchHostFunc,                                                        \
+      (struct CUstream_st * stream, void (*call)(void *data), void *data))                     \
     X(unsigned int, cudaGraphInstantiate,                                                      \
       (struct CUgraphExec_st * *exec, struct CUgraph_st * graph, unsigned long long flags))    \
     X(unsigned int, cudaGraphGetNodes,                                                         \

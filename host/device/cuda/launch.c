@@ -62,9 +62,12 @@ tutti_status cuda_launch(void *device, void *on, const tutti_launch *l, tutti_er
     d->history.last[d->history.count++ % LAUNCHES_KEPT] = (launched){.mark = d->kernels.mark};
     if (d->capture.active && !d->capture.launches++)
         d->capture.first = d->kernels.mark;
+    const bool timed = cuda_profile_begin(d, s, d->kernels.mark);
     d->running = true;
     status = l->run(l->state, l->call, l->in, l->out, l->scratch);
     d->running = false;
+    if (timed)
+        cuda_profile_end(d, s);
     d->streams.current = d->streams.own;
     if (!status)
         return TUTTI_OK;

@@ -112,6 +112,7 @@ tutti_status cuda_synchronise(void *device, void *on, tutti_error *err)
     cuda_device *d = device;
     tutti_status s = TUTTI_OK;
     cuda_enter(d);
+    cuda_profile_release(d);
     if (d->faults.dirty && !on) /* launches on other streams than its own */
         s = cuda_check(d, d->rt->cudaDeviceSynchronize(), "waiting", err);
     if (!s && d->faults.dirty)
@@ -131,6 +132,7 @@ tutti_status cuda_step(void *device, tutti_error *err)
 {
     cuda_device *d = device;
     cuda_enter(d);
+    cuda_profile_release(d);
     tutti_status s = tell_fault(d, err);
     if (!s && d->faults.dirty)
         s = fetch_fault(d, d->streams.own, err);
