@@ -11,6 +11,7 @@ enum { CLI_MAX_OPTIONS = 64 };
 /* What `tutti plan` prints. */
 typedef struct cli_preview {
     bool dot;
+    bool traffic;
     const char *world; /* how many ranks */
     const char *link;  /* between them */
 } cli_preview;

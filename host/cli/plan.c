@@ -29,7 +29,11 @@ static tutti_status preview(trainer *t, const cli_options *o, int32_t ranks,
                             const preview_link *link, tutti_error *err)
 {
     return o->preview.world ? trainer_preview_world(t, stdout, ranks, link, err)
-                            : trainer_preview(t, stdout, o->preview.dot, err);
+                            : trainer_preview(t, stdout,
+                                              o->preview.dot       ? PREVIEW_DRAWING
+                                              : o->preview.traffic ? PREVIEW_TRAFFIC
+                                                                   : PREVIEW_TEXT,
+                                              err);
 }
 
 /* Times the run's step by the kernels of a mode of "deterministic". */
@@ -84,7 +88,7 @@ static int run(const cli_options *o, const tutti_op *const *ops)
         trainer_destroy(t);
         t = NULL;
         const bool costs = run->numerics.deterministic == RUN_REPEATS_ANYWHERE &&
-                           !o->preview.world && !o->preview.dot;
+                           !o->preview.world && !o->preview.dot && !o->preview.traffic;
         if (!costs || !tell_costs(o, r, ops, &e))
             status = CLI_OK;
     }

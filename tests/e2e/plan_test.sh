@@ -22,6 +22,12 @@ if command -v dot >/dev/null; then
 else
   skip "there is no Graphviz"
 fi
+# What a step moves, by operation; the sums are those of the rows.
+"$TUTTI" plan run.json --traffic >traffic.txt 2>err.txt
+check "traffic" test "$?$(cat err.txt)" = 0
+check "of products: x, w, b and y of the first" awk '$NF == "matmul" { found = $2 >= 4e-9 * (64 * 784 + 32 * 784 + 32) && $3 >= 4e-9 * 64 * 32 } END { exit !found }' traffic.txt
+check "adds up" awk 'NR > 1 && $NF != "all" { sum += $1; steps += $6; if (last && $1 > last) exit 1; last = $1 }
+  $NF == "all" { good = sum - $1 < 1e-5 && $1 - sum < 1e-5 && steps == $6 && $4 == "100.0" } END { exit !good }' traffic.txt
 # Over more processes than there are: measured here, predicted by a model.
 "$TUTTI" plan run.json --world 4 --link 1:50 --set microbatch_size=16 >world.txt 2>err.txt
 check "a step over four ranks is predicted quietly" test "$?$(cat err.txt)" = 0

@@ -1,6 +1,7 @@
 /* precision.c - which operations give 16 bits, which f32. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/ir/precision.h"
+#include "graph/ir/attr.h"
 #include "graph/ir/traits.h"
 
 /* Elementwise operations that say nothing are WIDEST, others F32. */
@@ -153,6 +154,40 @@ static bool is_fresh_product(const graph *g, tutti_value v)
     return true;
 }
 
+/* The result of a cast of `v` that is there already; else 0. */
+static tutti_value find_cast(const graph *g, tutti_value v, int32_t dtype, tutti_value guard)
+{
+    for (uint32_t k = graph_nnodes(g); k > 0; k--) {
+        const graph_node *n = graph_node_at(g, k - 1);
+        if (n->nin == 1 && n->in[0] == v && n->guard == guard &&
+            traits_have_role(n->op, TUTTI_ROLE_CAST) &&
+            graph_value_at(g, n->out)->desc.dtype == dtype)
+            return n->out;
+    }
+    return 0;
+}
+
+/* Where `v` is a view of something that has been cast, the same view of that: nothing is moved twice.  Else 0. */
+static tutti_value view_of_cast(graph *g, tutti_value v, int32_t dtype)
+{
+    const graph_value *x = graph_value_at(g, v);
+    const graph_node *n = x->kind == VALUE_NODE ? graph_node_at(g, x->index) : NULL;
+    if (!n || !(n->op->flags & TUTTI_OP_VIEW) || n->nin != 1 || n->op->nfields > GRAPH_MAX_ATTR)
+        return 0;
+    tutti_attr attr[GRAPH_MAX_ATTR];
+    tutti_list lists[GRAPH_MAX_ATTR];
+    tutti_value of = find_cast(g, n->in[0], dtype, n->guard);
+    if (!of)
+        of = view_of_cast(g, n->in[0], dtype);
+    if (!of)
+        return 0;
+    n = graph_node_at(g, x->index); /* nodes have moved where some were added */
+    const tutti_op *op = n->op;
+    attr_encode(op, n->attr, lists, attr);
+    tutti_graph *b = graph_builder(g);
+    return b->emit(b, op->name, &of, 1, attr, (uint32_t)op->nfields, NULL, 0);
+}
+
 tutti_value graph_cast(graph *g, tutti_value v, int32_t dtype)
 {
     tutti_graph *b = graph_builder(g);
@@ -167,7 +202,11 @@ tutti_value graph_cast(graph *g, tutti_value v, int32_t dtype)
     const tutti_value before =
         graph_set_guard(g, x->kind == VALUE_NODE ? graph_node_at(g, x->index)->guard : 0);
     const tutti_op *cast = graph_op_with_role(g, TUTTI_ROLE_CAST);
-    v = cast ? b->emit(b, cast->name, &v, 1, &to, 1, NULL, 0) : 0;
+    const tutti_value shared = view_of_cast(g, v, dtype);
+    if (shared)
+        v = shared;
+    else
+        v = cast ? b->emit(b, cast->name, &v, 1, &to, 1, NULL, 0) : 0;
     if (!cast)
         (void)b->fail(b, TUTTI_E_NOTFOUND, "there is no operation that casts");
     (void)graph_set_guard(g, before);

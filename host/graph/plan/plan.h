@@ -136,6 +136,9 @@ typedef struct plan_choice {
 uint32_t plan_choices(const plan *p, plan_choice *ret_choices, uint32_t most);
 /* Writes sizes, nodes, steps with their places, and the arena's map as text. */
 void plan_dump(const plan *p, FILE *file);
+/* Writes what each operation moves in a step, by bytes: operands and results once each, as if no cache held them.
+ * Errors: E_NOMEM. */
+TUTTI_NODISCARD tutti_status plan_write_traffic(const plan *p, FILE *file, tutti_error *err);
 /* Writes the nodes of model and loss as a drawing in Graphviz's language. */
 void plan_draw(const plan *p, FILE *file);
 

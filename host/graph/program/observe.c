@@ -52,9 +52,10 @@ void program_describe(const program *p, uint32_t k, program_step *ret)
             ret->flops = t->flops(s->call);
     }
     for (uint32_t j = 0; j < s->call->nin; j++)
-        ret->bytes += tutti_nbytes(&s->call->in[j]);
+        ret->read += tutti_nbytes(&s->call->in[j]);
     for (uint32_t j = 0; j < s->call->nout; j++)
-        ret->bytes += 2 * tutti_nbytes(&s->call->out[j]);
+        ret->written += tutti_nbytes(&s->call->out[j]);
+    ret->bytes = ret->read + 2 * ret->written;
 }
 
 const tutti_op_choice *program_choice(const program *p, uint32_t k)

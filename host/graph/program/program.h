@@ -88,6 +88,8 @@ typedef struct program_step {
     uint64_t
         bytes; /* of its operands, and twice its results: lines are read before they are written */
     uint64_t live; /* of the arena, in use while it runs */
+    uint64_t read; /* operands and results, once each */
+    uint64_t written;
 } program_step;
 /* Steps count from 0.  [step] */
 void program_describe(const program *p, uint32_t k, program_step *ret_step);

@@ -209,14 +209,16 @@ tutti_status trainer_preview_plan(trainer *t, plan **ret_plan, tutti_error *err)
     return s;
 }
 
-tutti_status trainer_preview(trainer *t, FILE *file, bool draw, tutti_error *err)
+tutti_status trainer_preview(trainer *t, FILE *file, int how, tutti_error *err)
 {
     plan *p = NULL;
     tutti_status s = trainer_preview_plan(t, &p, err);
     if (s)
         return s;
-    if (draw)
+    if (how == PREVIEW_DRAWING)
         plan_draw(p, file);
+    else if (how == PREVIEW_TRAFFIC)
+        s = plan_write_traffic(p, file, err);
     else if (!(s = report_memory(t, p, file, err))) {
         plan_dump(p, file);
         trainer_tell_step(t, file);

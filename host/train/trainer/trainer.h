@@ -82,10 +82,11 @@ TUTTI_NODISCARD tutti_status trainer_predict(trainer *t, const char *checkpoint,
  * [control] */
 const char *trainer_class_name(const trainer *t, int64_t k);
 
-/* Writes the plan of one training step, as text or as a drawing in Graphviz's language, without
- * training.  Surgery that algorithms do at init is not in it.  [control] */
-TUTTI_NODISCARD tutti_status trainer_preview(trainer *t, FILE *file, bool draw,
-                                             tutti_error *err);
+/* How a plan is told: as text, as a drawing in Graphviz's language, or what its operations move. */
+enum { PREVIEW_TEXT, PREVIEW_DRAWING, PREVIEW_TRAFFIC };
+/* Writes the plan of one training step, `how` is PREVIEW_*, without training.  Surgery that algorithms do at init is
+ * not in it.  [control] */
+TUTTI_NODISCARD tutti_status trainer_preview(trainer *t, FILE *file, int how, tutti_error *err);
 
 /* What connects two ranks. */
 typedef struct preview_link {

@@ -316,6 +316,35 @@ START_TEST(only_what_is_computed_is_cast)
 }
 END_TEST
 
+/* A product's gradient reads dy as it is and as rows: it is rounded once. */
+START_TEST(views_of_what_is_cast_are_views_of_the_cast)
+{
+    graph *g = graph_create(tutti_op_table, TUTTI_MODE_TRAIN, NULL);
+    tutti_graph *b = graph_builder(g);
+    const graph_autocast low = {TUTTI_BF16, true};
+    graph_set_autocast(g, &low);
+    const tutti_desc d = {{2, 4, 8}, 3, TUTTI_F32}, square = {{8, 8}, 2, TUTTI_F32};
+    const tutti_value x = graph_input(g, &d), w = graph_input(g, &square);
+    const tutti_value rows = tutti_reshape(b, x, (const int64_t[]){8, 8}, 2);
+    const tutti_value again = tutti_reshape(b, rows, (const int64_t[]){4, 16}, 2);
+    (void)tutti_matmul(b, x, w, 0, 0, 1);
+    (void)tutti_matmul(b, rows, w, 0, 1, 0);
+    const tutti_value c = graph_cast(g, again, TUTTI_BF16);
+    (void)graph_cast(g, again, TUTTI_F16);
+    ck_assert_int_eq(dtype_of(g, c), TUTTI_BF16);
+    ck_assert_int_eq(graph_value_at(g, c)->desc.dim[1], 16);
+    uint32_t casts = 0;
+    for (uint32_t k = 0; k < graph_nnodes(g); k++) {
+        const graph_node *n = graph_node_at(g, k);
+        casts += strcmp(n->op->name, "cast") == 0;
+        if (strcmp(n->op->name, "cast") == 0 && dtype_of(g, n->out) == TUTTI_BF16)
+            ck_assert(n->in[0] == x || n->in[0] == w);
+    }
+    ck_assert_uint_eq(casts, 3); /* of x and w, and one of another dtype */
+    graph_destroy(g);
+}
+END_TEST
+
 START_TEST(a_product_that_is_read_in_f32_is_not_rounded)
 {
     graph *g = graph_create(tutti_op_table, TUTTI_MODE_TRAIN, NULL);
@@ -479,6 +508,7 @@ int main(void)
     tcase_add_loop_test(t, the_pass_changes_no_number_in_f64, 0, 4);
     tcase_add_loop_test(t, operations_give_what_autocast_gives, 0, 2);
     tcase_add_loop_test(t, only_what_is_computed_is_cast, 0, 2);
+    tcase_add_test(t, views_of_what_is_cast_are_views_of_the_cast);
     tcase_add_test(t, a_product_that_is_read_in_f32_is_not_rounded);
     tcase_add_loop_test(t, groups_and_kernels_read_and_write_16_bits, 0, 12);
     tcase_add_loop_test(t, casts_round_within_a_group, 0, 2);
