@@ -36,8 +36,10 @@ static const op_case cases[] = {
 
 /* Sums stay away from 0, where ReLU bends and differences see both sides. */
 #define ACT(tb, a)                                                                             \
-    .nattr = 2, .attr = {{"transpose_b", TUTTI_ATTR_I64, 0, (tb), 0, NULL, NULL},              \
-                         {"act", TUTTI_ATTR_I64, 0, (a), 0, NULL, NULL}}
+    .nattr = 2,                                                                                \
+    .attr = {{"transpose_b", TUTTI_ATTR_I64, 0, (tb), 0, NULL, NULL},                          \
+             {"act", TUTTI_ATTR_I64, 0, (a), 0, NULL, NULL}},                                  \
+    .rounds = (a) > 1 ? 2 : 0
 #define AWAY .low = {0.2, 0.2, 0.1}, .high = {1.0, 0.9, 0.7}
 static const op_case acts[] = {
     {.op = "matmul",

@@ -27,7 +27,8 @@ typedef struct op_case {
     double tolerance;
     double grad_tolerance; /* gradient against differences, likewise; 0: 1e-5 */
     uint64_t seed;
-    /* 1: on a device, results of F32 may have been rounded to the dtype of 16-bit inputs. */
+    /* On a device, bits: 1, results of F32 may have been rounded to the dtype of 16-bit inputs; 2, a result of 16 bits
+     * may come from a value that was itself stored so, such as a product before its GELU. */
     uint32_t rounds;
     uint32_t reserved;
 } op_case;
