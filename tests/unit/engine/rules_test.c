@@ -299,6 +299,32 @@ START_TEST(the_index_of_a_pass_counts_as_upstreams_in_its_order)
 }
 END_TEST
 
+/* Its list is selective_backprop, low_precision_layernorm, a: it wants a first, and the built-in rule wants its own. */
+START_TEST(a_pass_puts_nothing_before_selective_backprop_even_in_upstreams_order)
+{
+    const char *const names[] = {"low_precision_layernorm", "a", "selective_backprop"};
+    engine *e = new_engine_in(true, NULL);
+    for (int k = 0; k < 3; k++) {
+        const participant p = algorithm(k, names[k]);
+        add(e, &p);
+    }
+    cast[3] = (actor){
+        .name = "p",
+        .pass = {.struct_size = (uint32_t)sizeof(tutti_pass_v1), .order = answer_order}};
+    participant p = as_participant(&cast[3], "pass", NULL, 0);
+    p.pass_index = 1;
+    add(e, &p);
+    seal(e);
+    pass_answer[0] = 2;
+    pass_answer[1] = 0;
+    pass_answer[2] = 1;
+    pass_count = 3;
+    check_order(e, TUTTI_EVENT_BEFORE_LOSS,
+                "[selective_backprop] selective_backprop a low_precision_layernorm");
+    engine_destroy(e);
+}
+END_TEST
+
 START_TEST(what_a_code_pass_returns_must_be_drawn_from_its_input)
 {
     engine *e = engine_with_pass(-1);
@@ -376,6 +402,7 @@ int main(void)
     tcase_add_test(tc, a_code_pass_reorders_and_drops_and_its_answer_is_kept);
     tcase_add_test(tc, a_code_pass_at_the_front_sees_the_list_order);
     tcase_add_loop_test(tc, the_index_of_a_pass_counts_as_upstreams_in_its_order, 0, 7);
+    tcase_add_test(tc, a_pass_puts_nothing_before_selective_backprop_even_in_upstreams_order);
     tcase_add_test(tc, what_a_code_pass_returns_must_be_drawn_from_its_input);
     tcase_add_test(tc, each_place_has_a_reason);
     return tutti_run(suite);
