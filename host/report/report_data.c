@@ -23,16 +23,21 @@ typedef struct workspace {
     double step[PARTS], time[PARTS], value[PARTS];
 } workspace;
 
-static void add_series(text_buffer *b, const series *s, double start, workspace *w)
+void report_series_head(text_buffer *b, const series *s)
 {
     double step;
-    const size_t n = decimate(s, PARTS, w->kept);
     text_add(b, "{\"name\":");
     report_string(b, s->name);
     text_add(b, ",\"n\":%zu,\"least\":", s->count);
     report_known(b, series_best(s, true, &step));
     text_add(b, ",\"greatest\":");
     report_known(b, series_best(s, false, &step));
+}
+
+static void add_series(text_buffer *b, const series *s, double start, workspace *w)
+{
+    const size_t n = decimate(s, PARTS, w->kept);
+    report_series_head(b, s);
     report_numbers(b, "x", s->step, w->kept, n, 0);
     report_numbers(b, "t", s->time, w->kept, n, start);
     report_numbers(b, "y", s->value, w->kept, n, 0);
