@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/checkpoint/load.h"
 
+#include "train/checkpoint/class_check.h"
 #include "train/checkpoint/open_file.h"
 #include "train/checkpoint/resume.h"
 #include "train/pretrained/load_rules.h"
@@ -10,6 +11,17 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Weights that are not trained on answer for the classes that they were trained with.  A head that is left out does not,
+ * and what a whole checkpoint overwrites has that one's. */
+static tutti_status check_classes(trainer *t, const char *path, const checkpoint *c,
+                                  const run_checkpoints *rules, tutti_error *err)
+{
+    const bool some = rules->ignored && *rules->ignored;
+    if (some || t->resume.whole)
+        return TUTTI_OK;
+    return class_check(t, path, c, rules->strict && !t->fits, err);
+}
+
 tutti_status trainer_load_weights(trainer *t, const char *path, const run_checkpoints *rules,
                                   tutti_error *err)
 {
@@ -17,6 +29,8 @@ tutti_status trainer_load_weights(trainer *t, const char *path, const run_checkp
     checkpoint *c = NULL;
     load_report report = {.rows = NULL};
     tutti_status s = trainer_open_file(t, path, &c, err);
+    if (!s)
+        s = check_classes(t, path, c, rules, err);
     if (!s)
         s = mirrors_flush(&t->mirrors, true, err);
     if (!s)

@@ -5,6 +5,7 @@
 #include "train/checkpoint/open_file.h"
 
 #include "train/checkpoint/checkpoint_contents.h"
+#include "train/checkpoint/class_check.h"
 #include "train/checkpoint/provenance.h"
 #include "train/checkpoint/reproduction.h"
 #include "train/checkpoint/restore.h"
@@ -88,6 +89,8 @@ static tutti_status load_checkpoint(trainer *t, const char *path, const checkpoi
                           "starts a run from it",
                           path);
     tutti_status s = provenance_check(&t->run, path, c, err);
+    if (!s)
+        s = class_check(t, path, c, t->run.file->checkpoints.strict, err);
     if (!s && t->fits && t->resume.strict)
         s = check_settings(t, path, c, err);
     if (!s && t->fits)

@@ -4,10 +4,12 @@
 
 #include "plugin/crash/crash.h"
 #include "train/checkpoint/checkpoint_contents.h"
+#include "train/checkpoint/class_check.h"
 #include "train/checkpoint/provenance.h"
 #include "train/checkpoint/reproduction.h"
 #include "train/checkpoint_file/checkpoint_index.h"
 #include "train/context/signals.h"
+#include "train/data/class_names.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,6 +34,7 @@ typedef struct saved_state {
     provenance objects;
     reproduction computed;
     char *loop;
+    char *classes; /* class_names_json */
     char samples[24];
 } saved_state;
 
@@ -45,6 +48,7 @@ static void saved_free(void *what)
     reproduction_fini(&w->computed);
     provenance_fini(&w->objects);
     free(w->loop);
+    free(w->classes);
     free(w->path);
     free(w->shard);
     free(w->index);
@@ -61,6 +65,8 @@ static tutti_status prepare(trainer *t, saved_state *w, tutti_error *err)
         s = scalars_fetch(&t->scalars, NULL, err);
     if (!s && t->hooks.save)
         s = t->hooks.save(t->hooks.ctx, &w->loop, err);
+    if (!s)
+        s = class_names_json(&t->train, &w->classes, err);
     return s ? s : provenance_write(&t->run, state_owners_text(t), &w->objects, err);
 }
 
@@ -137,14 +143,22 @@ static tutti_status saved_write(const void *what, tutti_error *err)
     const saved_state *w = what;
     const reproduction *r = &w->computed;
     const provenance *o = &w->objects;
-    checkpoint_text texts[] = {
-        {"samples", w->samples}, {"kernels", r->kernels ? r->kernels : ""},
-        {"threads", r->threads}, {"microbatch", r->microbatch},
-        {"machine", r->machine}, {"format", "pt"},
-        {"run", w->run},         {"plugins", o->plugins},
-        {"objects", o->objects}, {"surgery", o->surgery},
-        {"frozen", o->frozen},   {NULL, NULL}};
-    size_t n = sizeof texts / sizeof *texts - 1;
+    checkpoint_text texts[] = {{"samples", w->samples},
+                               {"kernels", r->kernels ? r->kernels : ""},
+                               {"threads", r->threads},
+                               {"microbatch", r->microbatch},
+                               {"machine", r->machine},
+                               {"format", "pt"},
+                               {"run", w->run},
+                               {"plugins", o->plugins},
+                               {"objects", o->objects},
+                               {"surgery", o->surgery},
+                               {"frozen", o->frozen},
+                               {NULL, NULL},
+                               {NULL, NULL}};
+    size_t n = sizeof texts / sizeof *texts - 2;
+    if (w->classes)
+        texts[n++] = (checkpoint_text){CLASS_NAMES_KEY, w->classes};
     if (w->weights)
         texts[n++] = (checkpoint_text){CONTENTS_KEY, CONTENTS_WEIGHTS};
     else if (w->loop)

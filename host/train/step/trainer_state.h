@@ -92,6 +92,7 @@ typedef struct trainer_resume {
     bool accept_bits; /* one that other kernels computed is taken up */
     bool strict;      /* one of other settings is refused */
     bool same;        /* this run's kernels computed it too */
+    bool whole;       /* one is loaded whole before the run begins */
 } trainer_resume;
 
 typedef struct run_repeat run_repeat; /* record/repeat.h */

@@ -3,6 +3,7 @@
 #include "train/trainer/begin.h"
 #include "train/trainer/trainer.h"
 
+#include "train/checkpoint/class_check.h"
 #include "train/checkpoint/load.h"
 #include "train/checkpoint/resume.h"
 #include "train/record/record.h"
@@ -52,6 +53,7 @@ tutti_status trainer_begin(trainer *t, const char *resume, tutti_error *err)
     source_announce(&t->train, &t->run.log);
     for (size_t k = 0; k < t->nevals; k++)
         source_announce(&t->evals[k], &t->run.log);
+    class_check_announce(t);
     char json[64];
     (void)snprintf(json, sizeof json, "%llu", (unsigned long long)t->run.seed);
     run_log_hyperparameter(&t->run.log, "seed", json);
@@ -69,6 +71,7 @@ tutti_status trainer_begin(trainer *t, const char *resume, tutti_error *err)
         (s = updater_refit(&t->updater, err)))
         return s;
     const run_checkpoints *rules = &t->run.file->checkpoints;
+    t->resume.whole = resume != NULL;
     if ((rules->weights && (s = trainer_load_weights(t, rules->weights, rules, err))) ||
         (resume && (s = trainer_load(t, resume, err))) ||
         (s = run_repeat_take(t, t->resume.accept_bits, err)))

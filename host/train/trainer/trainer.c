@@ -6,6 +6,7 @@
 #include "graph/plan/loss.h"
 #include "graph/runtime/autotune_file.h"
 #include "graph/runtime/device_memory.h"
+#include "train/checkpoint/class_check.h"
 #include "train/checkpoint/reproduction.h"
 #include "train/checkpoint/resume.h"
 #include "train/generate/answers.h"
@@ -360,7 +361,7 @@ static tutti_status open_evaluations(trainer *t, tutti_error *err)
         if (s)
             return s;
     }
-    return TUTTI_OK;
+    return class_check_evaluations(t, err);
 }
 
 static int64_t epoch_length(const trainer *t)

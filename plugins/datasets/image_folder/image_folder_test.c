@@ -15,6 +15,7 @@ static void settings(int grey, int vary)
     given_init(&g);
     given_path(&g, "path", s.folder);
     given_enum(&g, "labels", "folders", 0);
+    given_null(&g, "class_file");
     given_enum(&g, "channels", grey ? "grey" : "rgb", grey);
     given_enum(&g, "sizes", vary ? "vary" : "probe", vary);
     given_null(&g, "shrink");
@@ -301,6 +302,39 @@ START_TEST(images_without_classes_come_in_order_of_their_paths)
 }
 END_TEST
 
+START_TEST(a_file_may_say_the_classes)
+{
+    static const int32_t labels[] = {2, 0};
+    uint8_t pixels[8 * 8 * 3];
+    tutti_desc d;
+    const picture p = picture_png(8, 8, 3, 0);
+    folder("cat");
+    folder("dog");
+    save("cat/a.png", &p);
+    save("dog/a.png", &p);
+    (void)shelf_file(&s, "classes.txt", "dog\r\nbee\ncat\n", 13);
+    settings(0, 0);
+    given_path(&g, "class_file", shelf_path(&s, "classes.txt"));
+    ck_assert_ok(shelf_open(&s, "image_folder", &g, &err), err);
+    ck_assert_int_eq(s.info.columns[1].classes, 3);
+    for (int64_t k = 0; k < 2; k++)
+        ck_assert_int_eq(sample(k, pixels, sizeof pixels, &d), labels[k]);
+    const tutti_class_names_v1 *names = subject_query(&s.subject, TUTTI_CLASS_NAMES_V1);
+    ck_assert_str_eq(names->name(s.subject.self, "target", 0), "dog");
+    ck_assert_str_eq(names->name(s.subject.self, "target", 1), "bee");
+    ck_assert_ptr_null(names->name(s.subject.self, "target", 3));
+    subject_close(&s.subject);
+    folder("eel");
+    save("eel/a.png", &p);
+    ck_assert_int_eq(shelf_open(&s, "image_folder", &g, &err), TUTTI_E_FORMAT);
+    ck_assert_ptr_nonnull(strstr(err.text, "/eel: is no class of "));
+    ck_assert_ptr_nonnull(strstr(err.text, "/classes.txt"));
+    given_enum(&g, "labels", "none", 1);
+    shelf_refused(&s, "image_folder", &g, TUTTI_E_ARG,
+                  "image_folder: class_file is given and labels is none, want one of them");
+}
+END_TEST
+
 START_TEST(a_loop_of_links_is_refused)
 {
     folder("cat");
@@ -325,6 +359,7 @@ int main(void)
     tcase_add_test(c, broken_images_are_named);
     tcase_add_test(c, folders_that_are_no_set_are_refused);
     tcase_add_test(c, images_without_classes_come_in_order_of_their_paths);
+    tcase_add_test(c, a_file_may_say_the_classes);
     tcase_add_test(c, a_loop_of_links_is_refused);
     suite_add_tcase(suite, c);
     return tutti_run(suite);

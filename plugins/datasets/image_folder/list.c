@@ -133,22 +133,29 @@ static tutti_status image_folder_walk(image_list *l, const char *folder, int64_t
 }
 
 /* A class is called as its folder. */
-static tutti_status image_folder_name_class(image_list *l, const char *path, tutti_error *err)
+static tutti_status image_folder_class(image_list *l, const char *path, const char *class_file,
+                                       int64_t *ret_class, tutti_error *err)
 {
-    char *name = strdup(strrchr(path, '/') + 1);
-    if (!name)
-        return no_memory(err);
-    l->class_names[l->classes++] = name;
-    return TUTTI_OK;
+    const char *name = strrchr(path, '/') + 1;
+    tutti_status s = TUTTI_OK;
+    if (!class_file)
+        s = label_names_add(&l->names, name, strlen(name), err);
+    if (s == TUTTI_OK)
+        *ret_class = label_names_class(&l->names, name, strlen(name));
+    if (s == TUTTI_OK && *ret_class < 0)
+        s = tutti_fail(err, TUTTI_E_FORMAT, "%s: is no class of %s", path, class_file);
+    return s;
 }
 
-tutti_status image_list_make(image_list *l, const char *folder, tutti_error *err)
+tutti_status image_list_make(image_list *l, const char *folder, const char *class_file,
+                             tutti_error *err)
 {
     names n;
+    int64_t class = 0;
     memset(l, 0, sizeof *l);
     tutti_status s = names_read(&n, folder, err);
-    if (s == TUTTI_OK && !(l->class_names = calloc(n.count + 1, sizeof *l->class_names)))
-        s = no_memory(err);
+    if (s == TUTTI_OK && class_file)
+        s = label_names_read(&l->names, class_file, err);
     for (size_t k = 0; s == TUTTI_OK && k < n.count; k++) {
         const int64_t before = l->count;
         const int32_t dir = is_folder(n.paths[k], err);
@@ -156,14 +163,15 @@ tutti_status image_list_make(image_list *l, const char *folder, tutti_error *err
             s = dir;
         if (dir <= 0)
             continue;
-        s = image_folder_walk(l, n.paths[k], l->classes, 1, err);
+        s = image_folder_class(l, n.paths[k], class_file, &class, err);
+        if (s == TUTTI_OK)
+            s = image_folder_walk(l, n.paths[k], class, 1, err);
         if (s == TUTTI_OK && l->count == before)
             s = tutti_fail(err, TUTTI_E_FORMAT, "%s: holds no .jpg, .jpeg or .png files",
                            n.paths[k]);
-        if (s == TUTTI_OK)
-            s = image_folder_name_class(l, n.paths[k], err);
     }
-    if (s == TUTTI_OK && l->classes == 0)
+    l->classes = l->names.count;
+    if (s == TUTTI_OK && l->count == 0)
         s = tutti_fail(err, TUTTI_E_FORMAT, "%s: holds no folders, want one for each class",
                        folder);
     names_free(&n);
@@ -183,10 +191,8 @@ void image_list_free(image_list *l)
 {
     for (int64_t k = 0; k < l->count; k++)
         free(l->paths[k]);
-    for (int64_t k = 0; k < l->classes; k++)
-        free(l->class_names[k]);
     free(l->paths);
     free(l->labels);
-    free(l->class_names);
+    label_names_free(&l->names);
     memset(l, 0, sizeof *l);
 }

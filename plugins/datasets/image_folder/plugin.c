@@ -81,6 +81,20 @@ static tutti_status folder_close(void *self, tutti_error *err)
     return TUTTI_OK;
 }
 
+static tutti_status image_folder_list(image_folder *f, const tutti_params *params,
+                                      tutti_error *err)
+{
+    const char *path = tutti_param_str(params, "path");
+    const char *class_file = tutti_param_str(params, "class_file");
+    if (tutti_param_i64(params, "labels") != LABELS_NONE)
+        return image_list_make(&f->list, path, class_file, err);
+    if (class_file)
+        return tutti_fail(err, TUTTI_E_ARG,
+                          "image_folder: class_file is given and labels is none, want one of "
+                          "them");
+    return image_list_make_unlabelled(&f->list, path, err);
+}
+
 static tutti_status folder_open(const tutti_host *host, const tutti_params *params,
                                 void **ret_self, tutti_error *err)
 {
@@ -89,11 +103,8 @@ static tutti_status folder_open(const tutti_host *host, const tutti_params *para
     if (!f)
         return tutti_fail(err, TUTTI_E_NOMEM, "image_folder: no memory");
     tutti_status s = pictures_open(&f->pictures, params, err);
-    const char *path = tutti_param_str(params, "path");
     if (s == TUTTI_OK)
-        s = tutti_param_i64(params, "labels") == LABELS_NONE
-                ? image_list_make_unlabelled(&f->list, path, err)
-                : image_list_make(&f->list, path, err);
+        s = image_folder_list(f, params, err);
     if (s == TUTTI_OK)
         s = image_folder_probe(f, err);
     if (s)
@@ -106,9 +117,7 @@ static tutti_status folder_open(const tutti_host *host, const tutti_params *para
 static const char *folder_class_name(void *self, const char *column, int64_t index)
 {
     const image_list *l = &((const image_folder *)self)->list;
-    return index >= 0 && index < l->classes && (!column || strcmp(column, "target") == 0)
-               ? l->class_names[index]
-               : NULL;
+    return !column || strcmp(column, "target") == 0 ? label_names_text(&l->names, index) : NULL;
 }
 
 static const void *folder_query(void *self, const char *id)
