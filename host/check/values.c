@@ -60,6 +60,8 @@ static void add_lists(setting_values *v, const json_node *spec)
     for (int k = 0; k < items.count && strlen(items.text[k]) < SETTING_VALUE_SIZE / 4; k++) {
         add(v, "[%s]", items.text[k]);
         add(v, "[%s, %s]", items.text[k], items.text[k]);
+        if (json_get(spec, "scalar"))
+            add(v, "%s", items.text[k]);
     }
 }
 

@@ -95,7 +95,8 @@ static void print_params(const object_info *o)
         for (size_t m = 0; m < json_count(p); m++) {
             const char *key = json_key(json_at(p, m));
             if (strcmp(key, "min") && strcmp(key, "max") && strcmp(key, "above") &&
-                strcmp(key, "below") && strcmp(key, "values") && strcmp(key, "units"))
+                strcmp(key, "below") && strcmp(key, "values") && strcmp(key, "units") &&
+                strcmp(key, "scalar"))
                 continue;
             char *bound = json_text(json_at(p, m));
             (void)printf(", %s %s", key, bound ? bound : "?");

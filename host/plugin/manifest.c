@@ -276,6 +276,24 @@ static void read_root(plugin *p, const json_node *root, faults *f)
         objects_read(p, objects, f);
 }
 
+/* Keys of settings that came with format 1.1.  A host of 1.0 leaves them out of a manifest that says so, and refuses one
+ * that does not. */
+static void check_minor(const json_node *root, faults *f)
+{
+    const char *format = json_string(json_get(root, "format"));
+    const json_node *objects = json_get(root, "objects");
+    if (!format || strcmp(format, "1.0") != 0)
+        return;
+    for (size_t k = 0; k < json_count(objects); k++) {
+        const json_node *params = json_get(json_at(objects, k), "params");
+        for (size_t m = 0; m < json_count(params); m++) {
+            const json_node *scalar = json_get(json_at(params, m), "scalar");
+            if (scalar)
+                faults_add(f, scalar, "is of format 1.1, and this manifest says 1.0");
+        }
+    }
+}
+
 /* The words that a newer manifest says must be understood.  The caller frees it; NULL: none. */
 static const char **read_must(const json_node *root, faults *f)
 {
@@ -293,6 +311,7 @@ void manifest_read(plugin *p, faults *f, faults *notes)
     const char **must = read_must(root, f);
     faults_be_lenient(f, notes, must);
     read_root(p, root, f);
+    check_minor(root, f);
     p->declared.newer = faults_lenient(f);
     faults_be_lenient(f, NULL, NULL);
     free(must);

@@ -11,7 +11,7 @@
 #include "plugin/trust/signed.h"
 
 #define MANIFEST_LIMIT ((size_t)1 << 20)
-#define MANIFEST_MINOR 0 /* of format 1.N, as this host reads it */
+#define MANIFEST_MINOR 1 /* of format 1.N, as this host reads it */
 #define ENTRY_SYMBOL "tutti_plugin_v1"
 #define HANDLER_HIDDEN ((size_t)3) /* engine, count and error beside the declared arguments */
 

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { SCALAR_MOST = 256 };
+
 static const char *const type_words[] = {"bool", "int",  "float", "string", "enum",
                                          "time", "path", "list",  NULL};
 
@@ -61,6 +63,23 @@ static void read_items(spec *s, const json_node *node, faults *f)
         faults_add_no_memory(f, items);
 }
 
+/* A number stands for a list of so many of it. */
+static void read_scalar(spec *s, const json_node *node, faults *f)
+{
+    const json_node *scalar = json_get(node, "scalar");
+    if (!scalar)
+        return;
+    if (s->items && s->items->type != TUTTI_PARAM_INT && s->items->type != TUTTI_PARAM_FLOAT)
+        faults_add(f, scalar, "is for lists of numbers");
+    else if (json_type(scalar) != JSON_INT || json_int(scalar) < 1 ||
+             json_int(scalar) < s->least || (s->most >= 0 && json_int(scalar) > s->most) ||
+             json_int(scalar) > SCALAR_MOST)
+        faults_add(f, scalar, "want an integer of 1 to %d that the list may have as its length",
+                   SCALAR_MOST);
+    else
+        s->scalar = json_int(scalar);
+}
+
 static bool read_flag(const json_node *node, const char *key, faults *f)
 {
     const json_node *flag = json_member_read(node, key, MEMBER_BOOL, 0, f);
@@ -78,7 +97,7 @@ static void check_keys(const json_node *node, int32_t type, bool is_item, faults
         [TUTTI_PARAM_ENUM] = {"values", NULL},
         [TUTTI_PARAM_TIME] = {"units", NULL},
         [TUTTI_PARAM_PATH] = {NULL},
-        [TUTTI_PARAM_LIST] = {"items", "min_count", "max_count", NULL},
+        [TUTTI_PARAM_LIST] = {"items", "min_count", "max_count", "scalar", NULL},
     };
     const char *known[16] = {"type", "doc", "unit"};
     size_t n = 3;
@@ -138,8 +157,10 @@ void spec_read(spec *s, const json_node *node, bool is_item, faults *f)
     read_count(node, "min_count", &s->least, f);
     read_count(node, s->type == TUTTI_PARAM_STRING ? "max_length" : "max_count", &s->most, f);
     read_words_of(s, node, f);
-    if (s->type == TUTTI_PARAM_LIST)
+    if (s->type == TUTTI_PARAM_LIST) {
         read_items(s, node, f);
+        read_scalar(s, node, f);
+    }
     if (is_item)
         return;
     s->required = read_flag(node, "required", f);

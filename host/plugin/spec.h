@@ -22,6 +22,7 @@ struct spec {
     const char **words; /* "values" of an enum, "units" of a time; NULL-terminated */
     int64_t least;      /* items of a list */
     int64_t most;       /* items of a list, bytes of a string; -1 for any number */
+    int64_t scalar;     /* items of the list that one number stands for; 0: of none */
     spec *items;
 };
 

@@ -94,6 +94,10 @@ void spec_text(const spec *s, text_buffer *b)
         add_counts(b, s);
         if (s->items)
             spec_text(s->items, b);
+        if (s->scalar == 1)
+            text_add(b, ", or a number alone");
+        else if (s->scalar)
+            text_add(b, ", or a number that stands for %lld", (long long)s->scalar);
     }
     if (s->unit)
         text_add(b, " (%s)", s->unit);

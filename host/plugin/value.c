@@ -184,13 +184,17 @@ static tutti_param *read_text(const spec *s, const json_node *node, const value_
 static tutti_param *read_list(const spec *s, const json_node *node, const value_rules *rules,
                               tutti_param *v)
 {
-    const size_t count = json_count(node);
+    const bool alone =
+        s->scalar && (json_type(node) == JSON_INT || json_type(node) == JSON_REAL);
+    const size_t count = alone ? (size_t)s->scalar : json_count(node);
     bool good = true;
-    if (json_type(node) != JSON_ARRAY || count < (uint64_t)s->least ||
+    if ((json_type(node) != JSON_ARRAY && !alone) || count < (uint64_t)s->least ||
         (s->most >= 0 && count > (uint64_t)s->most) || !s->items)
         return refuse(s, node, rules);
     const tutti_param **items = calloc(count + 1, sizeof *items);
-    for (size_t k = 0; items && k < count; k++) {
+    for (size_t k = 0; items && good && k < count && alone; k++)
+        good = (items[k] = value_read(s->items, node, rules)) != NULL; /* said once */
+    for (size_t k = 0; items && k < count && !alone; k++) {
         items[k] = value_read(s->items, json_at(node, k), rules);
         good = good && items[k];
     }

@@ -44,6 +44,9 @@ def cases(good):
     for test in (None, "flag", {}, [], {"flag": []}, {"flag": {}}, {"flag": {"like": 1}}, {"count": {"min": "1"}},
                  {"text": {"is": [["a"]]}}, [{}], {"Flag": True}):
         yield f"the condition {test}", but(lambda m: m["objects"][0].update(events=[{"name": "batch_end", "when": test}]))
+    yield "a number for a list in format 1.0", but(lambda m: m.update(format="1.0"))
+    yield "a number for a list of none", but(lambda m: params(m)["sizes"].update(scalar=0))
+    yield "a number for a number", but(lambda m: params(m)["count"].update(scalar=1))
     yield "a setting called id", but(lambda m: params(m).update(id=params(m)["flag"]))
 
 

@@ -36,6 +36,24 @@ refused "a share that is none" '{"name": "stochastic_depth", "target_layer_name"
 refused "a column that cannot be" '{"name": "mixup", "input_key": -1}' \
   'algorithms[0].input_key: is -1, want a column'\''s name or number'
 
+# A number for a list of equal ones: 20 by 20 pixels, which the first layer of 10 units reads.
+sized() {
+  small_run '"callbacks": []' | python3 "$e2e/small_run.py" <(cat <<JSON
+{"name": "sized", "max_duration": "1ba", "eval": [], "model": {"name": "mlp", "hidden": [10]},
+ "train": {"dataset": {"name": "glyphs", "samples": 64}, "transforms": [{"name": "resize", "size": $1}, {"name": "to_float"}], "batch_size": 64}}
+JSON
+  ) >sized.json
+}
+sized 20
+check "a number for both sides" eval '"$TUTTI" train sized.json >sized.txt && grep -q "mlp, $((20 * 20 * 10 + 10 + 10 * 10 + 10)) parameters" sized.txt'
+sized 0
+says "which is judged as an item" 2 'sized.json:18: train.transforms[0].size: is 0, want an integer of at least 1 and of at most 16384' \
+  "$TUTTI" validate sized.json
+sized '"20"'
+says "and named where it was meant" 2 'sized.json:18: train.transforms[0].size: is "20", want a list of 1 to 2 items, each an integer of at least 1 and of at most 16384, or a number that stands for 2 (pixels)' \
+  "$TUTTI" validate sized.json
+check "plugins info tells it" eval '"$TUTTI" plugins info resize >info.txt && grep -q "size (list, pixels, .*scalar 2" info.txt'
+
 # By number or by name, a run does the same.
 for keys in '' ', "input_key": 0, "target_key": 1'; do
   small_run '"algorithms": [{"name": "mixup"'"$keys"'}]' >mix.json

@@ -8,7 +8,19 @@
 static const struct {
     const char *from, *to, *sentence;
 } changes[] = {
-    {"\"1.0\",", "\"2.0\",", ":2: format: is \"2.0\", want \"1.0\""},
+    {"\"1.1\",", "\"2.0\",", ":2: format: is \"2.0\", want \"1.1\""},
+    {"\"1.1\",", "\"1.0\",",
+     ":29: objects[0].params.sizes.scalar: is of format 1.1, and this manifest says 1.0"},
+    {"\"scalar\": 3", "\"scalar\": 4",
+     ":29: objects[0].params.sizes.scalar: want an integer of 1 to 256 that the list may have "
+     "as its length"},
+    {"\"scalar\": 3", "\"scalar\": true",
+     ":29: objects[0].params.sizes.scalar: want an integer of 1 to 256 that the list may have "
+     "as its length"},
+    {"{\"type\": \"int\", \"min\": 0}", "{\"type\": \"string\"}",
+     ":29: objects[0].params.sizes.scalar: is for lists of numbers"},
+    {"\"default\": 3,", "\"default\": 3, \"scalar\": 1,",
+     ":23: objects[0].params.count.scalar: unknown key"},
     {"\"id\": \"org.fixture.good\"", "\"id\": \"Good\"",
      ":3: id: is \"Good\", want a name such as \"org.example.thing\" of a-z, 0-9, dots, - and "
      "_"},
@@ -198,18 +210,18 @@ START_TEST(a_newer_manifest_is_used_as_far_as_it_is_known)
     ck_assert_uint_eq(object_describe(p.objects[0])->nevents, 1);
     ck_assert_str_eq(
         manifests_own(reported),
-        "2 @:8: audience: unknown key (its format is newer than this host's 1.0)\n"
-        "2 @:6: abi.best: unknown key (its format is newer than this host's 1.0)\n"
-        "2 @:15: objects[0].colour: unknown key (its format is newer than this host's 1.0)\n"
+        "2 @:8: audience: unknown key (its format is newer than this host's 1.1)\n"
+        "2 @:6: abi.best: unknown key (its format is newer than this host's 1.1)\n"
+        "2 @:15: objects[0].colour: unknown key (its format is newer than this host's 1.1)\n"
         "2 @:16: objects[0].traits[0]: \"restful\" is no trait (its format is newer than this "
-        "host's 1.0)\n"
+        "host's 1.1)\n"
         "2 @:18: objects[0].params.rate.step: unknown key (its format is newer than this "
         "host's "
-        "1.0)\n"
+        "1.1)\n"
         "2 @:20: objects[1].kind: \"sorter\" is no kind of object (its format is newer than "
-        "this host's 1.0)\n"
+        "this host's 1.1)\n"
         "2 @:17: objects[0].events[1]: \"batch_weighed\" is no event (its format is newer than "
-        "this host's 1.0)\n");
+        "this host's 1.1)\n");
     instance *i = NULL;
     tutti_params *params = NULL;
     ck_assert_ok(params_from_attrs(p.objects[0], NULL, 0, &params, &err), err);

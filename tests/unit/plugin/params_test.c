@@ -89,7 +89,14 @@ static const struct {
      "run.json:1: every: is 3, want a time in ba or ep such as \"10ep\""},
     {"good", "{\"folder\": \"\"}", "run.json:1: folder: is \"\", want a path as a string"},
     {"good", "{\"sizes\": []}",
-     "run.json:1: sizes: is [], want a list of 1 to 3 items, each an integer of at least 0"},
+     "run.json:1: sizes: is [], want a list of 1 to 3 items, each an integer of at least 0, or "
+     "a "
+     "number that stands for 3"},
+    {"good", "{\"sizes\": -2}", "run.json:1: sizes: is -2, want an integer of at least 0"},
+    {"good", "{\"sizes\": 1.5}", "run.json:1: sizes: is 1.5, want an integer of at least 0"},
+    {"good", "{\"sizes\": \"1\"}",
+     "run.json:1: sizes: is \"1\", want a list of 1 to 3 items, each an integer of at least 0, "
+     "or a number that stands for 3"},
     {"good", "{\"sizes\": [1, -2]}",
      "run.json:1: sizes[1]: is -2, want an integer of at least 0"},
     {"good", "{\"size\": [1]}",
@@ -148,6 +155,32 @@ START_TEST(attributes_become_settings)
 }
 END_TEST
 
+START_TEST(a_number_stands_for_a_list_of_it)
+{
+    tutti_error err = TUTTI_ERROR_INIT;
+    faults *f = faults_create();
+    tutti_params *p = NULL;
+    registry *r = registry_over(FIXTURES "/good");
+    const object *o = find(r, "callback", "good");
+    json_doc *doc = parse("{\"sizes\": 7}");
+    for (int from_attrs = 0; from_attrs < 2; from_attrs++) {
+        const tutti_attr attr = tutti_attr_i("sizes", 7);
+        if (from_attrs)
+            ck_assert_ok(params_from_attrs(o, &attr, 1, &p, &err), err);
+        else
+            p = params_from_json(o, json_root(doc), NULL, "/run", f);
+        ck_assert_ptr_nonnull(p);
+        char *text = params_text(p);
+        ck_assert_ptr_nonnull(strstr(text, "\"sizes\":[7,7,7]"));
+        free(text);
+        params_free(p);
+    }
+    json_free(doc);
+    faults_destroy(f);
+    registry_destroy(r);
+}
+END_TEST
+
 START_TEST(texts_become_settings_of_every_type)
 {
     const tutti_attr attrs[] = {
@@ -166,9 +199,9 @@ START_TEST(texts_become_settings_of_every_type)
     params_free(p);
     const tutti_attr wrong = tutti_attr_text("sizes", "7, 8");
     ck_assert_int_eq(params_from_attrs(o, &wrong, 1, &p, &err), TUTTI_E_ARG);
-    ck_assert_str_eq(
-        err.text,
-        "good: sizes: is \"7, 8\", want a list of 1 to 3 items, each an integer of at least 0");
+    ck_assert_str_eq(err.text, "good: sizes: is \"7, 8\", want a list of 1 to 3 items, each an "
+                               "integer of at least 0, or a "
+                               "number that stands for 3");
     registry_destroy(r);
 }
 END_TEST
@@ -214,6 +247,7 @@ int main(void)
     tcase_add_loop_test(t, a_wrong_setting_says_what_was_wanted, 0, sizeof bad / sizeof *bad);
     tcase_add_test(t, everything_wrong_is_said_at_once);
     tcase_add_test(t, attributes_become_settings);
+    tcase_add_test(t, a_number_stands_for_a_list_of_it);
     tcase_add_test(t, texts_become_settings_of_every_type);
     tcase_add_loop_test(t, a_wrong_attribute_says_what_was_wanted, 0, 4);
     suite_add_tcase(suite, t);
