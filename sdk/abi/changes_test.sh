@@ -30,7 +30,10 @@ refuses() {
     failures=$((failures + 1))
   fi
 }
-remedy='what was released stays as it is; put a new member at the end of its struct, tagged `since 1.1` and behind `#if TUTTI_USE_MINOR >= 1`, or make a new interface id'
+# The minor that something new gets: of the headers, or one more once that is released.
+next=$(sed -n 's/^#define TUTTI_MINOR //p' "$source/sdk/include/tutti/base.h")
+while [ -d "$source/sdk/abi/1.$next" ]; do next=$((next + 1)); done
+remedy="what was released stays as it is; put a new member at the end of its struct, tagged \`since 1.$next\` and behind \`#if TUTTI_USE_MINOR >= $next\`, or make a new interface id"
 refuses "a member that moved" weights.h '/^    int32_t group;/d; s/^(    int32_t) reserved;$/\1 reserved, group;/' \
   "tutti_weight.group was at byte 96 with 4 bytes and is at byte 100 with 4 since release 1.0: $remedy"
 refuses "a member that is gone" scheduler.h '/double scale_ratio;/d' "tutti_schedule.scale_ratio is gone since release 1.0: $remedy"
@@ -47,9 +50,9 @@ else
   skipped=77
 fi
 
-grow='s/^#define TUTTI_MINOR 0$/#define TUTTI_MINOR 1/'
-tagged='s|^(    double scale_ratio;.*)$|\1\n#if TUTTI_USE_MINOR >= 1\n    double next; /* since 1.1 */\n#endif|'
-# grown <sed script>: headers of 1.1, with that change to scheduler.h.
+grow="s/^#define TUTTI_MINOR [0-9]+\$/#define TUTTI_MINOR $next/"
+tagged="s|^(    double scale_ratio;.*)\$|\\1\\n#if TUTTI_USE_MINOR >= $next\\n    double next; /* since 1.$next */\\n#endif|"
+# grown <sed script>: headers of the next minor, with that change to scheduler.h.
 grown() {
   rm -rf "$work/include"
   cp -r "$source/sdk/include" "$work/include"
@@ -69,19 +72,19 @@ says() {
   fi
 }
 grown "$tagged"
-says "a member of 1.1 that is tagged and hidden" "${skipped:-0}" "releases that hold: 1.0"
-grown "${tagged/ \/\* since 1.1 \*\//}"
-says "one without its tag" 1 'scheduler.h:19: what is behind TUTTI_USE_MINOR >= 1 has no `since 1.1`'
-grown 's|^(    double scale_ratio;.*)$|\1\n    double next; /* since 1.1 */|'
-says "one that is not hidden" 1 '`since 1.1` stands behind TUTTI_USE_MINOR >= 0'
+says "a member of 1.$next that is tagged and hidden" "${skipped:-0}" "releases that hold: 1.0"
+grown "${tagged/ \/\* since 1.$next \*\//}"
+says "one without its tag" 1 "scheduler.h:19: what is behind TUTTI_USE_MINOR >= $next has no \`since 1.$next\`"
+grown "s|^(    double scale_ratio;.*)\$|\\1\\n    double next; /* since 1.$next */|"
+says "one that is not hidden" 1 "\`since 1.$next\` stands behind TUTTI_USE_MINOR >= 0"
 
-# A repository of its own, in which 1.0 becomes frozen.
+# A repository of its own, with 1.0 alone, which becomes frozen.
 tree=$work/tree
 mkdir -p "$tree/tools" "$tree/sdk"
 cp "$source"/tools/abi* "$tree/tools/"
 cp -r "$source/sdk/abi" "$source/sdk/template" "$source/sdk/template_cuda" "$tree/sdk/"
 cp -r "$source/sdk/abi/1.0/include" "$tree/sdk/include"
-rm -f "$tree/sdk/abi/1.0/commit"
+rm -rf "$tree/sdk/abi/1.0/commit" "$tree"/sdk/abi/1.[1-9]*
 for name in abi include; do find "$tree/sdk/$name" -name __pycache__ -prune -exec rm -rf {} +; done
 # in_tree WORDS: tools/abi there.
 in_tree() {
@@ -117,6 +120,25 @@ if command -v git >/dev/null; then
 else
   echo "skipped: there is no git"
   skipped=77
+fi
+
+# There 1.1 is made; instead of a program's operations it has words.
+sed -i 's/^#define TUTTI_MINOR 0$/#define TUTTI_MINOR 1/' "$tree/sdk/include/tutti/base.h"
+in_tree release one
+says "a release that is no number" 2 "one is no release; want 1.N, as in \`tools/abi release 1.1\`"
+in_tree release 1.1
+says "a release without a program" 2 "name it with --tutti"
+mv "$tree/sdk/abi/newest/norm_descent" "$tree"
+in_tree release 1.1 --tutti echo
+says "a release with no plugin that needs it" 2 "no plugin of sdk/abi/newest asks for 1.1"
+mv "$tree/norm_descent" "$tree/sdk/abi/newest/"
+if command -v abidw >/dev/null; then
+  in_tree release 1.1 --tutti echo
+  says "a release" 0 "sdk/abi/1.1: "
+  [ -f "$tree/sdk/abi/1.1/plugins/norm_descent/plugin.c" ] || { echo "FAILED: 1.1 keeps no plugin that asks for it" && failures=$((failures + 1)); }
+  sed -i -E 's/^(    double) scale_ratio;/\1 scale_ratio, other;/' "$tree/sdk/include/tutti/scheduler.h"
+  in_tree check
+  says "a change of what both releases have" 1 "since release 1.1: what was released stays as it is; put a new member at the end of its struct, tagged \`since 1.2\`"
 fi
 [ $failures -eq 0 ] || exit 1
 exit "${skipped:-0}"
