@@ -4,7 +4,7 @@
 #define PLUGIN_ALGORITHM_H
 
 #include "../common/checked_plugin.h"
-#include "tutti/rng.h"
+#include "shuffle.h"
 #include "tutti/state.h"
 #include "tutti/tensor.h"
 #include "tutti/tutti.h"
@@ -52,18 +52,6 @@ static inline tutti_stream algorithm_stream(const tutti_state_v1 *state, const c
         TUTTI_HAS(state, tutti_state_v1, microbatch) ? *state->microbatch : 0;
     return tutti_stream_at(*state->seed, TUTTI_RNG_PLUGIN ^ (uint32_t)tutti_hash(who), step,
                            microbatch);
-}
-
-/* A random order of 0 .. n - 1 (Fisher and Yates). */
-static inline void algorithm_shuffle(tutti_stream *r, uint32_t *order, uint32_t n)
-{
-    for (uint32_t k = 0; k < n; k++)
-        order[k] = k;
-    for (uint32_t k = n; k > 1; k--) {
-        const uint32_t j = tutti_stream_below(r, k), held = order[k - 1];
-        order[k - 1] = order[j];
-        order[j] = held;
-    }
 }
 
 /* Bytes of one sample of `d`, whose first dimension counts samples. */

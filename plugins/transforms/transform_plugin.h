@@ -3,6 +3,7 @@
 #ifndef TRANSFORM_PLUGIN_H
 #define TRANSFORM_PLUGIN_H
 
+#include "tutti/device_view.h"
 #include "tutti/kernel.h"
 #include "tutti/rng.h"
 #include "tutti/transform.h"
@@ -101,6 +102,37 @@ static inline int32_t batch_launch(const batch_kernel *k, const char *name, cons
     const tutti_status s =
         data ? k->table->launch(k->table->ctx, k->number, args, nargs, err) : TUTTI_OK;
     return s ? s : 1;
+}
+
+/* Memory of a transform's own there, for its kernel; zeroed before the first use. */
+typedef struct batch_memory {
+    const tutti_device_view_v1 *view; /* once there is a batch */
+    void *data;
+    uint64_t bytes;
+} batch_memory;
+
+/* At least `bytes` of it; what was there is lost. */
+static inline tutti_status batch_memory_take(batch_memory *m, const tutti_host *host,
+                                             const char *name, uint64_t bytes, tutti_error *err)
+{
+    if (!m->view)
+        m->view = (const tutti_device_view_v1 *)host->query(host->ctx, TUTTI_DEVICE_VIEW_V1);
+    if (!m->view)
+        return tutti_fail(err, TUTTI_E_UNSUPPORTED, "%s has no memory on this device", name);
+    if (bytes <= m->bytes)
+        return TUTTI_OK;
+    m->view->give(m->view->ctx, m->data);
+    m->data = NULL;
+    m->bytes = 0;
+    const tutti_status s = m->view->take(m->view->ctx, bytes, &m->data, err);
+    m->bytes = s ? 0 : bytes;
+    return s;
+}
+
+static inline void batch_memory_give(batch_memory *m)
+{
+    if (m->view)
+        m->view->give(m->view->ctx, m->data);
 }
 
 /* Defines the plugin of transform `name_` out of its open, infer, apply and apply_batch or NULL; an

@@ -19,7 +19,7 @@ npy("y.npy", "<i4", (n,), struct.pack("<%di" % n, *labels))
 PY
 cat >members.json <<JSON
 {"train": {"dataset": {"name": "npy", "inputs": "$work/x.npy", "targets": "$work/y.npy"},
-           "transforms": [{"name": "center_crop", "size": [12, 14]}, {"name": "random_crop", "padding": 3, "mode": "reflect"},
+           "transforms": [{"name": "colout_transform", "p_row": 0.2}, {"name": "center_crop", "size": [12, 14]}, {"name": "random_crop", "padding": 3, "mode": "reflect"},
                           {"name": "random_resized_crop", "size": [14, 13]}, {"name": "random_crop", "padding": 2},
                           {"name": "resize", "size": [12, 14], "filter": "bicubic"}, {"name": "random_flip"},
                           {"name": "color_jitter", "brightness": 0.4, "contrast": 0.4, "saturation": 0.2, "hue": 0.1},
@@ -72,12 +72,12 @@ if [ -d "$shadow" ]; then
   equal cpu_mixed device_mixed
   check "nothing but metrics looks at copies" test "$(lookers device_mixed)" = ""
 
-  resized='train.transforms=[{"name": "colout_transform", "p_row": 0.2}, {"name": "to_float"}]'
-  says "no kernels" 2 'tutti: train: resident is true, but transform colout_transform has no kernels' \
+  resized='train.transforms=[{"name": "random_invert"}, {"name": "to_float"}]'
+  says "no kernels" 2 'tutti: train: resident is true, but transform random_invert has no kernels' \
     "$TUTTI" train run.json --device shadow --plugin-path "$shadow" "${kept[@]}" --set "$resized"
   train auto --device shadow --set train.resident=auto --set eval=[] --set "$resized" --duration 1ba
   check "auto says so and goes on" grep -q \
-    '"train: samples are read batch by batch: transform colout_transform has no kernels"' auto/log.jsonl
+    '"train: samples are read batch by batch: transform random_invert has no kernels"' auto/log.jsonl
   says "too large" 2 'tutti: train: resident is true, but its samples take 2.3 MiB, 1.0 MiB are free on shadow 0' \
     "$TUTTI" train run.json --plugin-path "$shadow" "${kept[@]}" --set train.transforms=[] --set 'train.dataset={"name": "glyphs", "samples": 3000}'  \
     --set 'device={"name": "shadow", "megabytes": 1}'

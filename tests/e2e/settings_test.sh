@@ -62,6 +62,8 @@ for keys in '' ', "input_key": 0, "target_key": 1'; do
 done
 check "keys change nothing" python3 "$e2e/same_weights.py" keys1.safetensors keys2.safetensors
 
+refused "targets of samples that cannot be resized" '{"name": "colout", "batch": false, "resize_target": "some"}' \
+  'algorithms[0].resize_target: is "some", want "auto", "true" or "false"'
 rm -rf saves
 # What is no algorithm but a transform or a stand-in for the model, and colout of samples.
 stands() {
@@ -75,7 +77,7 @@ stands() {
 }
 stands "augmix among algorithms" '{"name": "augmix"}' '0,/"transforms": \[/s//&{"name": "augmix"}, /'
 stands "randaugment among algorithms" '{"name": "randaugment", "depth": 1}' '0,/"transforms": \[/s//&{"name": "randaugment", "depth": 1}, /'
-stands "colout of samples" '{"name": "colout", "p_row": 0.2, "batch": false}' '0,/"transforms": \[/s//&{"name": "colout_transform", "p_row": 0.2}, /'
+stands "colout of samples" '{"name": "colout", "p_row": 0.2, "resize_target": false, "batch": false}' '0,/"transforms": \[/s//&{"name": "colout_transform", "p_row": 0.2, "resize_target": false}, /'
 small_run '"algorithms": [{"name": "no_op_model"}], "loggers": [{"name": "jsonl"}]' >noop.json
 rm -rf saves
 check "no_op_model among algorithms" "$TUTTI" train noop.json --set name=noop --set max_duration=2ba --set eval=[]

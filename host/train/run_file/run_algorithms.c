@@ -44,8 +44,8 @@ static const object *of_samples(run_reader *r, const object *o, const json_node 
  * "stand_in", which takes the place of the run's. */
 static bool read_stand_in(run_reader *r, const json_node *n)
 {
-    static const char *const samples_skip[] = {
-        "name", "id", "batch", "input_key", "target_key", "resize_target", NULL};
+    static const char *const samples_skip[] = {"name",      "id",         "batch",
+                                               "input_key", "target_key", NULL};
     const json_node *at = json_type(n) == JSON_OBJECT ? json_get(n, "name") : NULL;
     const char *name = at && json_type(at) == JSON_STRING ? json_string(at) : NULL;
     const object *o = NULL, *t = NULL;

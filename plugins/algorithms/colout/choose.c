@@ -2,6 +2,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "colout.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 int64_t kept_count(int64_t size, double p)
 {
     return (int64_t)((1.0 - p) * (double)size);
@@ -13,15 +16,20 @@ static int colout_ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+kept kept_among(tutti_stream *r, uint32_t *index, int64_t size, int64_t count)
+{
+    algorithm_shuffle(r, index, (uint32_t)size);
+    qsort(index, (size_t)count, sizeof *index, colout_ascending);
+    return (kept){index, (uint32_t)count, (uint32_t)size};
+}
+
 tutti_status kept_draw(kept *k, tutti_stream *r, int64_t size, double p, tutti_error *err)
 {
     uint32_t *index = malloc((size_t)size * sizeof *index + 1);
     if (!index)
         return tutti_fail(err, TUTTI_E_NOMEM, "colout: no memory for %lld indices",
                           (long long)size);
-    algorithm_shuffle(r, index, (uint32_t)size);
-    *k = (kept){index, (uint32_t)kept_count(size, p), (uint32_t)size};
-    qsort(index, k->count, sizeof *index, colout_ascending);
+    *k = kept_among(r, index, size, kept_count(size, p));
     return TUTTI_OK;
 }
 

@@ -130,6 +130,7 @@ START_TEST(the_transform_draws_for_each_image)
     given_init(&g);
     given_float(&g, "p_row", 0.25);
     given_float(&g, "p_col", 0.5);
+    given_enum(&g, "resize_target", "auto", 0);
     bench_open(&b, "colout_transform", &g);
     ck_assert_ok(bench_infer(&b, &d), b.err);
     ck_assert_int_eq(d.dim[0], 6);
@@ -153,6 +154,133 @@ START_TEST(the_transform_draws_for_each_image)
 }
 END_TEST
 
+/* Columns of a sample beside its image: a number for each pixel, two for each, one for the image. */
+enum { MAP = 1, VECTORS, LABEL, COLUMNS };
+static const tutti_desc told[COLUMNS] = {{{H, W, C}, 3, TUTTI_U8},
+                                         {{H, W}, 2, TUTTI_I32},
+                                         {{H, W, 2}, 3, TUTTI_I64},
+                                         {{3}, 1, TUTTI_F32}};
+
+static tutti_status infer_told(bench *b, tutti_column *columns)
+{
+    for (int k = 0; k < COLUMNS; k++)
+        columns[k] = (tutti_column){"a", told[k], 0};
+    b->err = (tutti_error)TUTTI_ERROR_INIT;
+    return b->table->infer(b->subject.self, columns, COLUMNS, &b->err);
+}
+
+static void open_resizing(bench *b, const char *resize, int64_t index)
+{
+    given g;
+    given_init(&g);
+    given_float(&g, "p_row", 0.25);
+    given_float(&g, "p_col", 0.5);
+    given_enum(&g, "resize_target", resize, index);
+    run_init(&r);
+    run_kernels(&r);
+    memset(b, 0, sizeof *b);
+    ck_assert_ok(subject_open(&b->subject, PLUGIN_PATH, TUTTI_KIND_TRANSFORM,
+                              "colout_transform", &g, r.services, &b->err),
+                 b->err);
+    b->table = subject_query(&b->subject, TUTTI_TRANSFORM_V1);
+}
+
+START_TEST(what_has_the_pixels_of_an_image_loses_the_same_rows_and_columns)
+{
+    uint8_t in[H * W * C], out[6 * 5 * C];
+    int32_t map[H * W], less[6 * 5];
+    bench b;
+    tutti_column columns[COLUMNS];
+    for (int k = 0; k < H * W * C; k++)
+        in[k] = (uint8_t)(k / C);
+    for (int k = 0; k < H * W; k++)
+        map[k] = k;
+    open_resizing(&b, "auto", 0);
+    ck_assert_ok(infer_told(&b, columns), b.err);
+    for (int k = 0; k < LABEL; k++)
+        ck_assert(columns[k].desc.dim[0] == 6 && columns[k].desc.dim[1] == 5);
+    ck_assert_int_eq(columns[LABEL].desc.dim[0], 3);
+    const tutti_tensor from[2] = {{in, told[0], TUTTI_DEVICE_CPU, 0},
+                                  {map, told[MAP], TUTTI_DEVICE_CPU, 0}};
+    const tutti_sample sample = {sizeof sample, 2, 17, 1, (uint64_t)_i, from};
+    tutti_tensor to[2] = {{out, {{0}, 0, 0}, TUTTI_DEVICE_CPU, 0},
+                          {less, {{0}, 0, 0}, TUTTI_DEVICE_CPU, 0}};
+    for (uint32_t k = 0; k < 2; k++)
+        ck_assert_int_eq(b.table->apply(b.subject.self, &sample, k, &from[k], &to[k], &b.err),
+                         1);
+    ck_assert(tutti_same_shape(&to[1].desc, &columns[MAP].desc));
+    for (int k = 0; k < 6 * 5; k++)
+        ck_assert_int_eq(out[k * C], less[k]);
+    subject_close(&b.subject);
+}
+END_TEST
+
+START_TEST(targets_of_samples_stay_or_must_be_there)
+{
+    bench b;
+    tutti_column columns[COLUMNS];
+    tutti_desc alone = told[0];
+    open_resizing(&b, "false", 2);
+    ck_assert_ok(infer_told(&b, columns), b.err);
+    ck_assert(columns[0].desc.dim[0] == 6 && columns[MAP].desc.dim[0] == H &&
+              columns[VECTORS].desc.dim[1] == W);
+    subject_close(&b.subject);
+    open_resizing(&b, "true", 1);
+    ck_assert_ok(infer_told(&b, columns), b.err);
+    ck_assert_int_eq(bench_infer(&b, &alone), TUTTI_E_SHAPE);
+    ck_assert_str_eq(b.err.text, "colout_transform: resize_target is true, want a column of "
+                                 "the images' height and width to resize");
+    subject_close(&b.subject);
+}
+END_TEST
+
+enum { LEFT = 6 * 5 };
+
+/* Column `column` of a batch of B samples by the kernel is what apply makes of each. */
+static void batch_is_its_samples(bench *b, uint32_t column, uint8_t *in, uint8_t *out,
+                                 uint64_t pixel)
+{
+    static const int64_t index[B] = {5, 0, 77};
+    uint8_t one[LEFT * C * sizeof(int32_t)];
+    tutti_tensor batch[2], to = {out, {{0}, 0, 0}, TUTTI_DEVICE_CPU, 0}, from[2], alone = to;
+    for (int k = 0; k < 2; k++) {
+        const int64_t *d = told[k].dim;
+        from[k] = (tutti_tensor){in, told[k], TUTTI_DEVICE_CPU, 0};
+        batch[k] = (tutti_tensor){
+            in, {{B, d[0], d[1], d[2]}, told[k].rank + 1, told[k].dtype}, TUTTI_DEVICE_CPU, 0};
+    }
+    const tutti_samples samples = {sizeof samples, 2, 17, 3, index, batch};
+    ck_assert_int_eq(
+        b->table->apply_batch(b->subject.self, &samples, column, &batch[column], &to, &b->err),
+        1);
+    ck_assert(to.desc.dim[0] == B && to.desc.dim[1] == 6 && to.desc.dim[2] == 5);
+    alone.data = one;
+    for (int k = 0; k < B; k++) {
+        const tutti_sample sample = {sizeof sample, 2, 17, 3, (uint64_t)index[k], from};
+        from[column].data = in + (uint64_t)k * H * W * pixel;
+        ck_assert_int_eq(
+            b->table->apply(b->subject.self, &sample, column, &from[column], &alone, &b->err),
+            1);
+        ck_assert_mem_eq(one, out + (uint64_t)k * LEFT * pixel, LEFT * pixel);
+    }
+}
+
+START_TEST(a_batch_of_samples_is_each_of_them)
+{
+    uint8_t in[B * H * W * C], out[B * LEFT * C];
+    int32_t map[B * H * W], less[B * LEFT];
+    bench b;
+    for (int k = 0; k < B * H * W * C; k++)
+        in[k] = (uint8_t)(k * 7);
+    for (int k = 0; k < B * H * W; k++)
+        map[k] = k;
+    open_resizing(&b, "auto", 0);
+    batch_is_its_samples(&b, 0, in, out, C);
+    batch_is_its_samples(&b, MAP, (uint8_t *)map, (uint8_t *)less, sizeof *map);
+    subject_close(&b.subject);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("colout");
@@ -162,6 +290,10 @@ int main(void)
     tcase_add_test(t, draws_depend_on_seed_and_batch_alone);
     tcase_add_test(t, dropping_all_is_refused);
     tcase_add_test(t, the_transform_draws_for_each_image);
+    tcase_add_loop_test(t, what_has_the_pixels_of_an_image_loses_the_same_rows_and_columns, 0,
+                        5);
+    tcase_add_test(t, targets_of_samples_stay_or_must_be_there);
+    tcase_add_test(t, a_batch_of_samples_is_each_of_them);
     suite_add_tcase(suite, t);
     return tutti_run(suite);
 }

@@ -1,8 +1,7 @@
 /* plugin.c - colout: drops random rows and columns of a whole batch of images. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "../batch.h"
 #include "colout.h"
-
-enum { RESIZE_AUTO, RESIZE_TRUE, RESIZE_FALSE }; /* as the manifest's values */
 
 typedef struct colout {
     algorithm_device device;

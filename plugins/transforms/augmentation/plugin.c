@@ -3,8 +3,6 @@
 #include "../transform_plugin.h"
 #include "chain.h"
 
-#include "tutti/device_view.h"
-
 enum { LANES = 256 }; /* threads a picture on a GPU */
 
 typedef struct augmentation {
@@ -12,9 +10,7 @@ typedef struct augmentation {
     const tutti_host *host;
     augmentation_draws draws;
     batch_kernel kernel;
-    const tutti_device_view_v1 *view; /* once there is a batch on a device */
-    void *scratch;                    /* there, for the kernel */
-    uint64_t scratch_bytes;
+    batch_memory scratch; /* a float and a byte for each value of a batch */
     int32_t mixes;
     int32_t reserved;
 } augmentation;
@@ -55,8 +51,7 @@ static tutti_status augmentation_close(void *self, tutti_error *err)
 {
     augmentation *a = self;
     (void)err;
-    if (a->view)
-        a->view->give(a->view->ctx, a->scratch);
+    batch_memory_give(&a->scratch);
     free(a);
     return TUTTI_OK;
 }
@@ -132,24 +127,6 @@ void augmentation_cpu(const uint8_t *x, uint8_t *y, float *scratch, const int64_
     }
 }
 
-/* Memory on the device for batches like d: a float and a byte for each value. */
-static tutti_status find_scratch(augmentation *a, const tutti_desc *d, tutti_error *err)
-{
-    const uint64_t bytes = (uint64_t)tutti_numel(d) * (sizeof(float) + 1);
-    if (!a->view)
-        a->view = a->host->query(a->host->ctx, TUTTI_DEVICE_VIEW_V1);
-    if (!a->view)
-        return tutti_fail(err, TUTTI_E_UNSUPPORTED, "%s has no memory on this device", a->name);
-    if (bytes <= a->scratch_bytes)
-        return TUTTI_OK;
-    a->view->give(a->view->ctx, a->scratch);
-    a->scratch = NULL;
-    a->scratch_bytes = 0;
-    const tutti_status s = a->view->take(a->view->ctx, bytes, &a->scratch, err);
-    a->scratch_bytes = s ? 0 : bytes;
-    return s;
-}
-
 static int32_t apply_batch(void *self, const tutti_samples *samples, uint32_t k,
                            const tutti_tensor *in, tutti_tensor *out, tutti_error *err)
 {
@@ -164,12 +141,15 @@ static int32_t apply_batch(void *self, const tutti_samples *samples, uint32_t k,
     int64_t images = d->dim[0], h = d->dim[1], w = d->dim[2], c = d->dim[3];
     int64_t threads = images * LANES;
     const void *x = in->data;
-    const tutti_status status = x ? find_scratch(a, d, err) : TUTTI_OK;
+    const uint64_t bytes = (uint64_t)tutti_numel(d) * (sizeof(float) + 1);
+    const tutti_status status =
+        x ? batch_memory_take(&a->scratch, a->host, a->name, bytes, err) : TUTTI_OK;
     if (status)
         return status;
-    void *const args[] = {&x,        &out->data,   &a->scratch, &s.index,  &s.seed,   &s.epoch,
-                          &purpose,  &r->severity, &r->alpha,   &r->depth, &r->width, &r->set,
-                          &a->mixes, &h,           &w,          &c,        &images,   &threads};
+    void *const args[] = {&x,        &out->data, &a->scratch.data, &s.index,  &s.seed,
+                          &s.epoch,  &purpose,   &r->severity,     &r->alpha, &r->depth,
+                          &r->width, &r->set,    &a->mixes,        &h,        &w,
+                          &c,        &images,    &threads};
     out->desc = *d;
     return batch_launch(&a->kernel, a->name, x, args, sizeof args / sizeof *args, err);
 }
