@@ -40,11 +40,25 @@ static tutti_status before(loop_run *l, int32_t event, tutti_error *err)
     return event == TUTTI_EVENT_COMPLETED ? training_flush(l->trainer, err) : TUTTI_OK;
 }
 
+/* A checkpoint of an epoch's last batch was written before the epoch ended: who hears its end hears it now. */
+static tutti_status end_taken_up(loop_run *l, tutti_error *err)
+{
+    const tutti_loop_state *st = tutti_loop_get_state(l->loop);
+    const bool between = l->taken_up && st->epoch_length > 0 && st->iteration > 0 &&
+                         st->iteration % st->epoch_length == 0;
+    l->taken_up = false;
+    return between && trainer_time(l->trainer)->batch_in_epoch > 0
+               ? tutti_loop_fire(l->loop, TUTTI_EVENT_EPOCH_COMPLETED, err)
+               : TUTTI_OK;
+}
+
 /* And after it. */
 static tutti_status after(loop_run *l, int32_t event, tutti_error *err)
 {
     tutti_status s = TUTTI_OK;
     switch (event) {
+    case TUTTI_EVENT_STARTED:
+        return end_taken_up(l, err);
     case TUTTI_EVENT_ITERATION_COMPLETED:
         training_end_batch(l->trainer);
         return training_event(l->trainer, TUTTI_EVENT_BATCH_CHECKPOINT, err);

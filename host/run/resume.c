@@ -65,6 +65,7 @@ static tutti_status take(loop_run *l, const json_node *root, tutti_error *err)
     l->pass = json_int(json_get(root, "pass"));
     l->place = json_int(json_get(root, "place"));
     l->placed = l->pass >= 0;
+    l->taken_up = true;
     for (size_t k = 0; k < n; k++) {
         int64_t *value = engine_event_attribute(l->engine, TUTTI_EVENT_CUSTOM + (int32_t)k);
         const json_node *kept =

@@ -17,6 +17,7 @@ struct loop_run {
     int64_t pass;         /* over the data, from 0; -1 before the first */
     int64_t place;        /* batches of this pass that have been processed */
     bool placed;          /* a checkpoint has said both: the next restart goes there */
+    bool taken_up;        /* a checkpoint was loaded, and no event has been heard since */
     training_batch batch; /* under way */
     double output;
     bool processing; /* the process function runs and has made no training step */

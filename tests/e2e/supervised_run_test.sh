@@ -58,6 +58,14 @@ cp engine/run.json resumed
 check "a checkpoint is taken up" sh -c "cd resumed && $TUTTI run run.json --resume \$(ls ../engine/saves/*-ba13.*) >out.txt"
 check "where it was left" python3 "$e2e/same_weights.py" "$(latest engine)" "$(latest resumed)"
 check "events go on where they were" sh -c "[ \$(grep -c '^epoch_completed' resumed/out.txt) = 2 ]"
+# Saved behind an epoch's last batch, before its end.
+mkdir whole cut
+cp engine/run.json whole && cp engine/run.json cut
+check "saved at the end of an epoch" sh -c "cd whole && $TUTTI run run.json --set callbacks.0.interval=10ba >out.txt"
+check "a run ends that epoch when it goes on" sh -c "cd cut && $TUTTI run run.json --set callbacks.0.interval=10ba --resume \$(ls ../whole/saves/*-ba10.*) >out.txt"
+check "as it does without" sh -c "grep ^epoch_completed whole/out.txt >one.txt; grep ^epoch_completed cut/out.txt | diff one.txt - && [ \$(wc -l <one.txt) = 3 ]"
+check "with the same clocks" bash -c "ls cut/saves | diff - <(ls whole/saves | grep -v ba10)"
+check "and weights" python3 "$e2e/same_weights.py" "$(latest whole)" "$(latest cut)"
 cd engine || exit 1
 says "what is over is not run again" 0 \
   'tutti: nothing is left to run: 3 epochs and 30 iterations have passed; give a larger max_epochs or max_iters' \
