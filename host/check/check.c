@@ -389,7 +389,7 @@ static tutti_status read_members(const check_options *o, const char *folder,
     (void)snprintf(path, sizeof path, "%s/check.json", folder);
     if (!o->run && access(path, R_OK) != 0)
         return TUTTI_OK;
-    return json_read(o->run ? o->run : path, (size_t)1 << 20, ret_members, err);
+    return json_read(o->run ? o->run : path, CHECK_RUN_BYTES, ret_members, err);
 }
 
 static tutti_status try_in_folder(const check_options *o, size_t k, const object *what,

@@ -48,6 +48,8 @@ typedef struct check_result {
     const char *text;   /* one sentence; "" where it passed */
 } check_result;
 
+enum { CHECK_RUN_BYTES = 1 << 20 }; /* of a run's members, at the most */
+
 typedef struct check_options {
     registry *registry;
     const tutti_op *const *ops;

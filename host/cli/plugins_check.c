@@ -1,5 +1,6 @@
 /* plugins_check.c - tutti plugins check: every result on stdout, as text or as JSON. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/json.h"
 #include "base/text.h"
 #include "check/check.h"
 #include "cli/cli.h"
@@ -134,11 +135,24 @@ static bool check_one(const check_options *options, size_t k, listing *l, bool f
     return !s;
 }
 
+/* Whether the file of --run can be used; said before anything is run. */
+static bool members_are_read(const char *path)
+{
+    json_doc *members = NULL;
+    tutti_error e = TUTTI_ERROR_INIT;
+    if (path && json_read(path, CHECK_RUN_BYTES, &members, &e)) {
+        (void)fprintf(stderr, "tutti: %s\n", e.text);
+        return false;
+    }
+    json_free(members);
+    return true;
+}
+
 int plugins_check(const cli_options *o, const tutti_op *const *ops)
 {
     place where;
     listing l = {.json = o->json};
-    if (!find_place(o->words[1], &where))
+    if (!find_place(o->words[1], &where) || !members_are_read(o->checking.members))
         return CLI_USAGE;
     registry *r = open_registry(o, where.search);
     if (!r)

@@ -62,6 +62,8 @@ printf '\120\355\125\272\001\000\020\000\000\000\000\000\000\000\000\000' >own/s
 check "device code is in the lock file" grep -q "^$(sha256sum own/sgd/sgd.fatbin | cut -c 1-64)  $PWD/own/sgd/sgd.fatbin$" own.lock
 printf '\001' >>own/sgd/sgd.fatbin
 check "device code that has changed is not used" sh -c "$TUTTI plugins list --plugin-path own --plugin-lock own.lock 2>/dev/null | grep -q 'sgd.fatbin: has SHA-256 .*, but own.lock pins '"
+says "a run of plugins check that is not there" 2 "tutti: missing.json: No such file or directory" \
+  "$TUTTI" plugins check "$(dirname "$TUTTI")/lib/tutti/plugins/ema" --run missing.json
 says "a lock file that is not there" 2 "tutti: missing.lock: No such file or directory" \
   "$TUTTI" validate run.json --plugin-lock missing.lock
 finish
