@@ -4,7 +4,9 @@ save_test.py TUTTI HOLD [NAME]..., HOLD being the library that makes a disk stan
 import fcntl
 import json
 import os
+import shutil
 import signal
+import subprocess
 import sys
 import termios
 import time
@@ -86,6 +88,74 @@ def bits(tutti, folder, report):
                      f"{text} {err}")
         report.check("as many files are kept", whole(world) == ["ep1-ba6.safetensors", "ep2-ba8.safetensors"], f"{world.saved()}")
         report.check("each was told", sum(line.startswith("saved ") for line in messages(where)) == 3, f"{messages(where)}")
+
+
+def served(folder):
+    """A server of the files below folder/root, its address, and its log."""
+    os.makedirs(os.path.join(folder, "root/models"))
+    port, log = os.path.join(folder, "port"), os.path.join(folder, "log.txt")
+    process = subprocess.Popen([sys.executable, os.path.join(os.path.dirname(__file__), "../e2e/file_server.py"),
+                                os.path.join(folder, "root"), port, log])
+    if not wait_until(lambda: os.path.exists(port), process):
+        raise SystemExit("the server did not start")
+    with open(port, encoding="utf-8") as f:
+        return process, f"http://127.0.0.1:{f.read()}", log
+
+
+def lines(path, text):
+    """How many lines of a file have it."""
+    with open(path, encoding="utf-8") as f:
+        return sum(text in line for line in f)
+
+
+def elsewhere(tutti, folder, report):
+    """A checkpoint behind an address: each rank fetches it, all have the same one or none goes on, and nothing stays."""
+    plain, begun, tmp = (os.path.join(folder, name) for name in ("plain", "begun", "tmp"))
+    os.makedirs(tmp)
+    write(plain, changed())
+    World(tutti, plain, 1).end()
+    write(begun, changed(max_duration="4ba"))
+    World(tutti, begun, 1).end()
+    server, address, log = served(folder)
+    os.environ["TMPDIR"] = tmp
+    models = os.path.join(folder, "root/models")
+    saves = os.path.join(begun, "runs/ranks/checkpoints")
+    names = {int(name.split("-ba")[1].split(".")[0]): os.path.join(saves, name) for name in os.listdir(saves) if "-ba" in name}
+    for name, batch in (("same", 4), ("turned.0", 4), ("turned.1", 3)):
+        shutil.copy(names[batch], os.path.join(models, f"{name}.safetensors" if name == "same" else f"turned.safetensors.{name[-1]}"))
+    try:
+        for size in (2, 3):
+            where = os.path.join(folder, f"on{size}")
+            write(where, changed())
+            status, _, err = World(tutti, where, size, ["--resume", f"{address}/models/same.safetensors"]).end()
+            if any("without libcurl" in text for text in err):
+                print("skipped: this build is without libcurl")
+                raise SystemExit(77)
+            report.check(f"{size} ranks go on from elsewhere with the bits of one", status == [0] * size and final(where) == final(plain),
+                         f"{status} {err}")
+        report.check("each of them fetched it once", lines(log, "GET /models/same.safetensors") == 5, "it did not")
+        begins = [{"name": "load_checkpoint", "load_weights_only": True, "event": "fit_start",
+                   "load_path": f"{address}/turns/turned.safetensors"}]
+        for what, options, run in (("resume", ["--resume", f"{address}/turns/turned.safetensors"], changed()),
+                                   ("load_weights", [], changed(load_weights=f"{address}/turns/turned.safetensors")),
+                                   ("load_checkpoint", [], changed(callbacks=begins))):
+            where = os.path.join(folder, what)
+            write(where, run)
+            status, _, err = World(tutti, where, 2, options).end()
+            report.check(f"{what}: a file that is replaced meanwhile ends all", all(status) and
+                         f"rank 1 has another file at {address}/turns/turned.safetensors (by its hash) than rank 0: " in err[0],
+                         f"{status} {err}")
+            report.check("before anything is trained", not os.path.exists(os.path.join(where, "runs/ranks/checkpoints")), "")
+        where = os.path.join(folder, "missing")
+        write(where, changed())
+        status, _, err = World(tutti, where, 2, ["--resume", f"{address}/models/none.safetensors"]).end(60)
+        report.check("a file that is not there ends all", all(status) and
+                     f"{address}/models/none.safetensors: the server answers with status 404" in err[0], f"{status} {err}")
+        report.check("nothing stays of what was fetched", not os.listdir(tmp), f"{os.listdir(tmp)}")
+    finally:
+        del os.environ["TMPDIR"]
+        server.kill()
+        server.wait()
 
 
 INDEX = "ep{epoch}-ba{batch}.safetensors.index.json"
@@ -209,4 +279,4 @@ def fails(tutti, folder, report):
 
 
 if __name__ == "__main__":
-    sys.exit(main([bits, shards, broken, slow, killed, stopped, fails]))
+    sys.exit(main([bits, shards, broken, slow, killed, stopped, fails, elsewhere]))

@@ -7,6 +7,7 @@ from them.  Its first path says how it behaves:
     /garbage/...        the file's length, in other bytes
     /page/...           a page of HTML, with status 200
     /cut/...            ends after half of what was asked for, once for each file
+    /turns/...          NAME.0 for the first request, NAME.1 for the second, and so on in turn: a file that is replaced
     /damaged-1/...      one bit is wrong, in the first answer for each file
     /damaged/...        in every one
 
@@ -17,11 +18,13 @@ import hashlib
 import http.server
 import os
 import sys
+import threading
 import urllib.parse
 from xml.sax.saxutils import escape
 
 ROOT, PORT_FILE, LOG = sys.argv[1:]
-SEEN = set()
+SEEN = {}
+LOCK = threading.Lock()
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -34,7 +37,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         first, _, rest = urllib.parse.unquote(path).lstrip("/").partition("/")
         with open(LOG, "a", encoding="utf-8") as log:
             log.write(f"{self.command} {urllib.parse.unquote(self.path)} {self.headers.get('Range', '')}\n")
-        keeps = "models" if first in ("models", "cut", "garbage", "damaged", "damaged-1") else first
+        keeps = "models" if first in ("models", "cut", "garbage", "damaged", "damaged-1", "turns") else first
         return first, os.path.join(ROOT, keeps, rest), urllib.parse.parse_qs(query)
 
     def reply(self, status, body, headers=(), length=None):
@@ -50,9 +53,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def once(self, path):
         """Whether this is the first request for it."""
-        first = path not in SEEN
-        SEEN.add(path)
-        return first
+        return self.turn(path) == 0
+
+    def turn(self, path):
+        """How often it was asked for before."""
+        with LOCK:
+            SEEN[path] = SEEN.get(path, -1) + 1
+            return SEEN[path]
 
     def do_GET(self):
         how, path, query = self.split()
@@ -62,6 +69,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.reply(200, b"<html><body>Please sign in.</body></html>")
         if "list-type" in query:
             return self.list(path, query)
+        if how == "turns":
+            path += f".{self.turn(path) % 2}"
         if not os.path.isfile(path):
             return self.reply(404, b"<Error><Code>NoSuchKey</Code></Error>")
         with open(path, "rb") as file:

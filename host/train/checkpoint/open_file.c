@@ -7,10 +7,45 @@
 #include "train/fetch/fetch.h"
 
 #include <stdio.h>
+#include <string.h>
+#include <xxhash.h>
 
 static bool is_stopped(void)
 {
     return trainer_signal() != 0 || trainer_pending_signal() != 0;
+}
+
+/* Of names, types, shapes and bytes of all its tensors. */
+static void hash_tensors(const checkpoint *c, char *ret_hash, size_t size)
+{
+    XXH64_hash_t hash = 0;
+    for (size_t k = 0; k < checkpoint_count(c); k++) {
+        checkpoint_item item;
+        checkpoint_at(c, k, &item);
+        const tutti_desc *d = &item.tensor.desc;
+        hash = XXH3_64bits_withSeed(item.name, strlen(item.name), hash);
+        hash = XXH3_64bits_withSeed(&d->dtype, sizeof d->dtype, hash);
+        hash = XXH3_64bits_withSeed(d->dim, d->rank * sizeof *d->dim, hash);
+        hash = XXH3_64bits_withSeed(item.tensor.data, tutti_nbytes(d), hash);
+    }
+    (void)snprintf(ret_hash, size, "%016llx", (unsigned long long)hash);
+}
+
+/* Each rank has fetched the file for itself, and it may have been replaced in between: all ranks go on with the same
+ * one, or none does. */
+static tutti_status agree_on_fetched(trainer *t, tutti_status status, const char *path,
+                                     const checkpoint *c, tutti_error *err)
+{
+    char hash[24] = "", name[320];
+    if (!distributed_on(&t->distributed))
+        return status;
+    const tutti_status s = distributed_agree(&t->distributed, status, err);
+    if (s)
+        return s;
+    hash_tensors(c, hash, sizeof hash);
+    (void)snprintf(name, sizeof name, "file at %.256s (by its hash)", path);
+    const world_item item = {name, hash};
+    return distributed_equal(&t->distributed, &item, 1, err);
 }
 
 tutti_status trainer_open_file(trainer *t, const char *path, checkpoint **ret_checkpoint,
@@ -24,8 +59,15 @@ tutti_status trainer_open_file(trainer *t, const char *path, checkpoint **ret_ch
         (void)snprintf(text, sizeof text, "fetches %.600s", path);
         run_log_message(&t->run.log, TUTTI_LOG_INFO, "train", text);
     }
-    const tutti_status s = fetch_open(&from, path, &file->source.fetched, ret_checkpoint, err);
+    checkpoint *c = NULL;
+    tutti_status s = fetch_open(&from, path, &file->source.fetched, &c, err);
     fetched_free(file->source.fetched); /* an open file needs no name */
     file->source.fetched = NULL;
+    if (text_is_address(path))
+        s = agree_on_fetched(t, s, path, c, err);
+    if (s)
+        checkpoint_close(c);
+    else
+        *ret_checkpoint = c;
     return s;
 }

@@ -6,7 +6,9 @@
 #include "train/checkpoint_file/checkpoint.h"
 #include "train/step/trainer_state.h"
 
-/* As fetch_open, for the run: a signal that stops it ends the fetching, and nothing of it stays on the disk.  [step] */
+/* As fetch_open, for the run: a signal that stops it ends the fetching, and nothing of it stays on the disk.
+ * What is elsewhere each rank fetches for itself; all of them call this, and have the same file then.
+ * Errors: also E_ARG ranks have got different files.  [step] */
 TUTTI_NODISCARD tutti_status trainer_open_file(trainer *t, const char *path,
                                                checkpoint **ret_checkpoint, tutti_error *err);
 
