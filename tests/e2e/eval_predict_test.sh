@@ -28,6 +28,14 @@ assert len(data) == 4000
 classes = {max(range(10), key=row.__getitem__) for row in rows}
 assert len(classes) > 3, classes
 PY
+# Nothing is updated: the optimizer of the file that is evaluated may be another one than the checkpoint's.
+for other in '{"name": "sgd", "lr": 0.1, "momentum": 0.9}' '{"name": "adafactor"}'; do
+  "$TUTTI" eval run.json --checkpoint auto --set "optimizer=$other" >other.txt 2>err.txt
+  check "the same scores with another optimizer in the file" diff eval.txt other.txt
+  check "without a remark" sh -c '! grep -i "optimizer\|left out\|anew" err.txt'
+  check "predictions too" "$TUTTI" predict run.json --checkpoint auto --output other.npy --set "optimizer=$other"
+  check "to the byte" cmp out.npy other.npy
+done
 says "no such data" 1 'tutti: small: there is no evaluation nowhere' \
   "$TUTTI" predict run.json --checkpoint auto --output x.npy --data nowhere
 check "which leaves nothing behind" test ! -e x.npy -a ! -e x.npy.part

@@ -44,7 +44,8 @@ static void tell_unused(const restoring *r)
     for (size_t k = 0; k < checkpoint_count(r->c); k++) {
         checkpoint_item item;
         checkpoint_at(r->c, k, &item);
-        bool known = !has_prefix(item.name, "model.") && !has_prefix(item.name, "optimizer.");
+        bool known = !has_prefix(item.name, "model.") &&
+                     !(r->t->fits && has_prefix(item.name, "optimizer."));
         known = known || run_ignores(r->rules, item.name);
         for (size_t j = 0; j < r->v->count && !known; j++)
             known = strcmp(r->v->list[j].name, item.name) == 0;
@@ -127,11 +128,14 @@ static tutti_status judge_weight(restoring *r, size_t k, const tutti_tensor *the
                            there->data ? there : NULL, verdict, err);
 }
 
-/* Optimizer state goes with its weight, which stands before it. */
+/* Optimizer state goes with its weight, which stands before it.  An evaluation updates nothing and needs none, of
+ * whichever optimizer the file is. */
 static tutti_status judge_slot(restoring *r, size_t k, const tutti_tensor *there,
                                tutti_error *err)
 {
     tutti_status s = TUTTI_OK;
+    if (!r->t->fits)
+        return TUTTI_OK;
     r->states++;
     r->taken[k] = r->weight_taken && there->data && !run_ignores(r->rules, r->v->list[k].name);
     if (r->taken[k])
