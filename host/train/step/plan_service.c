@@ -19,7 +19,7 @@ static tutti_status find_plan(trainer *t, const plan **ret, tutti_error *err)
 {
     plan_request request;
     plan *p = NULL;
-    if (!trains(t) || !t->tensors.micro.ncolumns)
+    if (!trains(t) || !t->tensors.micro.samples)
         return tutti_fail(err, TUTTI_E_STATE,
                           "a plan can be had between before_forward and batch_end only");
     tutti_status s = trainer_request(t, PLAN_TRAIN, &t->tensors.micro, &request, err);

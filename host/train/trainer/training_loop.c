@@ -237,6 +237,8 @@ tutti_status training_evaluate(trainer *t, const char *label, tutti_error *err)
 void training_begin_batch(trainer *t, int64_t samples, training_batch *ret_batch)
 {
     t->tensors.phase = PHASE_BATCH;
+    t->tensors.micro.samples = 0; /* none of this batch yet */
+    t->plans.described = NULL;
     t->run.step.step = (uint64_t)t->run.clock.now.batch;
     *ret_batch = (training_batch){samples, batch_tokens(t)};
 }

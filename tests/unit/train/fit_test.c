@@ -465,6 +465,109 @@ START_TEST(activations_are_there_during_a_step_alone)
 }
 END_TEST
 
+/* What tutti.plan/1 says of one value: its kind, name, module and shape, as "weight body.linear0.weight 6x784". */
+static const char *value_text(const tutti_planned_value *v)
+{
+    static const char *const kinds[] = {"other", "input", "weight", "constant", "result"};
+    static char text[256];
+    size_t n = (size_t)snprintf(text, sizeof text, "%s %s", kinds[v->kind], v->name);
+    for (int32_t k = 0; k < v->desc.rank; k++)
+        n += (size_t)snprintf(text + n, sizeof text - n, "%c%lld", k ? 'x' : ' ',
+                              (long long)v->desc.dim[k]);
+    return text;
+}
+
+/* The values by number, each operand below the result that it is of; past either end there is none. */
+static void ck_assert_values(const tutti_plan_v1 *p)
+{
+    static const char *const want[] = {
+        "input input 8x28x28x1", "weight body.linear0.weight 6x784",
+        "weight body.linear0.bias 6", "weight body.head.weight 10x6",
+        "weight body.head.bias 10"};
+    tutti_plan_facts facts = {.struct_size = sizeof facts};
+    tutti_planned_value v = {.struct_size = sizeof v};
+    tutti_planned place = {.struct_size = sizeof place};
+    tutti_error err = TUTTI_ERROR_INIT;
+    char past[96];
+    ck_assert_ok(p->describe(p->ctx, &facts, &err), err);
+    ck_assert_uint_gt(facts.values, 5);
+    uint32_t found[5] = {0};
+    for (uint32_t k = 1; k <= facts.values; k++) {
+        ck_assert_ok(p->value(p->ctx, k, &v, &err), err);
+        ck_assert(v.kind >= TUTTI_PLANNED_OTHER && v.kind <= TUTTI_PLANNED_RESULT);
+        for (uint32_t i = 0; v.kind == TUTTI_PLANNED_RESULT && i < v.noperands; i++)
+            ck_assert_uint_lt(v.operands[i], k);
+        for (int i = 0; v.kind != TUTTI_PLANNED_OTHER && i < 5; i++)
+            found[i] += strcmp(value_text(&v), want[i]) == 0;
+    }
+    for (int i = 0; i < 5; i++)
+        ck_assert_msg(found[i] == 1, "%u times %s", found[i], want[i]);
+    const uint32_t none[] = {0, facts.values + 1, UINT32_MAX};
+    for (int i = 0; i < 3; i++) {
+        (void)snprintf(past, sizeof past, "there is no value %u, the graph has %u", none[i],
+                       facts.values);
+        (void)p->value(p->ctx, none[i], &v, &err);
+        ck_assert_error(err, TUTTI_E_RANGE, past);
+        err = (tutti_error)TUTTI_ERROR_INIT;
+    }
+    (void)snprintf(past, sizeof past, "there is no place %u, the arena has %u", facts.results,
+                   facts.results);
+    (void)p->result(p->ctx, facts.results, &place, &err);
+    ck_assert_error(err, TUTTI_E_RANGE, past);
+}
+
+static void ck_assert_nothing_described(const tutti_plan_v1 *p)
+{
+    tutti_planned_value v = {.struct_size = sizeof v};
+    tutti_planned place = {.struct_size = sizeof place};
+    tutti_error err = TUTTI_ERROR_INIT;
+    (void)p->value(p->ctx, 1, &v, &err);
+    ck_assert_error(err, TUTTI_E_STATE, "no plan was described in this batch");
+    err = (tutti_error)TUTTI_ERROR_INIT;
+    (void)p->result(p->ctx, 0, &place, &err);
+    ck_assert_error(err, TUTTI_E_STATE, "no plan was described in this batch");
+}
+
+static void ck_assert_no_plan(const tutti_plan_v1 *p)
+{
+    tutti_plan_facts facts = {.struct_size = sizeof facts};
+    tutti_error err = TUTTI_ERROR_INIT;
+    (void)p->describe(p->ctx, &facts, &err);
+    ck_assert_error(err, TUTTI_E_STATE,
+                    "a plan can be had between before_forward and batch_end only");
+    ck_assert_nothing_described(p);
+}
+
+/* Asks at each event: of the first batch what it may, of the second before it may. */
+static void ask_for_the_plan(void *ctx, const tutti_event *event)
+{
+    fitting *f = ctx;
+    const tutti_plan_v1 *p = &f->t->services.plan;
+    const int64_t done = f->t->run.clock.now.batch;
+    f->counts[event->id]++;
+    if (event->id == TUTTI_EVENT_FIT_START || event->id == TUTTI_EVENT_BATCH_START ||
+        event->id == TUTTI_EVENT_FIT_END || event->id == TUTTI_EVENT_EPOCH_END)
+        ck_assert_no_plan(p);
+    if (event->id == TUTTI_EVENT_BEFORE_FORWARD)
+        ck_assert_nothing_described(p);
+    if (event->id == TUTTI_EVENT_AFTER_FORWARD && done == 0)
+        ck_assert_values(p);
+    if (event->id == TUTTI_EVENT_AFTER_TRAIN_BATCH && done == 1)
+        ck_assert_nothing_described(p);
+}
+
+START_TEST(a_plan_is_told_in_the_batch_that_it_was_described_in)
+{
+    fitting f;
+    opened(&f, ", \"max_duration\": \"1ep\"");
+    engine_watch(trainer_engine(f.t), ask_for_the_plan, &f);
+    fit(&f, 0, TUTTI_UNIT_NONE);
+    ck_assert_int_eq(f.counts[TUTTI_EVENT_AFTER_FORWARD], 3);
+    ck_assert_no_plan(&f.t->services.plan);
+    closed(&f);
+}
+END_TEST
+
 START_TEST(a_wrapper_evaluates_the_batch_twice)
 {
     fitting f;
@@ -592,6 +695,7 @@ int main(void)
     tcase_add_test(tc, the_state_tells_of_the_run);
     tcase_add_test(tc, a_logger_in_memory_is_read_through_the_host);
     tcase_add_test(tc, activations_are_there_during_a_step_alone);
+    tcase_add_test(tc, a_plan_is_told_in_the_batch_that_it_was_described_in);
     tcase_add_test(tc, a_wrapper_evaluates_the_batch_twice);
     tcase_add_loop_test(tc, tokens_count_in_whole_batches, 0, 4);
     tcase_add_test(tc, iterations_of_tokens_begin_the_data_anew);
