@@ -101,6 +101,77 @@ for model in '{"name": "mlp", "hidden": [32]}' '{"name": "cnn", "channels": [8, 
   check "maps by $model" "$TUTTI" train turned.json --quiet --set "model=$model"
   check "are learned" awk '/^maps (accuracy|jaccard_index|dice_score)/ {n += $3 > 0.95} END {exit n != 3}' check.out
 done
+
+# Their heads, and unet's, on a GPU, whose kernels for enlarged maps and classes of pixels differ from the CPU's, and as
+# ONNX: an output for each pixel, which is what tutti predict writes.  What it computes is tests/peers/onnx_check.py's.
+heads() { # heads <device> <folder> <model>: five batches, saved there
+  rm -rf "$2" && "$TUTTI" train turned.json --quiet --device "$1" --set eval=[] --set max_duration=5ba --set "model=$3" \
+    --set 'optimizer={"name": "sgd", "lr": 0.05}' --set "callbacks=[{\"name\": \"checkpoint_saver\", \"folder\": \"$2/saves\", \"interval\": \"5ba\"}]"
+}
+stand_in_heads() { LD_LIBRARY_PATH="$standin" TUTTI_CUDA_STANDIN=leaks=1 heads cuda "$@"; }
+predicted() { "$TUTTI" predict turned.json --checkpoint "$(latest here)" --output "$1.npy" --set "model=$2" --device "$1"; }
+stand_in_predicted() { LD_LIBRARY_PATH="$standin" TUTTI_CUDA_STANDIN=leaks=1 predicted "$@"; }
+near_pixels() { # near_pixels <a.npy> <b.npy>: as many logits, and the largest difference small beside the largest logit
+  python3 - "$1" "$2" <<'PY2'
+import array, struct, sys
+def logits(path):
+    data = open(path, "rb").read()
+    head = 10 + struct.unpack_from("<H", data, 8)[0]
+    assert b"(32, 16, 16, 2" in data[:head], data[:head]
+    return array.array("f", data[head:])
+a, b = map(logits, sys.argv[1:])
+far = max(abs(x - y) for x, y in zip(a, b, strict=True))
+print(far, max(map(abs, a)))
+assert 0.1 < max(map(abs, a)) < 1e4 and far <= 1e-4 * max(map(abs, a))
+PY2
+}
+said=$("$TUTTI" export none --onnx none.onnx 2>&1)
+for model in '{"name": "mlp", "hidden": [32]}' '{"name": "cnn", "channels": [8, 8]}' \
+  '{"name": "resnet", "depth": 18, "width": 4, "stem": "cifar"}' \
+  '{"name": "vit", "patch_size": 4, "num_layers": 1, "num_heads": 2, "hidden_dim": 16}' \
+  '{"name": "unet", "width": 4, "depth": 2}' '{"name": "unet", "width": 4, "depth": 2, "upsampling": "bilinear"}'; do
+  check "on the CPU $model" heads cpu here "$model"
+  if [ -e "$standin/libcudart.so.13" ]; then
+    check "trained on the stand-in" stand_in_heads there "$model"
+    check "to nearly the same weights" python3 "$e2e/near_weights.py" "$(latest here)" "$(latest there)" 1e-3
+    check "pixels of the CPU" predicted cpu "$model"
+    check "pixels of the stand-in" stand_in_predicted cuda "$model"
+    check "are nearly the same" near_pixels cpu.npy cuda.npy
+  fi
+  [[ $said == *'built without protobuf-c'* ]] && continue
+  check "as ONNX" "$TUTTI" export "$(latest here)" --onnx model.onnx
+  check "with any number of samples" sh -c '! grep -q "takes\|depends" "$1"' _ check.out
+  check "an output for each pixel" python3 - <<'PY2'
+def fields(data):
+    """(number, value) of a protobuf message."""
+    at = 0
+    def varint():
+        nonlocal at
+        value, shift = 0, 0
+        while True:
+            byte = data[at]
+            at, value, shift = at + 1, value | (byte & 127) << shift, shift + 7
+            if byte < 128:
+                return value
+    while at < len(data):
+        key = varint()
+        if key & 7 == 0:
+            yield key >> 3, varint()
+        else:
+            size = varint() if key & 7 == 2 else {1: 8, 5: 4}[key & 7]
+            at += size
+            yield key >> 3, data[at - size:at]
+def inside(data, *path):
+    for number in path:
+        data = next(v for n, v in fields(data) if n == number)
+    return data
+graph = inside(open("model.onnx", "rb").read(), 7)
+def shape(which):
+    dims = [v for n, v in fields(inside(graph, which, 2, 1, 2)) if n == 1]
+    return [next(v.decode() if n == 2 else v for n, v in fields(d)) for d in dims]
+assert shape(11) == ["batch", 16, 16, 1] and shape(12) == ["batch", 16, 16, 2], (shape(11), shape(12))
+PY2
+done
 says "sides that features do not fill" 2 \
   'tutti: resnet: samples are F32 (16, 16, 1), want sides that are multiples of 32: its features are so much smaller, and there is a class for each pixel' \
   "$TUTTI" train turned.json --quiet --set 'model={"name": "resnet", "depth": 18}'

@@ -54,6 +54,11 @@ MODELS = {
                   "layer_scale_init_value": 0.5, "num_classes": 10}, images(32, 3), {}),
     "unet": ({"name": "unet", "width": 8, "depth": 3, "num_classes": 4}, maps(32, 4), {}),
     "unet bilinear": ({"name": "unet", "width": 8, "depth": 2, "upsampling": "bilinear", "num_classes": 4}, maps(32, 4), {}),
+    "mlp, maps": ({"name": "mlp", "hidden": [64]}, maps(16, 4), {}),
+    "cnn, maps": ({"name": "cnn", "channels": [8, 16]}, maps(32, 4), {}),
+    "resnet 18, maps": ({"name": "resnet", "depth": 18}, maps(64, 4), {}),
+    "resnet 50, maps": ({"name": "resnet", "depth": 50, "width": 16}, maps(64, 4), {}),
+    "vit, maps": ({"name": "vit", "patch_size": 8, "num_layers": 4, "num_heads": 3, "hidden_dim": 48}, maps(32, 4), {}),
     "gpt2": ({"name": "gpt2", "n_layer": 4, "n_head": 4, "n_embd": 64, "vocab_size": 97}, tokens(32, 97), {}),
     "gpt2 alibi": ({"name": "gpt2", "n_layer": 2, "n_head": 4, "n_embd": 64, "vocab_size": 97, "alibi": True},
                    tokens(32, 97), {}),
@@ -74,8 +79,8 @@ def run(*words):
 
 def run_file(name, model, members, batches):
     data = {"name": "npy", "inputs": "x.npy", "targets": "y.npy"}
-    if "unet" in model["name"]:
-        data["classes"] = model["num_classes"]
+    if "unet" in model["name"] or "maps" in name:
+        data["classes"] = model.get("num_classes", 4)
     side = {"dataset": data, "batch_size": SAMPLES, "workers": 1}
     return {"name": "model", "seed": 3, "model": model, "train": side, "eval": [{"label": "all", **side}],
             "optimizer": {"name": "sgd", "lr": 0.01}, "max_duration": batches, "save_folder": "saves", **members}
