@@ -245,6 +245,8 @@ const cli_command cli_profile = {
         "file are left out.  Events are heard one by one, so steps that a run merges are apart "
         "here; operations are measured on CPUs alone.",
     .more = "\"ms alone\" is time in no event or plugin or operation within.\n"
+            "\"GB\" is what operations read and twice what they write: memory is fetched "
+            "before it is written.\n"
             "Exit status: 0 measured, 1 the run failed, 2 wrong usage or input.",
     .takes = CLI_TAKES_PLUGINS | CLI_TAKES_RUN | CLI_TAKES_BATCHES,
     .least = 0,

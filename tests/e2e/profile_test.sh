@@ -61,6 +61,33 @@ for e in trace:
     elif e["ph"] == "E":
         around.pop()
 PY
+# 64 samples of 784 numbers, 32 hidden units, 10 classes, by hand: what an operation reads, and twice what it writes, since
+# a line of memory is read before a part of it is written.  Numbers have four bytes.
+"$TUTTI" profile run.json --batches 2 --set model.dropout=0 --set 'algorithms=[]' --set 'loggers=[]' >bytes.txt 2>&1
+check "bytes are those of the shapes" python3 - <<'PY'
+x, w1, b1, h = 64 * 784, 32 * 784, 32, 64 * 32
+w2, b2, y, t, one = 10 * 32, 10, 64 * 10, 64, 1
+moved = {  # read, written
+    "matmul": [(x + w1 + b1, h), (h + w2 + b2, y), (y + h, w2), (h + x, w1)],
+    "matmul_act_grad": [(y + w2 + h, h)],
+    "sum_to": [(y, b2), (h, b1)],
+    "softmax_cross_entropy": [(y + t, t)],
+    "softmax_cross_entropy_grad": [(y + t + t, y)],
+    "cast": [(t, t)],
+    "cmp": [(t + one, t)],
+    "sum": [(t, one), (t, one)],
+    "broadcast_to": [(one, t)],
+}
+table = open("bytes.txt").read().split("\noperation ", 1)[1].split("\n\n", 1)[0].splitlines()[1:]
+have = {line[:36].strip(): line[36:].replace("%", "").split() for line in table}
+for name, calls in moved.items():
+    want = 4e-9 * sum(read + 2 * written for read, written in calls)
+    got = float(have[name][4])  # printed with four digits
+    assert float(have[name][0]) == len(calls), (name, have[name])
+    assert abs(got - want) <= 0.6e-3 * want, (name, got, want)
+whole = sum(float(row[4]) for name, row in have.items() if name != "all operations")
+assert abs(float(have["all operations"][4]) - whole) <= 1e-3 * whole, (have["all operations"], whole)
+PY
 check "again, over the first" "$TUTTI" profile run.json --batches 1
 says "a number that is none" 2 "tutti: --batches 0, want a number from 1 to 1000000" \
   "$TUTTI" profile run.json --batches 0
