@@ -342,6 +342,30 @@ START_TEST(texts_have_classes_by_their_names)
 }
 END_TEST
 
+/* Fields end at tabs alone: commas are of a text or of a class's name. */
+START_TEST(tabs_separate_texts_and_classes)
+{
+    static const char tsv[] =
+        "text\tnote\tlabel\na b\tx\tspam, or so\nd ,\t\tham\n\"c\td\"\ty\tspam, or so\n";
+    static const int32_t rows[][7] = {
+        {0, 1, PAD, 1, 1, 1, 0}, {3, UNKNOWN, PAD, 0, 1, 1, 0}, {2, 3, PAD, 1, 1, 1, 0}};
+    settings("t.tsv", tsv, "classes", "none", 3);
+    open_labelled(3, 2);
+    for (int k = 0; k < 3; k++)
+        expect_labelled(k, rows[k]);
+    const tutti_class_names_v1 *names = subject_query(&s.subject, TUTTI_CLASS_NAMES_V1);
+    ck_assert_str_eq(names->name(s.subject.self, NULL, 0), "ham");
+    ck_assert_str_eq(names->name(s.subject.self, NULL, 1), "spam, or so");
+    subject_close(&s.subject);
+    settings("t.tsv", "text\tlabel\na\tham\nb,ham\n", "classes", "none", 3);
+    shelf_refused(&s, "documents", &g, TUTTI_E_FORMAT,
+                  "$/t.tsv:3: has 1 fields, the first line has 2");
+    settings("t.tsv", "text,label\na,ham\n", "classes", "none", 3);
+    shelf_refused(&s, "documents", &g, TUTTI_E_FORMAT,
+                  "$/t.tsv:2: the field \"text\" is missing, want a string");
+}
+END_TEST
+
 START_TEST(whole_numbers_are_classes_and_a_file_has_their_order)
 {
     static const char lines[] =
@@ -421,6 +445,7 @@ int main(void)
     tcase_add_test(c, tables_have_quotes_and_a_byte_order_mark);
     tcase_add_test(c, tokens_have_texts);
     tcase_add_test(c, texts_have_classes_by_their_names);
+    tcase_add_test(c, tabs_separate_texts_and_classes);
     tcase_add_test(c, whole_numbers_are_classes_and_a_file_has_their_order);
     tcase_add_test(c, classes_that_are_none_are_refused);
     tcase_add_test(c, what_does_not_fit_is_refused);
