@@ -67,6 +67,17 @@ mkdir names && cd names || exit 1
 small_run '"loggers": [{"name": "jsonl"}]' | sed '/"name": "small"/d' >nameless.json
 check "a run without a name trains" "$TUTTI" train nameless.json --set max_duration=1ba
 check "under a name of time and two words" sh -c "ls runs | grep -Exq '[0-9]{10}-[a-z]+-[a-z]+'"
+words_known() { # each word is one of the program's, and the time is this minute's
+  local time quality animal
+  IFS=- read -r time quality animal <<<"$(ls runs)"
+  [ $(($(date +%s) - time)) -lt 60 ] && grep -q "\"$quality\"" <(sed '/animals/,$d' "$SOURCE/host/train/run_file/run_name.c") &&
+    grep -q "\"$animal\"" <(sed '1,/animals/d' "$SOURCE/host/train/run_file/run_name.c")
+}
+check "of words that the program has" words_known
+one=$(ls runs)
+for k in 1 2 3 4; do "$TUTTI" train nameless.json --quiet --set max_duration=1ba --set "callbacks=[]" >/dev/null; done
+check "and of others each time" sh -c 'test "$(ls runs | sed "s/^[0-9]*-//" | sort -u | wc -l)" -ge 3'
+rm -rf runs && mkdir -p "runs/$one"
 says "but is not looked for" 2 'nameless.json:1: name is missing, want one: auto looks for the run of that name' \
   "$TUTTI" train nameless.json --resume auto
 says "nor evaluated" 2 'nameless.json:1: name is missing, want one: auto looks for the run of that name' \
