@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""names.py FOLDER - the public names of Composer's engine, algorithms, schedulers, callbacks, Trainer and loggers, and of Ignite's engine, events,
-handlers and state, out of the sources of their packages, which nobody runs: one a line, members as class.member."""
+"""names.py FOLDER - the public names of Composer's engine, algorithms, schedulers, optimizers, callbacks, Trainer, loggers, profiler and
+options of checkpoints, and of Ignite's engine, events, handlers and state, out of the sources of their packages, which nobody runs: one a line, members as class.member."""
 import ast
 import pathlib
 import sys
@@ -8,14 +8,18 @@ import sys
 MODULES = {
     "composer": ("core/__init__.py", "core/engine.py", "core/event.py", "core/state.py", "core/time.py", "core/passes.py",
                  "core/algorithm.py", "core/evaluator.py", "algorithms/__init__.py", "optim/__init__.py", "callbacks/__init__.py",
-                 "trainer/__init__.py", "loggers/__init__.py"),
+                 "trainer/__init__.py", "loggers/__init__.py", "profiler/__init__.py", "checkpoint/__init__.py", "checkpoint/load.py",
+                 "checkpoint/save.py", "checkpoint/upload.py"),
     "ignite": ("engine/__init__.py", "engine/engine.py", "engine/events.py", "engine/deterministic.py",
                "handlers/__init__.py"),
 }
 # Classes whose members a plugin, a run file or a program uses one by one.
 MEMBERS = {"Engine", "Event", "State", "Time", "Timestamp", "TimeUnit", "Trace", "Algorithm", "Evaluator", "Events", "EventEnum",
            "CallableEventWithFilter", "EventsList", "RemovableEventHandle", "DeterministicEngine", "InMemoryLogger"}
-PARTS = ("composer/algorithms/", "composer/callbacks/", "composer/loggers/", "composer/optim/scheduler.py", "composer/trainer/trainer.py")  # their constructors' arguments are settings of run files
+# Their constructors' arguments are settings of run files.
+PARTS = ("composer/algorithms/", "composer/callbacks/", "composer/loggers/", "composer/optim/", "composer/trainer/trainer.py",
+         "composer/profiler/", "composer/checkpoint/")
+CALLED = {"Trainer"}  # classes whose methods' arguments count too
 
 
 def exported(tree):
@@ -52,20 +56,39 @@ def members(node):
         yield from (n for n in names if not n.startswith("_"))
 
 
+def arguments(function):
+    args = function.args.posonlyargs + function.args.args[1:] + function.args.kwonlyargs
+    return [a.arg for a in args if not a.arg.startswith("_")]
+
+
 def settings(node):
-    """The arguments of the constructor."""
+    """The arguments of the constructor, which a dataclass has by its fields."""
     for item in node.body:
         if isinstance(item, ast.FunctionDef) and item.name == "__init__":
-            args = item.args.posonlyargs + item.args.args[1:] + item.args.kwonlyargs
-            return [a.arg for a in args if not a.arg.startswith("_")]
-    return []
+            return arguments(item)
+    fields = [i.target.id for i in node.body if isinstance(i, ast.AnnAssign) and isinstance(i.target, ast.Name)]
+    return fields if any("dataclass" in ast.unparse(d) for d in node.decorator_list) else []
+
+
+def calls(node):
+    """The public methods, and their arguments."""
+    for item in node.body:
+        if isinstance(item, ast.FunctionDef) and not item.name.startswith("_"):
+            yield item.name
+            yield from (f"{item.name}({a})" for a in arguments(item))
+
+
+def classes(tree):
+    """What a module without __all__ and without imports from its own parts gives: its public classes."""
+    return [n.name for n in tree.body if isinstance(n, ast.ClassDef) and not n.name.startswith("_")]
 
 
 def names_of(folder, package, paths):
     public = []
     for path in paths:
         tree = ast.parse((folder / package / path).read_text(encoding="utf-8"))
-        public += exported(tree) or imported(tree, [])
+        found = exported(tree) or (imported(tree, []) if path.endswith("__init__.py") or package == "ignite" else [])
+        public += found or (classes(tree) if path.startswith("checkpoint/") else [])
     wanted, found = set(public), set(public)
     for source in sorted((folder / package).rglob("*.py")):
         inside = source.relative_to(folder).as_posix()
@@ -75,6 +98,8 @@ def names_of(folder, package, paths):
             if isinstance(node, ast.ClassDef) and node.name in wanted:
                 if node.name in MEMBERS:
                     found |= {f"{node.name}.{m}" for m in members(node)}
+                if node.name in CALLED:
+                    found |= {f"{node.name}.{c}" for c in calls(node)}
                 if inside.startswith(PARTS):
                     found |= {f"{node.name}({a})" for a in settings(node)}
     return sorted(found, key=lambda n: (n.lower(), n))
