@@ -52,15 +52,18 @@ static bool is_taken(const load_report *r, const tutti_tensor *one)
     return false;
 }
 
-/* NULL-terminated, borrowed from the file; the caller frees the list.  NULL: no memory. */
+/* NULL-terminated, borrowed from the file; the caller frees the list.  NULL: no memory.  Of a run's own checkpoint
+ * names of weights alone: state of the optimizer is none that a weight could be meant by. */
 static const char **free_names(const load_report *r, const checkpoint *c)
 {
     size_t n = 0;
+    const bool own = checkpoint_value(c, "plugins") != NULL;
     const char **names = calloc(checkpoint_count(c) + 1, sizeof *names);
     for (size_t k = 0; names && k < checkpoint_count(c); k++) {
         checkpoint_item item;
         checkpoint_at(c, k, &item);
-        if (!is_taken(r, &item.tensor))
+        const bool weight = !own || strncmp(item.name, "model.", strlen("model.")) == 0;
+        if (weight && !is_taken(r, &item.tensor))
             names[n++] = item.name;
     }
     return names;

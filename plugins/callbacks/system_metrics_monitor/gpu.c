@@ -28,7 +28,8 @@ struct gpu {
 };
 
 /* A function's address is data in dlsym, code in C. */
-static tutti_status find(void *library, const char *name, void *ret_function, tutti_error *err)
+static tutti_status gpu_find(void *library, const char *name, void *ret_function,
+                             tutti_error *err)
 {
     void *found = dlsym(library, name);
     if (!found)
@@ -44,34 +45,35 @@ static tutti_status find_address(char *ret_address, tutti_error *err)
     void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
     if (!driver)
         return tutti_fail(err, TUTTI_E_UNSUPPORTED, "libcuda.so.1 is not in use");
-    tutti_status s = find(driver, "cuCtxGetDevice", &get_device, err);
+    tutti_status s = gpu_find(driver, "cuCtxGetDevice", &get_device, err);
     if (!s)
-        s = find(driver, "cuDeviceGetPCIBusId", &get_address, err);
+        s = gpu_find(driver, "cuDeviceGetPCIBusId", &get_address, err);
     if (!s && (get_device(&device) || get_address(ret_address, ADDRESS_SIZE, device)))
         s = tutti_fail(err, TUTTI_E_STATE, "this thread has no context of CUDA");
     (void)dlclose(driver);
     return s;
 }
 
-static tutti_status bind(gpu *g, tutti_error *err)
+static tutti_status gpu_bind(gpu *g, tutti_error *err)
 {
-    tutti_status s = find(g->library, "nvmlDeviceGetUtilizationRates", &g->utilization, err);
+    tutti_status s =
+        gpu_find(g->library, "nvmlDeviceGetUtilizationRates", &g->utilization, err);
     if (!s)
-        s = find(g->library, "nvmlDeviceGetTemperature", &g->temperature, err);
+        s = gpu_find(g->library, "nvmlDeviceGetTemperature", &g->temperature, err);
     if (!s)
-        s = find(g->library, "nvmlDeviceGetPowerUsage", &g->power, err);
+        s = gpu_find(g->library, "nvmlDeviceGetPowerUsage", &g->power, err);
     return s;
 }
 
-static tutti_status start(gpu *g, const char *address, tutti_error *err)
+static tutti_status gpu_start(gpu *g, const char *address, tutti_error *err)
 {
     int (*init)(void) = NULL, (*shut_down)(void) = NULL;
     int (*by_address)(const char *, void **) = NULL;
-    tutti_status s = find(g->library, "nvmlInit_v2", &init, err);
+    tutti_status s = gpu_find(g->library, "nvmlInit_v2", &init, err);
     if (!s)
-        s = find(g->library, "nvmlShutdown", &shut_down, err);
+        s = gpu_find(g->library, "nvmlShutdown", &shut_down, err);
     if (!s)
-        s = find(g->library, "nvmlDeviceGetHandleByPciBusId_v2", &by_address, err);
+        s = gpu_find(g->library, "nvmlDeviceGetHandleByPciBusId_v2", &by_address, err);
     if (s)
         return s;
     const int status = init();
@@ -96,8 +98,8 @@ tutti_status gpu_open(gpu **ret_gpu, tutti_error *err)
     g->library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
     if (!g->library)
         s = tutti_fail(err, TUTTI_E_UNSUPPORTED, "libnvidia-ml.so.1 cannot be opened");
-    else if ((s = bind(g, err)) == TUTTI_OK)
-        s = start(g, address, err);
+    else if ((s = gpu_bind(g, err)) == TUTTI_OK)
+        s = gpu_start(g, address, err);
     if (s)
         gpu_close(g);
     else
