@@ -97,6 +97,12 @@ says "a model that was changed by an algorithm that the run leaves out" 1 \
   "$TUTTI" train plain.json --resume changed/latest.safetensors
 check "what it says to add takes the run up" "$TUTTI" train plain.json --resume changed/latest.safetensors \
   --set max_duration=2ep --set "$(sed -n "s/.*; add --set '\(.*\)'$/\1/p" says.err)"
+norms=(--set 'model={"name": "vit", "patch_size": 14, "num_layers": 1, "num_heads": 1, "hidden_dim": 8, "mlp_dim": 8}' --set precision=amp_bf16
+  --set callbacks.0.interval=1ba --set callbacks.0.folder=norms)
+check "a run whose norms are of 16 bits" "$TUTTI" train plain.json "${norms[@]}" --set max_duration=1ba --set 'algorithms=[{"name": "low_precision_layernorm"}]'
+says "norms that the run leaves out" 1 \
+  'tutti: norms/latest.safetensors: its model was changed by low_precision_layernorm, which this run does not have; add --set '\''algorithms.0={"name": "low_precision_layernorm", "apply_at":"init"}'\''' \
+  "$TUTTI" train plain.json "${norms[@]}" --resume norms/latest.safetensors
 "$TUTTI" train plain.json --resume changed/latest.safetensors --set max_duration=2ep \
   --set 'algorithms=[{"name": "blurpool", "min_channels": 2}]' >out.txt 2>err.txt
 check "other settings are told of" grep -q 'its model was changed by blurpool {.*"min_channels":1}, this run.s by {.*"min_channels":2}' err.txt
