@@ -20,6 +20,7 @@ manifest plugins/c '"soname": "libc.so.6"' \
   "$(struct div_t '["quot", "i32"], ["rem", "i32"]'), $tm, $(callback order '["a", "i32*"], ["b", "i32*"]' i32)" \
   "$(function_ div '["n", "i32"], ["by", "i32"]' div_t '"value": "returns.rem"'), $(function_ timegm '["date", "tm*"]' i64),
   {\"name\": \"weekday\", \"symbol\": \"timegm\", \"args\": [[\"date\", \"tm*\"]], \"returns\": \"i64\", \"value\": \"date.tm_wday\"},
+  $(function_ gmtime '["since_1970", "i64*"]' 'tm*' '"value": "returns.tm_year"'), $(function_ getenv '["name", "str"]' ptr),
   $(function_ chdir '["folder", "str"]' posix), $(function_ qsort '["of", "i32[5]"], ["n", "u64"], ["size", "u64"], ["by", "order"]' void '"value": "of[1]"')"
 manifest plugins/math '"soname": "libm.so.6"' '' "$(function_ pow '["x", "f64"], ["y", "f64"]' f64),
   $(function_ frexp '["x", "f64"], ["exponent", "i32*"]' f64 '"value": "exponent"')"
@@ -64,6 +65,9 @@ void call_elsewhere(void)
 static int calls;
 void tick(void) { calls++; }
 int calls_so_far(void) { return calls; }
+static int slots[3] = {7, 8, 9};
+int *slot(int k) { return k < 3 ? slots + k : 0; }
+void *even(long count) { return count % 2 ? 0 : slots; }
 C
 manifest plugins/own '"path": "libown.so"' \
   "$(struct inner '["a", "i32"], ["b", "i8"]'), $(struct tail '["in", "inner"], ["c", "i8"]'), $(struct pair '["x", "f32"], ["y", "f32"]'),
@@ -74,7 +78,8 @@ manifest plugins/own '"path": "libown.so"' \
   $(function_ more '["m", "mixed*"]' i32), $(function_ less '["a", "i32*"], ["b", "i32*"]' i32), $(function_ each '["f", "step"], ["n", "i32"]' f64),
   $(function_ scale '["x", "f64"], ["by", "i32"]' f64), $(function_ narrow '["f", "short"], ["x", "f32"], ["data", "ptr"]' i32),
   $(function_ take '["x", "f32"], ["p", "pair"]' i8), $(function_ keep '["f", "plain"]' void), $(function_ call_kept '' void),
-  $(function_ call_elsewhere '' void), $(function_ tick '' void), $(function_ calls_so_far '' i32)"
+  $(function_ call_elsewhere '' void), $(function_ tick '' void), $(function_ slot '["k", "i32"]' 'i32*' '"value": "returns"'),
+  $(function_ even '' ptr '"filter": true'), $(function_ calls_so_far '' i32)"
 check "structs and callbacks of C" "${COMPILER:-cc}" -shared -fPIC -pthread own.c -o plugins/own/libown.so
 chmod -R go-w plugins
 
@@ -104,6 +109,16 @@ squares is 3.5
 none is 0
 own.narrow is -53
 own.calls_so_far is 3
+ran 3 iterations, 1 epochs
+TEXT
+engine "$(on started c.gmtime 951782400), $(on started c.getenv '"HOME"'), $(on started own.slot 2), $(on started own.slot 3 '"id": "nowhere"'),
+  $(on iteration_completed own.tick '' '"filter": "own.even"'), $(on completed own.calls_so_far), $(for name in c.gmtime own.slot; do
+    echo "$(note $name), "; done) $(note own.calls_so_far)"
+run >out.txt 2>&1
+check "what lies behind an address that is returned" diff <(sed 's/, [0-9.]* s.*//; s/completed at step 3: //' out.txt) - <<'TEXT'
+c.gmtime is 100
+own.slot is 9
+own.calls_so_far is 1
 ran 3 iterations, 1 epochs
 TEXT
 engine "$(on started own.keep '{"call": "c.div", "args": [1, 1]}'), $(on started own.call_elsewhere)"
@@ -154,6 +169,8 @@ refused "which is there" 'handlers[0].value: is "returns.y", want the place of a
   "$(struct s '["x", "i32"]')" "$(function_ pow '["x", "f64"]' s '"value": "returns.y"')"
 refused "and returned at all" 'handlers[0].returns: "s" has 2048 bytes, want at most 1024 of a struct that is returned' \
   "$(struct s '["x", "f64[256]"]')" "$(function_ pow '["x", "f64"]' s '"value": "returns.x[0]"')"
+refused "an address is of something" 'handlers[0].returns: "pow*" is nothing that a handler can return' '' "$(function_ pow '["x", "f64"]' 'pow*')"
+refused "nobody calls back for an address" 'types[0].returns: is "ptr", want void, bool or a number of a callback' "$(callback f '' ptr)" "$pow"
 "$TUTTI" plugins list --plugin-path bad >list.txt 2>&1
 for ((k = 0; k < ${#bad[@]}; k += 2)); do
   check "${bad[k]}" grep -qF "bad/b$k/plugin.json:2: ${bad[k + 1]}" list.txt || grep "bad/b$k/" list.txt

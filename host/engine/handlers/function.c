@@ -185,19 +185,31 @@ static tutti_status judge_posix(double result, int code, tutti_error *err)
                : TUTTI_OK;
 }
 
-/* The number that the manifest says the function gives. */
+/* The number that the manifest says the function gives; NaN: none. */
 static double value_of(const handler_info *h, void *const *args, const char *result)
 {
     const ctype_place *p = h->value;
+    const bool status = strcmp(h->returns, "status") == 0 || strcmp(h->returns, "posix") == 0;
     if (!p)
-        return strcmp(h->returns, "status") == 0 || strcmp(h->returns, "posix") == 0 ||
-                       h->result->kind == CTYPE_VOID
-                   ? (double)NAN
-                   : ctype_number(h->result, result);
+        return status || !ctype_is_number(h->result) ? (double)NAN
+                                                     : ctype_number(h->result, result);
     const char *behind = result;
     if (p->arg >= 0)
         memcpy(&behind, args[p->arg], sizeof behind);
+    else if (h->result->kind == CTYPE_POINTER)
+        memcpy(&behind, result, sizeof behind);
     return behind ? ctype_number(p->type, behind + p->offset) : (double)NAN;
+}
+
+/* What a status or a filter is judged by: a number, or whether there is an address. */
+static double answer_of(const ctype *t, const void *result)
+{
+    const void *address = NULL;
+    if (ctype_is_number(t))
+        return ctype_number(t, result);
+    if (t->kind == CTYPE_OPAQUE || t->kind == CTYPE_POINTER)
+        memcpy(&address, result, sizeof address);
+    return address != NULL;
 }
 
 static int32_t call(const bound_function *fn, int64_t count, void *const *args,
@@ -220,10 +232,7 @@ static int32_t call(const bound_function *fn, int64_t count, void *const *args,
         *ret_value = value_of(&fn->info, args, ret_result);
     if (back)
         return back;
-    const double result =
-        fn->info.result->kind == CTYPE_NUMBER || fn->info.result->kind == CTYPE_BOOL
-            ? ctype_number(fn->info.result, ret_result)
-            : 0.0;
+    const double result = answer_of(fn->info.result, ret_result);
     if (strcmp(returns, "status") == 0)
         return judge(fn, (int32_t)result, err);
     if (strcmp(returns, "posix") == 0)

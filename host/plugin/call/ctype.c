@@ -145,8 +145,8 @@ const ctype *ctype_result(ctypes *t, const char *word, const json_node *at, faul
         return &result_void;
     if (strcmp(word, "status") == 0 || strcmp(word, "posix") == 0)
         return &result_status;
-    const ctype *c = named(t, word);
-    if (c && (c->kind == CTYPE_NUMBER || c->kind == CTYPE_BOOL))
+    const ctype *c = derived(t, word, strlen(word));
+    if (c && (ctype_is_number(c) || c->kind == CTYPE_OPAQUE || c->kind == CTYPE_POINTER))
         return c;
     if (c && c->kind == CTYPE_STRUCT && c->size <= CALL_RESULT_BYTES)
         return c;
@@ -157,7 +157,7 @@ const ctype *ctype_result(ctypes *t, const char *word, const json_node *at, faul
         faults_add(f, at,
                    "\"%s\" is nothing that a handler can return, want status, posix, void, "
                    "bool, i8 to "
-                   "i64, u8 to u64, f32, f64 or a struct of \"types\"",
+                   "i64, u8 to u64, f32, f64, ptr, a struct of \"types\", or a type with *",
                    word);
     return NULL;
 }
@@ -236,7 +236,7 @@ static bool read_callback(ctypes *t, const json_node *node, ctype *c, faults *f)
     c->of = returns ? ctype_result(t, returns, json_get(node, "returns"), f) : NULL;
     if (!c->of)
         return false;
-    if (c->of->kind != CTYPE_STRUCT && c->of != &result_status)
+    if (c->of->kind == CTYPE_VOID || (ctype_is_number(c->of) && c->of != &result_status))
         return true;
     faults_add(f, json_get(node, "returns"),
                "is \"%s\", want void, bool or a number of a callback", returns);
@@ -329,6 +329,8 @@ bool ctype_find(const char *path, const char *const *names, const ctype *const *
 {
     const size_t first = strcspn(path, ".[");
     const ctype *c = first == 7 && strncmp(path, "returns", 7) == 0 ? result : NULL;
+    if (c && c->kind == CTYPE_POINTER)
+        c = c->of;
     ctype_place p = {.arg = -1};
     for (size_t k = 0; k < nargs && !c; k++)
         if (strlen(names[k]) == first && strncmp(names[k], path, first) == 0 &&
@@ -340,12 +342,13 @@ bool ctype_find(const char *path, const char *const *names, const ctype *const *
     for (size_t n = 1; c && *rest; rest += n)
         if ((n = step(rest, &c, &p.offset)) == 0)
             c = NULL;
-    if (!c || (c->kind != CTYPE_NUMBER && c->kind != CTYPE_BOOL)) {
+    if (!c || !ctype_is_number(c)) {
         faults_add(
             f, at,
             "is \"%s\", want the place of a number in a struct that the function returns, such "
             "as "
-            "\"returns.quot\", or behind a pointer that it is given, such as \"ts.tv_sec\"",
+            "\"returns.quot\", or behind a pointer that it returns or is given, such as "
+            "\"ts.tv_sec\"",
             path);
         return false;
     }
@@ -368,6 +371,11 @@ bool ctype_same(const ctype *a, const ctype *b)
         if (!ctype_same(a->members[k].type, b->members[k].type))
             return false;
     return true;
+}
+
+bool ctype_is_number(const ctype *t)
+{
+    return t->kind == CTYPE_NUMBER || t->kind == CTYPE_BOOL;
 }
 
 double ctype_number(const ctype *t, const void *at)

@@ -62,6 +62,7 @@ bool ctype_find(const char *path, const char *const *names, const ctype *const *
                 size_t nargs, const ctype *result, const json_node *at, ctype_place *ret_place,
                 faults *f);
 
+bool ctype_is_number(const ctype *t);                /* or a bool */
 bool ctype_same(const ctype *a, const ctype *b);     /* whether one may stand for the other */
 double ctype_number(const ctype *t, const void *at); /* a number or bool that lies there */
 

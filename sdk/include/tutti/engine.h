@@ -53,9 +53,9 @@ typedef struct tutti_engine_v1 {
  *     "bool" (an int), "i8" to "i64", "u8" to "u64", "f32", "f64"   a number: of a process function the
  *              output, of a filter whether it is 0, of a handler a metric of the handler's name
  *     "posix"  an int: below 0 it has failed, and errno says why
- *     a struct of "types" of at most 1024 bytes, with "value".
- * "value" of the manifest is the place of the number that counts instead, in the struct that is returned
- * ("returns.rem") or behind a pointer argument ("ts.tv_sec", "of[1]").  [step] */
+ *     "ptr", "tm*"  an address, which nobody keeps; or a struct of "types" of up to 1024 bytes, with "value".
+ * "value" of the manifest is the place of the number that counts instead, in the struct that is returned or
+ * behind its address ("returns.rem"), or behind a pointer argument ("ts.tv_sec", "of[1]").  [step] */
 
 TUTTI_C_END
 #endif
