@@ -94,6 +94,23 @@ old, new = json.load(open("out.json")), json.load(open("anew.json"))
 assert new["dataset"] == "mds" and len(json.load(open("anew/index.json"))["shards"]) == 3
 assert (old["samples"], old["classes"], old["first"]) == (new["samples"], new["classes"], new["first"]), (old, new)
 PY'
+check "pictures stay the files that they are" python3 - <<'PY'
+import glob, json
+files = sorted(glob.glob("pictures/*/*.png"), key=lambda p: (p.split("/")[1], p))
+held = b"".join(open("anew/shard.%05d.mds" % k, "rb").read() for k in range(3))
+assert len(files) == 12 and all(open(p, "rb").read() in held for p in files)
+assert json.load(open("anew/index.json"))["shards"][0]["column_encodings"] == ["png", "int32"]
+PY
+check "classes keep their names" eval '[ "$(cat anew/classes.txt)" = "$(printf "%s\n" ant bee cat)" ] && "$TUTTI" data inspect anew --json | grep -q "\"class_names\": \[\"ant\", \"bee\", \"cat\"\]"'
+check "pictures that are read otherwise become PNG" eval '"$TUTTI" data convert pictures grey --set channels=grey && "$TUTTI" data inspect grey --json >new.json && "$TUTTI" data inspect pictures --set channels=grey --json >old.json && python3 - <<PY
+import json
+old, new = json.load(open("old.json")), json.load(open("new.json"))
+assert old["first"] == new["first"] and new["first"][0]["input"]["shape"] == [16, 20, 1], (old, new)
+PY'
+check "and once more from shards" eval '"$TUTTI" data convert anew again --shard-samples 5 && cmp anew/shard.00001.mds again/shard.00001.mds && cmp anew/classes.txt again/classes.txt'
+printf 'a\nb\n' >two.txt
+says "labels that are not as many as classes" 2 'tutti: dataset mds cannot be opened: two.txt: names 2 classes, classes says 3' "$TUTTI" data inspect anew --set labels=two.txt --set classes=3
+says "a label that no class has" 1 'tutti: anew/shard.00002.mds: sample 0: column target: label 2, want 0 to 1' "$TUTTI" data inspect anew --set labels=two.txt
 says "a set that is there" 1 'tutti: anew: there is a set already' "$TUTTI" data convert pictures anew
 check "tokens become shards" eval '"$TUTTI" data convert words.txt tokens --set length=24'
 check "which are the tokens of a model" eval '"$TUTTI" data inspect tokens --json >t.json && "$TUTTI" data inspect words.txt --set length=24 --json >w.json && python3 - <<PY

@@ -221,6 +221,36 @@ static tutti_status write_index(const conversion *c, tutti_error *err)
     return s;
 }
 
+/* What the classes are called, a line each, where all of them have names: the data set mds reads it beside the index. */
+static tutti_status write_classes(const conversion *c, tutti_error *err)
+{
+    const int k = data_set_column(c->set, "target");
+    const tutti_column *target = k < 0 ? NULL : &c->set->info.columns[k];
+    text_buffer b = {.data = NULL};
+    char path[PATH_ROOM];
+    tutti_status s = TUTTI_OK;
+    if (!target || !target->classes || target->desc.rank)
+        return TUTTI_OK;
+    for (int64_t i = 0; i < target->classes && !s; i++) {
+        const char *name = data_set_class(c->set, target->name, i);
+        if (!name)
+            goto end;
+        if (!*name || strchr(name, '\n') || name[strlen(name) - 1] == '\r')
+            s = tutti_fail(err, TUTTI_E_UNSUPPORTED,
+                           "class %lld is called \"%s\", which is no line of a file",
+                           (long long)i, name);
+        text_add(&b, "%s\n", name);
+    }
+    (void)snprintf(path, sizeof path, "%s/classes.txt", c->options->to);
+    if (!s)
+        s = b.failed ? tutti_fail(err, TUTTI_E_NOMEM, "no memory for names of classes")
+                     : write_whole(path, &b, err);
+
+end:
+    free(b.data);
+    return s;
+}
+
 /* ---- a second try ---- */
 
 /* What decides the bytes of shards. */
@@ -303,7 +333,8 @@ static tutti_status size_shards(conversion *c, tutti_error *err)
     memset(own.columns, 0, sizeof own.columns);
     memset(own.capacity, 0, sizeof own.capacity);
     for (int64_t k = 0; k < n && !s; k++)
-        if (!(s = data_set_read(&own, c->set->info.samples * k / n, err)))
+        if (!(s = data_set_read(&own, c->set->info.samples * k / n, err)) &&
+            !(s = shard_see_sample(&c->layout, &own, err)))
             s = shard_add_sample(&c->layout, &own, &b, err);
     const int64_t bytes = (int64_t)b.size / n + 1, fit = SHARD_BYTES / bytes + 1;
     c->shard_samples = c->options->shard_samples ? c->options->shard_samples
@@ -339,7 +370,7 @@ tutti_status convert_data(const data_set *d, const convert_options *o, tutti_err
         goto end;
     c.bytes = calloc((size_t)c.shards, sizeof *c.bytes);
     s = c.bytes ? write_shards(&c, err) : tutti_fail(err, TUTTI_E_NOMEM, "no memory");
-    if (!s && !(s = write_index(&c, err)))
+    if (!s && !(s = write_classes(&c, err)) && !(s = write_index(&c, err)))
         (void)unlink(plan);
 
 end:

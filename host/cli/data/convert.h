@@ -7,7 +7,7 @@
 #include "cli/data/data_set.h"
 
 /* What a column of samples becomes. */
-typedef enum shard_kind { SHARD_PNG, SHARD_NUMBER, SHARD_ARRAY, SHARD_TOKENS } shard_kind;
+typedef enum shard_kind { SHARD_PICTURE, SHARD_NUMBER, SHARD_ARRAY, SHARD_TOKENS } shard_kind;
 
 typedef struct shard_column {
     char name[32];
@@ -25,9 +25,13 @@ typedef struct shard_layout {
 
 /* shard.c: input and target are rows of tokens of one length, the target the input one further. */
 bool shard_is_text(const data_set *d);
-/* shard.c: pictures become PNG, whole numbers and floats themselves, other columns arrays; input and target of a set of tokens
+/* shard.c: pictures stay the JPEG and PNG files that they are, or become PNG; whole numbers and floats themselves, other columns arrays; input and target of a set of tokens
  * become one column `tokens`. */
 void shard_layout_make(const data_set *d, shard_layout *ret_layout);
+/* Looks at a sample, which `d` has read: one picture that is a JPEG names its column's encoding, by which either kind is read.
+ * Errors: E_NOMEM; those of reading its file. */
+TUTTI_NODISCARD tutti_status shard_see_sample(shard_layout *l, const data_set *d,
+                                              tutti_error *err);
 /* Adds one sample, which `d` has read.  Errors: E_NOMEM; E_UNSUPPORTED, E_SHAPE what MDS cannot hold. */
 TUTTI_NODISCARD tutti_status shard_add_sample(const shard_layout *l, const data_set *d,
                                               text_buffer *b, tutti_error *err);

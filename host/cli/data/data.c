@@ -87,7 +87,9 @@ static const cli_use uses[] = {
     {"convert", "SRC DST", CLI_VALUE_FILE,
      "writes the data of SRC as shards of MosaicML Streaming (MDS) into the folder DST: "
      "pictures "
-     "as PNG, numbers, arrays, tokens.  Begun again after it was stopped, it goes on where it "
+     "as the JPEG and PNG files that they are, else as PNG, numbers, arrays, tokens, and in "
+     "classes.txt "
+     "what classes are called.  Begun again after it was stopped, it goes on where it "
      "was.  Where DST ends in .bin, tokens become a file of tokens.",
      2, 2, convert},
     {NULL, NULL, 0, NULL, 0, 0, NULL}};

@@ -178,6 +178,7 @@ static tutti_status open_instance(data_set *d, const object *o, tutti_params *pa
         return s;
     }
     d->table = instance_query(d->instance, TUTTI_DATASET_V1);
+    d->stored = instance_query(d->instance, TUTTI_STORED_V1);
     d->vocabulary = instance_query(d->instance, TUTTI_VOCABULARY_V1);
     d->info.struct_size = sizeof d->info;
     return d->table ? d->table->info(instance_self(d->instance), &d->info, err)
@@ -230,6 +231,7 @@ tutti_status data_set_read(data_set *d, int64_t index, tutti_error *err)
 {
     const uint32_t n = d->info.ncolumns;
     uint64_t room = FIRST_ROOM;
+    d->index = index;
     for (int attempt = 0;; attempt++) {
         tutti_error e = TUTTI_ERROR_INIT;
         for (uint32_t k = 0; k < n; k++) {
@@ -249,6 +251,37 @@ tutti_status data_set_read(data_set *d, int64_t index, tutti_error *err)
                 return tutti_fail(err, TUTTI_E_NOMEM, "no memory for a sample");
         }
     }
+}
+
+tutti_status data_set_file(const data_set *d, uint32_t column, text_buffer *b,
+                           uint64_t *ret_size, tutti_error *err)
+{
+    void *data = NULL;
+    uint64_t size = 0, room;
+    tutti_status s = TUTTI_OK;
+    do { /* once to learn its size */
+        room = size;
+        void *more = realloc(data, room + 1);
+        if (!more) {
+            free(data);
+            return tutti_fail(err, TUTTI_E_NOMEM, "no memory for a picture");
+        }
+        data = more;
+        if (d->stored)
+            s = d->stored->file(instance_self(d->instance), d->index, column, data, room, &size,
+                                err);
+    } while (!s && size > room);
+    if (!s && size)
+        text_add_bytes(b, data, size);
+    *ret_size = size;
+    free(data);
+    return s;
+}
+
+const char *data_set_class(const data_set *d, const char *column, int64_t k)
+{
+    const tutti_class_names_v1 *table = instance_query(d->instance, TUTTI_CLASS_NAMES_V1);
+    return table ? table->name(instance_self(d->instance), column, k) : NULL;
 }
 
 int data_set_column(const data_set *d, const char *name)

@@ -3,6 +3,7 @@
 #ifndef HOST_CLI_DATA_DATA_SET_H
 #define HOST_CLI_DATA_DATA_SET_H
 
+#include "base/text.h"
 #include "cli/cli.h"
 #include "tutti/dataset.h"
 #include "tutti/vocabulary.h"
@@ -10,6 +11,8 @@
 typedef struct data_set {
     instance *instance;
     const tutti_dataset_v1 *table;
+    const tutti_stored_v1 *stored;         /* NULL: pictures are no files */
+    int64_t index;                         /* of the sample that was read last */
     const tutti_vocabulary_v1 *vocabulary; /* NULL: not of tokens whose meaning is known */
     tutti_dataset_info info;
     tutti_tensor columns[TUTTI_MAX_COLUMNS]; /* of the sample that was read last */
@@ -24,6 +27,13 @@ void data_set_close(data_set *d);
 
 /* Reads sample `index` into `columns`. */
 TUTTI_NODISCARD tutti_status data_set_read(data_set *d, int64_t index, tutti_error *err);
+
+/* The file of which the picture in column `column` of the sample that was read last is made, added to `b`; *ret_size 0:
+ * there is none.  Errors: E_NOMEM; those of reading it. */
+TUTTI_NODISCARD tutti_status data_set_file(const data_set *d, uint32_t column, text_buffer *b,
+                                           uint64_t *ret_size, tutti_error *err);
+/* What class `k` of a column is called; NULL: it has no name. */
+const char *data_set_class(const data_set *d, const char *column, int64_t k);
 
 /* The column called `name`; -1: there is none. */
 int data_set_column(const data_set *d, const char *name);

@@ -145,8 +145,7 @@ static void add_columns(text_buffer *b, const data_set *d)
 
 static const char *class_name(const data_set *d, int64_t k)
 {
-    const tutti_class_names_v1 *table = instance_query(d->instance, TUTTI_CLASS_NAMES_V1);
-    return table ? table->name(instance_self(d->instance), NULL, k) : NULL;
+    return data_set_class(d, NULL, k);
 }
 
 static void add_bars(text_buffer *b, const data_set *d, const classes *c)

@@ -70,7 +70,7 @@ static void set_column(shard_column *c, const tutti_column *from, uint32_t k)
     (void)snprintf(c->name, sizeof c->name, "%.31s", from->name);
     c->from = k;
     if (is_picture(&from->desc)) {
-        c->kind = SHARD_PNG;
+        c->kind = SHARD_PICTURE;
         c->size = -1;
         (void)snprintf(c->encoding, sizeof c->encoding, "png");
     } else if (from->desc.rank == 0) {
@@ -136,6 +136,32 @@ static tutti_status add_png(const tutti_tensor *t, text_buffer *b, tutti_error *
     return s;
 }
 
+/* As the file that it is, or as a PNG. */
+static tutti_status add_picture(const shard_column *c, const data_set *d, text_buffer *b,
+                                tutti_error *err)
+{
+    uint64_t size = 0;
+    const tutti_status s = data_set_file(d, c->from, b, &size, err);
+    return s || size ? s : add_png(&d->columns[c->from], b, err);
+}
+
+tutti_status shard_see_sample(shard_layout *l, const data_set *d, tutti_error *err)
+{
+    tutti_status s = TUTTI_OK;
+    for (uint32_t k = 0; k < l->ncolumns && !s; k++) {
+        shard_column *c = &l->columns[k];
+        text_buffer file = {.data = NULL};
+        uint64_t size = 0;
+        if (c->kind != SHARD_PICTURE)
+            continue;
+        s = data_set_file(d, c->from, &file, &size, err);
+        if (!s && size > 2 && file.data && memcmp(file.data, "\xff\xd8", 2) == 0)
+            (void)snprintf(c->encoding, sizeof c->encoding, "jpeg");
+        free(file.data);
+    }
+    return s;
+}
+
 static tutti_status add_array(const shard_column *c, const tutti_tensor *t, text_buffer *b,
                               tutti_error *err)
 {
@@ -183,7 +209,7 @@ tutti_status shard_add_sample(const shard_layout *l, const data_set *d, text_buf
         const shard_column *c = &l->columns[k];
         const tutti_tensor *t = &d->columns[c->from];
         const size_t before = values.size;
-        s = c->kind == SHARD_PNG      ? add_png(t, &values, err)
+        s = c->kind == SHARD_PICTURE  ? add_picture(c, d, &values, err)
             : c->kind == SHARD_TOKENS ? add_tokens(c, d, &values, err)
                                       : add_array(c, t, &values, err);
         const uint32_t size = (uint32_t)(values.size - before);

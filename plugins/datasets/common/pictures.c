@@ -12,6 +12,7 @@ tutti_status pictures_open(pictures *p, const tutti_params *params, tutti_error 
     p->pool = image_pool_make();
     if (!p->pool)
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for decoders");
+    p->shrinks = tutti_param_i64(params, "shrink") > 0;
     image_pool_shrink(p->pool, (int)tutti_param_i64(params, "shrink"));
     return TUTTI_OK;
 }
@@ -61,4 +62,20 @@ tutti_status pictures_read(const pictures *p, const void *data, uint64_t size, t
         return TUTTI_E_RANGE;
     }
     return image_decode_as(p->pool, data, size, p->channels, to->data, why);
+}
+
+int pictures_keeps(const pictures *p, const void *data, uint64_t size)
+{
+    char why[IMAGE_WHY_SIZE];
+    tutti_desc d;
+    return !p->shrinks && image_shape(p->pool, data, size, &d, why) == TUTTI_OK &&
+           d.dim[2] == p->channels;
+}
+
+void pictures_copy(const pictures *p, const void *data, uint64_t size, void *to,
+                   uint64_t capacity, uint64_t *ret_size)
+{
+    *ret_size = pictures_keeps(p, data, size) ? size : 0;
+    if (*ret_size && *ret_size <= capacity)
+        memcpy(to, data, size);
 }

@@ -13,8 +13,8 @@ typedef struct pictures {
     image_pool *pool;
     tutti_desc desc; /* u8 (H, W, C); -1 for a side in which images differ; rank 0: none seen */
     int64_t channels;
-    int32_t vary; /* sides are open whatever the first images say */
-    int32_t reserved;
+    int32_t vary;    /* sides are open whatever the first images say */
+    int32_t shrinks; /* JPEGs may come smaller than they are */
 } pictures;
 
 /* Reads the settings `channels` (rgb, grey), `sizes` (probe, vary) and `shrink`.  `p` is for pictures_close even
@@ -32,5 +32,12 @@ TUTTI_NODISCARD tutti_status pictures_probe(pictures *p, const void *data, uint6
 TUTTI_NODISCARD tutti_status pictures_read(const pictures *p, const void *data, uint64_t size,
                                            tutti_tensor *to, uint64_t capacity,
                                            char why[IMAGE_WHY_SIZE]);
+
+/* Whether decoding the file alone gives what pictures_read does: it is of as many channels, and is not shrunk.  [any] */
+int pictures_keeps(const pictures *p, const void *data, uint64_t size);
+
+/* For tutti.stored/1: copies an encoded image that is kept, as that has it.  [any] */
+void pictures_copy(const pictures *p, const void *data, uint64_t size, void *to,
+                   uint64_t capacity, uint64_t *ret_size);
 
 #endif

@@ -1,6 +1,6 @@
 /* plugin.c - image_folder: a folder of images for each class. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#define TUTTI_USE_MINOR 1 /* tutti.class_names/1 */
+#define TUTTI_USE_MINOR 1 /* tutti.class_names/1, tutti.stored/1 */
 #define TUTTI_MIN_MINOR 0 /* which an older host does not ask for */
 #include "list.h"
 
@@ -120,13 +120,32 @@ static const char *folder_class_name(void *self, const char *column, int64_t ind
     return !column || strcmp(column, "target") == 0 ? label_names_text(&l->names, index) : NULL;
 }
 
+static tutti_status folder_file(void *self, int64_t index, uint32_t column, void *to,
+                                uint64_t capacity, uint64_t *ret_size, tutti_error *err)
+{
+    const image_folder *f = self;
+    void *data = NULL;
+    uint64_t size = 0;
+    *ret_size = 0;
+    if (index < 0 || index >= f->list.count || column != 0)
+        return TUTTI_OK;
+    const tutti_status s = whole_file(f->list.paths[index], &data, &size, err);
+    if (s == TUTTI_OK)
+        pictures_copy(&f->pictures, data, size, to, capacity, ret_size);
+    free(data);
+    return s;
+}
+
 static const void *folder_query(void *self, const char *id)
 {
     static const tutti_dataset_v1 table = {
         .struct_size = sizeof table, .info = folder_info, .read = folder_read};
     static const tutti_class_names_v1 names = {.struct_size = sizeof names,
                                                .name = folder_class_name};
+    static const tutti_stored_v1 stored = {.struct_size = sizeof stored, .file = folder_file};
     (void)self;
+    if (strcmp(id, TUTTI_STORED_V1) == 0)
+        return &stored;
     if (strcmp(id, TUTTI_CLASS_NAMES_V1) == 0)
         return &names;
     return strcmp(id, TUTTI_DATASET_V1) == 0 ? &table : NULL;

@@ -12,6 +12,9 @@
 #include "tutti/dataset.h"
 #include "tutti/params.h"
 
+#define MDS_CLASSES                                                                            \
+    "classes.txt" /* beside index.json: what the classes of a target of numbers are called */
+
 enum { INPUT, TARGET, OUTPUTS, PROBES = 16 };
 enum { SLOT_EMPTY, SLOT_BUSY, SLOT_READY };
 
@@ -37,7 +40,7 @@ typedef struct mds {
     uint32_t noutputs;
     uint32_t reserved;
     mds_tokens tokens; /* from -1: none, else both outputs are of it */
-    label_names names; /* of a target of texts */
+    label_names names; /* of classes, where they have any */
     mds_epochs epochs;
     image_pool *pool;
     uint8_t *cache; /* decoded inputs, one after the other; NULL: off */

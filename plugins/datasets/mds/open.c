@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* The column that the run names, or else the first of a kind that suits and is not `taken`;
  * -1: none. */
@@ -139,6 +140,31 @@ static tutti_status name_classes(mds *m, const tutti_params *params, tutti_error
     return TUTTI_OK;
 }
 
+/* The file that says what whole numbers are called: `labels`, or the one that lies in the folder; NULL: none. */
+static const char *find_labels(const mds *m, const tutti_params *params, char *path,
+                               size_t size)
+{
+    const char *given = tutti_param_str(params, "labels");
+    if (given || m->set.nfolders != 1 || m->set.cache)
+        return given;
+    (void)snprintf(path, size, "%s/" MDS_CLASSES, m->set.folder);
+    return access(path, F_OK) == 0 ? path : NULL;
+}
+
+static tutti_status open_numbers(mds *m, const tutti_params *params, tutti_error *err)
+{
+    char own[4096];
+    output *o = &m->outputs[TARGET];
+    const char *path = find_labels(m, params, own, sizeof own);
+    const int64_t given = tutti_param_i64(params, "classes");
+    tutti_status s = path ? label_names_read(&m->names, path, err) : TUTTI_OK;
+    o->column.classes = m->names.count ? m->names.count : given;
+    if (!s && given && given != o->column.classes)
+        s = tutti_fail(err, TUTTI_E_ARG, "%s: names %lld classes, classes says %lld", path,
+                       (long long)m->names.count, (long long)given);
+    return s || o->column.classes ? s : look_at_all(m, o, look_at_label, err);
+}
+
 static tutti_status open_classes(mds *m, const tutti_params *params, tutti_error *err)
 {
     output *o = &m->outputs[TARGET];
@@ -147,8 +173,7 @@ static tutti_status open_classes(mds *m, const tutti_params *params, tutti_error
     o->column.desc = scalar;
     if (o->encoding.kind == MDS_TEXT)
         return name_classes(m, params, err);
-    o->column.classes = tutti_param_i64(params, "classes");
-    return o->column.classes ? TUTTI_OK : look_at_all(m, o, look_at_label, err);
+    return open_numbers(m, params, err);
 }
 
 /* ---- tokens ---- */

@@ -248,7 +248,7 @@ static tutti_status mds_open_self(const tutti_host *host, const tutti_params *pa
     return TUTTI_OK;
 }
 
-/* What class `index` of a target of texts is called. */
+/* What class `index` is called. */
 static const char *mds_class(void *self, const char *column, int64_t index)
 {
     const mds *m = self;
@@ -257,11 +257,36 @@ static const char *mds_class(void *self, const char *column, int64_t index)
                : label_names_text(&m->names, index);
 }
 
+/* A picture as the file that the set holds. */
+static tutti_status mds_picture_file(void *self, int64_t index, uint32_t column, void *to,
+                                     uint64_t capacity, uint64_t *ret_size, tutti_error *err)
+{
+    mds *m = self;
+    mds_row row;
+    *ret_size = 0;
+    if (index < 0 || index >= m->set.samples || column >= m->noutputs || m->tokens.from >= 0 ||
+        m->outputs[column].encoding.kind != MDS_IMAGE)
+        return TUTTI_OK;
+    const tutti_status s = mds_sample(&m->set, index, &row, err);
+    if (s)
+        return s;
+    const mds_field *f = &row.fields[m->outputs[column].from];
+    *ret_size = f->size;
+    if (f->size <= capacity)
+        memcpy(to, f->data, f->size);
+    mds_done(&m->set, index, &row);
+    return TUTTI_OK;
+}
+
 static const void *mds_query(void *self, const char *id)
 {
     static const tutti_dataset_v1 table = {
         .struct_size = sizeof table, .info = mds_info, .read = mds_read};
     static const tutti_class_names_v1 names = {.struct_size = sizeof names, .name = mds_class};
+    static const tutti_stored_v1 stored = {.struct_size = sizeof stored,
+                                           .file = mds_picture_file};
+    if (strcmp(id, TUTTI_STORED_V1) == 0)
+        return &stored;
     if (strcmp(id, TUTTI_SAMPLE_ORDER_V1) == 0)
         return mds_order_table(self);
     if (strcmp(id, TUTTI_CLASS_NAMES_V1) == 0)

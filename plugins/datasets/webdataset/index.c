@@ -38,7 +38,20 @@ static tutti_status bad_target(const reading *r, const char *what, tutti_error *
                       r->target, what);
 }
 
-/* Digits between blanks. */
+/* A label of the file `labels`. */
+static tutti_status named_label(const reading *r, const char *data, uint64_t size, int64_t *ret,
+                                tutti_error *err)
+{
+    char what[120];
+    *ret = label_names_class(&r->index->names, data, size);
+    if (*ret >= 0)
+        return TUTTI_OK;
+    (void)snprintf(what, sizeof what, "holds \"%.*s\", which is no label",
+                   (int)(size < 60 ? size : 60), data);
+    return bad_target(r, what, err);
+}
+
+/* Digits, or a label, between blanks. */
 static tutti_status text_label(const reading *r, const char *data, uint64_t size, int64_t *ret,
                                tutti_error *err)
 {
@@ -51,7 +64,10 @@ static tutti_status text_label(const reading *r, const char *data, uint64_t size
         memcpy(text, data, size);
     char *end = text;
     *ret = strtoll(text, &end, 10);
-    return end == text || *end ? bad_target(r, "holds no whole number", err) : TUTTI_OK;
+    if (end != text && !*end)
+        return TUTTI_OK;
+    return r->index->names.count ? named_label(r, data, size, ret, err)
+                                 : bad_target(r, "holds no whole number", err);
 }
 
 static tutti_status json_label(const reading *r, const char *data, uint64_t size, int64_t *ret,
@@ -63,6 +79,8 @@ static tutti_status json_label(const reading *r, const char *data, uint64_t size
     tutti_status s = TUTTI_OK;
     if (!root)
         s = bad_target(r, "is not JSON", err);
+    else if (json_is_string(value) && r->index->names.count)
+        s = named_label(r, json_string_value(value), json_string_length(value), ret, err);
     else if (!json_is_integer(value))
         s = tutti_fail(err, TUTTI_E_FORMAT, "%s: sample %s: %s has no whole number called %s",
                        r->shard->path, r->sample, r->target, r->key);
@@ -238,6 +256,24 @@ static const char *unpack_folder(const tutti_params *params)
     return given ? given : usual && *usual ? usual : "/var/tmp";
 }
 
+/* Classes by the file `path`, or NULL: by their numbers alone. */
+static tutti_status name_classes(reading *r, const char *path, tutti_error *err)
+{
+    label_names *names = &r->index->names;
+    if (!path)
+        return TUTTI_OK;
+    const tutti_status s = label_names_read(names, path, err);
+    if (s)
+        return s;
+    if (r->given && r->given != names->count)
+        return tutti_fail(err, TUTTI_E_ARG, "%s: has %lld labels, classes says %lld", path,
+                          (long long)names->count, (long long)r->given);
+    if (!names->count)
+        return tutti_fail(err, TUTTI_E_FORMAT, "%s: holds no labels", path);
+    r->given = names->count;
+    return TUTTI_OK;
+}
+
 tutti_status wds_open(wds_index *x, const tutti_params *params, tutti_error *err)
 {
     memset(x, 0, sizeof *x);
@@ -252,6 +288,8 @@ tutti_status wds_open(wds_index *x, const tutti_params *params, tutti_error *err
                        .target = tutti_param_str(params, "target"),
                        .key = tutti_param_str(params, "target_key"),
                        .given = tutti_param_i64(params, "classes")};
+    if (s == TUTTI_OK)
+        s = name_classes(r, tutti_param_str(params, "labels"), err);
     for (uint32_t k = 0; s == TUTTI_OK && k < x->nshards; k++) {
         r->shard = &x->shards[k];
         s = read_shard(r, err);
@@ -272,5 +310,6 @@ void wds_close(wds_index *x)
     }
     free(x->shards);
     free(x->places);
+    label_names_free(&x->names);
     memset(x, 0, sizeof *x);
 }

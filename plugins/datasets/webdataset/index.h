@@ -3,6 +3,7 @@
 #ifndef PLUGIN_WEBDATASET_INDEX_H
 #define PLUGIN_WEBDATASET_INDEX_H
 
+#include "../common/label_names.h"
 #include "../common/mapped_file.h"
 
 #include "value.h"
@@ -27,7 +28,8 @@ typedef struct wds_index {
     place *places;
     int64_t count;
     int64_t capacity;
-    int64_t classes; /* 0: no targets */
+    int64_t classes;   /* 0: no targets */
+    label_names names; /* of the file `labels`; else none */
     uint32_t nshards;
     int32_t kind; /* wds_kind, of every input */
 } wds_index;

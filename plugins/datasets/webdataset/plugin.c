@@ -1,5 +1,7 @@
 /* plugin.c - webdataset: images, arrays or texts and classes out of tar shards. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#define TUTTI_USE_MINOR 1 /* tutti.class_names/1, tutti.stored/1 */
+#define TUTTI_MIN_MINOR 0 /* which an older host does not ask for */
 #include "index.h"
 
 #include "../common/pictures.h"
@@ -157,11 +159,36 @@ static tutti_status wds_open_self(const tutti_host *host, const tutti_params *pa
     return s;
 }
 
+static const char *wds_class(void *self, const char *column, int64_t index)
+{
+    const wds_index *x = &((const webdataset *)self)->index;
+    return !column || strcmp(column, "target") == 0 ? label_names_text(&x->names, index) : NULL;
+}
+
+static tutti_status wds_file(void *self, int64_t index, uint32_t column, void *to,
+                             uint64_t capacity, uint64_t *ret_size, tutti_error *err)
+{
+    const webdataset *w = self;
+    (void)err;
+    *ret_size = 0;
+    if (index < 0 || index >= w->index.count || column != 0 || w->index.kind != WDS_IMAGE)
+        return TUTTI_OK;
+    const place *p = &w->index.places[index];
+    pictures_copy(&w->pictures, w->index.shards[p->shard].file.data + p->at, p->size, to,
+                  capacity, ret_size);
+    return TUTTI_OK;
+}
+
 static const void *wds_query(void *self, const char *id)
 {
+    static const tutti_class_names_v1 names = {.struct_size = sizeof names, .name = wds_class};
+    static const tutti_stored_v1 stored = {.struct_size = sizeof stored, .file = wds_file};
     static const tutti_dataset_v1 table = {
         .struct_size = sizeof table, .info = wds_info, .read = wds_read};
-    (void)self;
+    if (strcmp(id, TUTTI_CLASS_NAMES_V1) == 0)
+        return ((const webdataset *)self)->index.names.count ? &names : NULL;
+    if (strcmp(id, TUTTI_STORED_V1) == 0)
+        return &stored;
     return strcmp(id, TUTTI_DATASET_V1) == 0 ? &table : NULL;
 }
 

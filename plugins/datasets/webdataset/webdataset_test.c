@@ -1,5 +1,6 @@
 /* webdataset_test.c - tar shards of every kind of header, names with braces, and broken ones. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#define TUTTI_USE_MINOR 1 /* tutti.class_names/1, tutti.stored/1 */
 #include "../picture_check.h"
 
 #include <stdio.h>
@@ -89,6 +90,7 @@ static void settings(const char *path, const char *target)
     given_string(&g, "input_key", "value");
     given_null(&g, "unpack_folder");
     given_string(&g, "target_key", "label");
+    given_null(&g, "labels");
     given_int(&g, "classes", 0);
     given_enum(&g, "channels", "rgb", 0);
     given_enum(&g, "sizes", "probe", 0);
@@ -316,6 +318,71 @@ static void target_refused(const char *ending, const char *text, tutti_status st
     given_int(&g, "classes", 5);
     shelf_refused(&s, "webdataset", &g, status, sentence);
 }
+
+START_TEST(a_file_may_say_what_classes_are_called)
+{
+    static const char labels[] = "dog\ncat\n";
+    static const char *const texts[] = {"cat\n", "0", " dog", "1"};
+    static const int32_t classes[] = {1, 0, 0, 1};
+    for (int k = 0; k < 4; k++) {
+        char name[16];
+        (void)snprintf(name, sizeof name, "%d.png", k);
+        tar_picture(name, k);
+        (void)snprintf(name, sizeof name, "%d.cls", k);
+        tar_text(name, texts[k]);
+    }
+    tar_end("x.tar");
+    (void)shelf_file(&s, "labels.txt", labels, sizeof labels - 1);
+    settings("x.tar", "cls");
+    given_path(&g, "labels", shelf_path(&s, "labels.txt"));
+    ck_assert_ok(shelf_open(&s, "webdataset", &g, &err), err);
+    ck_assert_int_eq(s.info.columns[1].classes, 2);
+    for (int k = 0; k < 4; k++)
+        expect(k, k, classes[k]);
+    const tutti_class_names_v1 *names = subject_query(&s.subject, TUTTI_CLASS_NAMES_V1);
+    ck_assert_str_eq(names->name(s.subject.self, "target", 1), "cat");
+    ck_assert_ptr_null(names->name(s.subject.self, "target", 2));
+    ck_assert_ptr_null(names->name(s.subject.self, "input", 0));
+    subject_close(&s.subject);
+    given_int(&g, "classes", 3);
+    shelf_refused(&s, "webdataset", &g, TUTTI_E_ARG,
+                  "$/labels.txt: has 2 labels, classes says 3");
+    tar_picture("a.png", 1);
+    tar_text("a.json", "{\"label\": \"cat\"}");
+    tar_picture("b.png", 1);
+    tar_text("b.json", "{\"label\": \"eel\"}");
+    tar_end("y.tar");
+    settings("y.tar", "json");
+    given_path(&g, "labels", shelf_path(&s, "labels.txt"));
+    shelf_refused(&s, "webdataset", &g, TUTTI_E_FORMAT,
+                  "$/y.tar: sample b: json holds \"eel\", which is no label");
+}
+END_TEST
+
+START_TEST(pictures_are_given_as_they_are_stored)
+{
+    uint8_t file[4096], small[4];
+    uint64_t size = 0;
+    const picture p = picture_png(6, 5, 3, 1), grey = picture_png(6, 5, 1, 1);
+    tar_entry(POSIX, '0', NULL, "a.png", p.data, p.size);
+    tar_entry(POSIX, '0', NULL, "b.png", grey.data, grey.size);
+    tar_end("x.tar");
+    settings("x.tar", NULL);
+    ck_assert_ok(shelf_open(&s, "webdataset", &g, &err), err);
+    const tutti_stored_v1 *stored = subject_query(&s.subject, TUTTI_STORED_V1);
+    void *self = s.subject.self;
+    ck_assert_ok(stored->file(self, 0, 0, small, sizeof small, &size, &err), err);
+    ck_assert_uint_eq(size, p.size);
+    ck_assert_ok(stored->file(self, 0, 0, file, sizeof file, &size, &err), err);
+    ck_assert_uint_eq(size, p.size);
+    ck_assert_mem_eq(file, p.data, p.size);
+    ck_assert_ok(stored->file(self, 1, 0, file, sizeof file, &size, &err), err);
+    ck_assert_uint_eq(size, 0); /* read as colour */
+    ck_assert_ok(stored->file(self, 0, 1, file, sizeof file, &size, &err), err);
+    ck_assert_uint_eq(size, 0); /* no picture */
+    subject_close(&s.subject);
+}
+END_TEST
 
 START_TEST(bad_targets_are_refused)
 {
@@ -644,6 +711,8 @@ int main(void)
     tcase_add_test(c, an_archive_may_end_without_its_last_blocks);
     tcase_add_loop_test(c, braces_stand_for_many_names, 0, 5);
     tcase_add_test(c, names_that_lead_nowhere_are_refused);
+    tcase_add_test(c, a_file_may_say_what_classes_are_called);
+    tcase_add_test(c, pictures_are_given_as_they_are_stored);
     tcase_add_test(c, bad_targets_are_refused);
     tcase_add_test(c, samples_that_lack_or_repeat_a_file_are_refused);
     tcase_add_test(c, broken_archives_are_refused);

@@ -1,5 +1,5 @@
 /* dataset.h - tutti.dataset/1: samples by index; tutti.sample_order/1: the order of an epoch;
- * tutti.class_names/1: what classes are called. */
+ * tutti.class_names/1: what classes are called; tutti.stored/1: pictures as the files that they are. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef TUTTI_DATASET_H
 #define TUTTI_DATASET_H
@@ -76,6 +76,20 @@ typedef struct tutti_class_names_v1 {
      * it has no name, or there is no such class or column.  Lives until the dataset's close.  [any] */
     const char *(*name)(void *self, const char *column, int64_t index);
 } tutti_class_names_v1;
+
+#define TUTTI_STORED_V1 "tutti.stored/1"
+
+/* since 1.1.  A dataset answers this to query where its pictures are JPEG or PNG files, which may then be copied
+ * without a loss. */
+typedef struct tutti_stored_v1 {
+    uint32_t struct_size;
+    uint32_t reserved;
+    /* The file of which read makes column number `column` of sample `index`: *ret_size bytes, which go to `to` where
+     * `capacity` has room for them.  0 bytes: it has no such file, or the file says another shape than read gives, such
+     * as grey for what is read as colour.  [any] */
+    tutti_status (*file)(void *self, int64_t index, uint32_t column, void *to,
+                         uint64_t capacity, uint64_t *ret_size, tutti_error *err);
+} tutti_stored_v1;
 #endif
 
 TUTTI_C_END
