@@ -86,6 +86,21 @@ says "a setting that is wanted" 2 'tutti: texts.jsonl: the data set documents wa
 says "no such setting" 2 'tutti: settings: class: mds has no such setting; did you mean classes?' "$TUTTI" data inspect shards --set class=3
 says "no setting" 2 'tutti: --set classes: want KEY=VALUE' "$TUTTI" data inspect shards --set classes
 
+# A JPEG among PNGs.
+mkdir -p mixed/all && cp pictures/ant/0.png mixed/all/ && base64 -d >mixed/all/1.jpg <<'B64'
+/9j/4AAQSkZJRgABAQAAAQABAAD/2wBDACgcHiMeGSgjISMtKygwPGRBPDc3PHtYXUlkkYCZlo+AjIqgtObDoKrarYqMyP/L2u71////m8H////6/+b9//j/2wBDASstLTw1PHZBQXb4
+pYyl+Pj4+Pj4+Pj4+Pj4+Pj4+Pj4+Pj4+Pj4+Pj4+Pj4+Pj4+Pj4+Pj4+Pj4+Pj4+Pj4+Pj/wAARCAAIAAgDASIAAhEBAxEB/8QAFQABAQAAAAAAAAAAAAAAAAAAAAT/xAAXEAEAAwAA
+AAAAAAAAAAAAAAAAAgNh/8QAFQEBAQAAAAAAAAAAAAAAAAAAAAL/xAAXEQADAQAAAAAAAAAAAAAAAAAAAQIR/9oADAMBAAIRAxEAPwCKFOAKdMRTw//Z
+B64
+check "JPEG and PNG in one column" eval '"$TUTTI" data convert mixed both && "$TUTTI" data inspect both --json >new.json && "$TUTTI" data inspect mixed --json >old.json && python3 - <<PY
+import json
+old, new = json.load(open("old.json")), json.load(open("new.json"))
+held = open("both/shard.00000.mds", "rb").read()
+assert old["first"] == new["first"] and new["first"][1]["input"]["shape"] == [8, 8, 3], (old, new)
+assert all(open("mixed/all/" + name, "rb").read() in held for name in ("0.png", "1.jpg"))
+assert json.load(open("both/index.json"))["shards"][0]["column_encodings"] == ["jpeg", "int32"]
+PY'
+
 # Written anew as shards: the same samples, whatever the threads.
 check "pictures become shards" "$TUTTI" data convert pictures anew --shard-samples 5
 check "which hold the same" eval '"$TUTTI" data inspect anew --json >anew.json && python3 - <<PY

@@ -4,6 +4,7 @@
 
 #include "../common/npy_array.h"
 #include "braces.h"
+#include "fetch.h"
 #include "tar.h"
 #include "unpack.h"
 
@@ -233,27 +234,31 @@ static tutti_status open_shard(shard *s, const char *folder, tutti_error *err)
     return status;
 }
 
-static tutti_status open_shards(wds_index *x, const char *path, const char *folder,
-                                tutti_error *err)
+static const char *unpack_folder(const tutti_params *params)
+{
+    const char *given = tutti_param_str(params, "unpack_folder"), *usual = getenv("TMPDIR");
+    return given ? given : usual && *usual ? usual : "/var/tmp";
+}
+
+static tutti_status open_shards(wds_index *x, const tutti_params *params, tutti_error *err)
 {
     braces names;
-    tutti_status s = braces_expand(&names, path, err);
+    wds_fetch fetch = {.params = params};
+    tutti_status s = braces_expand(&names, tutti_param_str(params, "path"), err);
     if (s == TUTTI_OK && !(x->shards = calloc(names.count, sizeof *x->shards)))
         s = tutti_fail(err, TUTTI_E_NOMEM, "webdataset: no memory for the shards");
     for (uint32_t k = 0; s == TUTTI_OK && k < names.count; k++) {
         x->shards[k].path = names.texts[k];
         names.texts[k] = NULL;
         x->nshards = k + 1;
-        s = open_shard(&x->shards[k], folder, err);
+        if (fetch_is_address(x->shards[k].path))
+            s = fetch_shard(&fetch, &x->shards[k].path, err);
+        if (s == TUTTI_OK)
+            s = open_shard(&x->shards[k], unpack_folder(params), err);
     }
+    fetch_end(&fetch);
     braces_free(&names);
     return s;
-}
-
-static const char *unpack_folder(const tutti_params *params)
-{
-    const char *given = tutti_param_str(params, "unpack_folder"), *usual = getenv("TMPDIR");
-    return given ? given : usual && *usual ? usual : "/var/tmp";
 }
 
 /* Classes by the file `path`, or NULL: by their numbers alone. */
@@ -277,8 +282,7 @@ static tutti_status name_classes(reading *r, const char *path, tutti_error *err)
 tutti_status wds_open(wds_index *x, const tutti_params *params, tutti_error *err)
 {
     memset(x, 0, sizeof *x);
-    tutti_status s =
-        open_shards(x, tutti_param_str(params, "path"), unpack_folder(params), err);
+    tutti_status s = open_shards(x, params, err);
     reading *r = calloc(1, sizeof *r);
     if (s == TUTTI_OK && !r)
         s = tutti_fail(err, TUTTI_E_NOMEM, "webdataset: no memory");

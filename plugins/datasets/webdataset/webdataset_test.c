@@ -91,6 +91,7 @@ static void settings(const char *path, const char *target)
     given_null(&g, "unpack_folder");
     given_string(&g, "target_key", "label");
     given_null(&g, "labels");
+    given_null(&g, "cache_folder");
     given_int(&g, "classes", 0);
     given_enum(&g, "channels", "rgb", 0);
     given_enum(&g, "sizes", "probe", 0);

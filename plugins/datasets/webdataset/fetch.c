@@ -1,0 +1,97 @@
+/* fetch.c - a shard's file lies in the cache folder under its address. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fetch.h"
+
+#include "tar.h"
+#include "unpack.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { PATH_ROOM = 4096 };
+
+int fetch_is_address(const char *path)
+{
+    const size_t n = strspn(path, "abcdefghijklmnopqrstuvwxyz0123456789+.-");
+    return n > 0 && strncmp(path + n, "://", 3) == 0;
+}
+
+/* Whether it is compressed, or an archive to its end: what may come is a page that asks to sign in. */
+static tutti_status check_archive(void *ctx, const char *path, uint64_t size,
+                                  const char *address, tutti_error *err)
+{
+    mapped_file file;
+    tar_file entry;
+    char why[TAR_WHY_SIZE] = "";
+    int32_t more = 1;
+    tar_reader *tar = malloc(sizeof *tar);
+    (void)ctx;
+    (void)size;
+    if (!tar)
+        return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory to read it", address);
+    const tutti_status s = mapped_file_open(&file, path, err);
+    if (s) {
+        free(tar);
+        return s;
+    }
+    tar_begin(tar, file.data, file.size);
+    while (!unpack_is_packed(&file) && (more = tar_next(tar, &entry, why)) == 1)
+        continue;
+    mapped_file_close(&file);
+    free(tar);
+    return more < 0 ? tutti_fail(err, TUTTI_E_FORMAT, "%s: is no archive: %s", address, why)
+                    : TUTTI_OK;
+}
+
+/* The address's folder; shards of one folder share what is known of the server. */
+static tutti_status open_folder(wds_fetch *f, const char *address, size_t size,
+                                tutti_error *err)
+{
+    if (size >= sizeof f->base)
+        return tutti_fail(err, TUTTI_E_ARG, "%s: the address is too long", address);
+    if (f->from && strlen(f->base) == size && memcmp(f->base, address, size) == 0)
+        return TUTTI_OK;
+    fetch_end(f);
+    memcpy(f->base, address, size);
+    f->base[size] = '\0';
+    const remote_options from = {"webdataset: path", f->base,
+                                 tutti_param_str(f->params, "endpoint"),
+                                 tutti_param_i64(f->params, "download_retry"),
+                                 tutti_param_f64(f->params, "download_timeout")};
+    return remote_open(&from, &f->from, err);
+}
+
+tutti_status fetch_shard(wds_fetch *f, char **path, tutti_error *err)
+{
+    static const remote_check check = {.most = UINT64_C(1) << 50, .check = check_archive};
+    const char *folder = tutti_param_str(f->params, "cache_folder");
+    const char *rest = strstr(*path, "://") + 3, *name = strrchr(*path, '/') + 1;
+    char here[PATH_ROOM];
+    if (!folder)
+        return tutti_fail(
+            err, TUTTI_E_ARG,
+            "webdataset: path is %s, want cache_folder too, where shards are kept", *path);
+    const int length = snprintf(here, sizeof here, "%s/%s", folder, rest);
+    if (strstr(rest, "..") || name <= rest || !*name || length >= (int)sizeof here)
+        return tutti_fail(err, TUTTI_E_ARG, "%s: want the address of a file, without \"..\"",
+                          *path);
+    tutti_status s = TUTTI_OK;
+    if (access(here, F_OK) != 0 &&
+        !(s = open_folder(f, *path, (size_t)(name - 1 - *path), err)))
+        s = remote_fetch(f->from, name, here, &check, err);
+    char *copy = s ? NULL : strdup(here);
+    if (!s && !copy)
+        s = tutti_fail(err, TUTTI_E_NOMEM, "webdataset: no memory for the shards");
+    if (s)
+        return s;
+    free(*path);
+    *path = copy;
+    return TUTTI_OK;
+}
+
+void fetch_end(wds_fetch *f)
+{
+    remote_close(f->from);
+    f->from = NULL;
+}
