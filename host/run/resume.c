@@ -5,6 +5,7 @@
 #include "run/run_internal.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,6 +29,39 @@ static void add_attributes(loop_run *l, text_buffer *b)
     text_add(b, "}");
 }
 
+/* Whether the same run logs the same number again: no time, no speed. */
+static bool is_result(const char *name)
+{
+    return strcmp(name, "output") == 0 || strncmp(name, "loss/", 5) == 0 ||
+           strncmp(name, "metrics/", 8) == 0;
+}
+
+/* What handlers of the next events may ask for. */
+static void add_values(const loop_run *l, text_buffer *b)
+{
+    tutti_named_value v;
+    const char *comma = "";
+    text_add(b, ", \"values\": {");
+    for (uint32_t k = 0; training_value(l->trainer, k, &v); k++) {
+        if (!is_result(v.name) || !isfinite(v.value))
+            continue;
+        text_add(b, "%s", comma);
+        text_add_quoted(b, v.name);
+        text_add(b, ": %.17g", v.value);
+        comma = ", ";
+    }
+    text_add(b, "}");
+}
+
+static void take_values(loop_run *l, const json_node *values)
+{
+    for (size_t k = 0; k < json_count(values); k++) {
+        const json_node *at = json_at(values, k);
+        const tutti_named_value v = {json_key(at), json_real(at)};
+        training_restore_value(l->trainer, &v);
+    }
+}
+
 /* An iteration that is under way is made again: it counts once its batch has. */
 static tutti_status save(void *ctx, char **ret_text, tutti_error *err)
 {
@@ -36,8 +70,11 @@ static tutti_status save(void *ctx, char **ret_text, tutti_error *err)
     const int64_t iteration = st->iteration;
     char *dict = NULL;
     text_buffer b = {0};
+    tutti_status s = training_flush(l->trainer, err);
+    if (s)
+        return s;
     st->iteration = trainer_time(l->trainer)->batch;
-    const tutti_status s = tutti_loop_state_dict(l->loop, 0, &dict, err);
+    s = tutti_loop_state_dict(l->loop, 0, &dict, err);
     st->iteration = iteration;
     if (s)
         return s;
@@ -45,6 +82,7 @@ static tutti_status save(void *ctx, char **ret_text, tutti_error *err)
              l->place);
     free(dict);
     add_attributes(l, &b);
+    add_values(l, &b);
     text_add(&b, "}");
     *ret_text = b.data;
     return b.failed ? tutti_fail(err, TUTTI_E_NOMEM, "no memory for the loop's state")
@@ -66,6 +104,7 @@ static tutti_status take(loop_run *l, const json_node *root, tutti_error *err)
     l->place = json_int(json_get(root, "place"));
     l->placed = l->pass >= 0;
     l->taken_up = true;
+    take_values(l, json_get(root, "values"));
     for (size_t k = 0; k < n; k++) {
         int64_t *value = engine_event_attribute(l->engine, TUTTI_EVENT_CUSTOM + (int32_t)k);
         const json_node *kept =

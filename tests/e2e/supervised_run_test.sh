@@ -60,10 +60,11 @@ check "where it was left" python3 "$e2e/same_weights.py" "$(latest engine)" "$(l
 check "events go on where they were" sh -c "[ \$(grep -c '^epoch_completed' resumed/out.txt) = 2 ]"
 # Saved behind an epoch's last batch, before its end.
 mkdir whole cut
-cp engine/run.json whole && cp engine/run.json cut
+sed 's|"handlers": \[|&{"on": "epoch_completed", "call": "demo.note", "args": ["loss/train/total", 0]}, |' engine/run.json >whole/run.json
+cp whole/run.json cut
 check "saved at the end of an epoch" sh -c "cd whole && $TUTTI run run.json --set callbacks.0.interval=10ba >out.txt"
 check "a run ends that epoch when it goes on" sh -c "cd cut && $TUTTI run run.json --set callbacks.0.interval=10ba --resume \$(ls ../whole/saves/*-ba10.*) >out.txt"
-check "as it does without" sh -c "grep ^epoch_completed whole/out.txt >one.txt; grep ^epoch_completed cut/out.txt | diff one.txt - && [ \$(wc -l <one.txt) = 3 ]"
+check "as it does without" sh -c "grep ^epoch_completed whole/out.txt >one.txt; grep ^epoch_completed cut/out.txt | diff one.txt - && [ \$(wc -l <one.txt) = 6 ]"
 check "with the same clocks" bash -c "ls cut/saves | diff - <(ls whole/saves | grep -v ba10)"
 check "and weights" python3 "$e2e/same_weights.py" "$(latest whole)" "$(latest cut)"
 cd engine || exit 1

@@ -35,6 +35,11 @@ static void keep(run_log *l, const tutti_named_value *from)
     l->values[l->nvalues++] = (logged_value){name, from->value, from->value, from->value};
 }
 
+void run_log_restore(run_log *l, const tutti_named_value *value)
+{
+    keep(l, value);
+}
+
 void run_log_metrics(run_log *l, const tutti_named_value *values, uint32_t n)
 {
     run_log_metrics_at(l, values, n, (uint64_t)l->now->batch);
