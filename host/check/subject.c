@@ -249,8 +249,8 @@ tutti_status subject_train(const subject *s, bool with, const char *folder, run_
     if (!f || (with && !text))
         status = tutti_fail(err, TUTTI_E_NOMEM, "no memory for the run");
     if (!status)
-        status = run_file_parse("run", with ? text : stock[s->stock], folder, NULL,
-                                s->options->registry, ret_run, f);
+        status = run_file_parse("run", with ? text : stock[s->stock], folder, RUN_FILE_TRAIN,
+                                NULL, s->options->registry, ret_run, f);
     if (status && f && faults_count(f))
         (void)tutti_fail(err, status, "%s", faults_text(f, 0));
     if (!status)

@@ -118,12 +118,14 @@ run_file *cli_repeated_file(const cli_options *o, const run_repeat *repeat, regi
     name_repeat(run_repeat_name(repeat), name, sizeof name);
     for (size_t k = 0; k < o->nsets; k++)
         sets[k + 1] = o->sets[k];
-    const tutti_status s = run_file_parse(run_repeat_path(repeat), run_repeat_text(repeat),
-                                          run_repeat_folder(repeat), sets, r, &run, f);
+    const tutti_status s =
+        run_file_parse(run_repeat_path(repeat), run_repeat_text(repeat),
+                       run_repeat_folder(repeat), RUN_FILE_TRAIN, sets, r, &run, f);
     return told(o, s, run, f);
 }
 
-run_file *cli_run_text(const cli_options *o, const char *name, const char *text, registry *r)
+run_file *cli_run_text(const cli_options *o, const char *name, const char *text, int kind,
+                       registry *r)
 {
     char here[PATH_MAX];
     run_file *run = NULL;
@@ -131,7 +133,7 @@ run_file *cli_run_text(const cli_options *o, const char *name, const char *text,
     if (!f)
         return NULL;
     const tutti_status s =
-        run_file_parse(name, text, folder_here(here, sizeof here), o->sets, r, &run, f);
+        run_file_parse(name, text, folder_here(here, sizeof here), kind, o->sets, r, &run, f);
     return told(o, s, run, f);
 }
 
@@ -140,7 +142,7 @@ run_file *cli_run_file(const cli_options *o, int kind, registry *r)
     char here[PATH_MAX], recipe[PATH_MAX];
     run_file *run = NULL;
     if (!o->run)
-        return cli_run_text(o, "embedded run", cli_default_run, r);
+        return cli_run_text(o, "embedded run", cli_default_run, RUN_FILE_TRAIN, r);
     faults *f = faults_of_run(r);
     if (!f)
         return NULL;

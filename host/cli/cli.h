@@ -21,7 +21,8 @@ bool cli_share(const char *below, char *ret_path, size_t size);
  * stands, or the embedded default; prints every fault.  NULL when there was one. */
 run_file *cli_run_file(const cli_options *o, int kind, registry *r);
 /* The same of text that `name` has; paths count from where one stands. */
-run_file *cli_run_text(const cli_options *o, const char *name, const char *text, registry *r);
+run_file *cli_run_text(const cli_options *o, const char *name, const char *text, int kind,
+                       registry *r);
 
 /* The run file of a record, as cli_run_file; the run gets a name of its own, NAME-repeat, unless an override names it. */
 run_file *cli_repeated_file(const cli_options *o, const run_repeat *repeat, registry *r);

@@ -10,7 +10,7 @@ static int run(const cli_options *o, const tutti_op *const *ops)
     trainer *t = NULL;
     tutti_error e = TUTTI_ERROR_INIT;
     registry *r = cli_registry(o);
-    run_file *run = r ? cli_run_file(o, RUN_FILE_TRAIN, r) : NULL;
+    run_file *run = r ? cli_run_file(o, RUN_FILE_MODEL, r) : NULL;
     if (!run)
         goto end;
     if (!cli_has_weights(o, run, "eval"))

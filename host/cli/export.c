@@ -21,7 +21,7 @@ static run_file *run_of_checkpoint(const cli_options *o, const char *path, regis
     const char *text = checkpoint_value(c, "run");
     run_file *run = NULL;
     if (text)
-        run = cli_run_text(o, path, text, r);
+        run = cli_run_text(o, path, text, RUN_FILE_MODEL, r);
     else
         (void)fprintf(
             stderr,
@@ -139,7 +139,7 @@ static int run(const cli_options *o, const tutti_op *const *ops)
     with.run = o->nwords > 1 ? o->words[1] : NULL;
     registry *r = cli_registry(o);
     run_file *file = !r         ? NULL
-                     : with.run ? cli_run_file(&with, RUN_FILE_TRAIN, r)
+                     : with.run ? cli_run_file(&with, RUN_FILE_MODEL, r)
                                 : run_of_checkpoint(o, o->words[0], r);
     if (!file)
         goto end;

@@ -34,7 +34,7 @@ static run_file *read_text(const cli_options *o, const char *name, const char *t
     for (size_t k = 0; o->sets[k] && n < CLI_MAX_OPTIONS; k++)
         with.sets[n++] = o->sets[k];
     with.sets[n] = NULL;
-    return cli_run_text(&with, name, text, r);
+    return cli_run_text(&with, name, text, RUN_FILE_MODEL, r);
 }
 
 /* ---- a published folder ---- */
@@ -151,7 +151,7 @@ static run_file *named_run(const cli_options *o, registry *r)
     cli_options named = *o;
     named.run = o->generating.run;
     if (!o->generating.tokenizer)
-        return cli_run_file(&named, RUN_FILE_TRAIN, r);
+        return cli_run_file(&named, RUN_FILE_MODEL, r);
     (void)fprintf(stderr, "tutti: --run has tokens of its own: --set train.dataset=... "
                           "changes them, --tokenizer does not\n");
     return NULL;

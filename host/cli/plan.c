@@ -41,7 +41,7 @@ static tutti_status time_step(const cli_options *o, registry *r, const tutti_op 
                               int mode, step_costs *ret, tutti_error *err)
 {
     trainer *t = NULL;
-    run_file *run = cli_run_file(o, RUN_FILE_TRAIN, r);
+    run_file *run = cli_run_file(o, RUN_FILE_MODEL, r);
     if (!run)
         return tutti_fail(err, TUTTI_E_STATE, "the run file cannot be read again");
     run->numerics.deterministic = mode;
@@ -80,7 +80,7 @@ static int run(const cli_options *o, const tutti_op *const *ops)
     if (o->preview.world && !read_world(o, &ranks, &link))
         return status;
     registry *r = cli_registry(o);
-    if (!r || !(run = cli_run_file(o, RUN_FILE_TRAIN, r)))
+    if (!r || !(run = cli_run_file(o, RUN_FILE_MODEL, r)))
         goto end;
     if (!trainer_create(run, r, ops, &t, &e))
         trainer_on_message(t, cli_message, run, false);

@@ -120,7 +120,8 @@ const cli_command cli_run = {
         "eval        as in run files, each at the events of its \"on\" (epoch_completed)\n"
         "max_epochs  or max_iters, the limit; one epoch without either\n"
         "epoch_length, seed, deterministic  as Ignite's\n"
-        "All other keys are those of run files.\n"
+        "All other keys are those of run files.  eval, predict, export, generate and plan\n"
+        "take engine files with a model, too.\n"
         "\n"
         "Exit status: 0 done, 1 the run failed, 2 wrong usage or input,\n"
         "             128 + signal when stopped.",

@@ -80,7 +80,7 @@ static void run_fit(const json_node *fit, registry *plugins, counts *n, text_buf
     faults *f = faults_create();
     tutti_status s = text && f ? TUTTI_OK : tutti_fail(&e, TUTTI_E_NOMEM, "no memory");
     if (s == TUTTI_OK)
-        s = run_file_parse("case", text, ".", NULL, plugins, &run, f);
+        s = run_file_parse("case", text, ".", RUN_FILE_TRAIN, NULL, plugins, &run, f);
     if (s == TUTTI_OK)
         s = trainer_create(run, plugins, tutti_op_table, &t, &e);
     if (s == TUTTI_OK) {

@@ -21,6 +21,13 @@ supervised '"handlers": [{"on": "epoch_completed", "call": "demo.note", "args": 
   {"on": "iteration_completed", "once": 30, "call": "demo.note", "args": ["loss/train/total", 0]}]' >engine/run.json
 check "a supervised process trains" sh -c "cd engine && $TUTTI run run.json >out.txt"
 check "with the metrics of a training run" test "$(grep ^test engine/out.txt)" = "$(grep ^test train/out.txt)"
+# What trains nothing takes engine files and their checkpoints.
+check "eval takes an engine file" test "$(cd engine && "$TUTTI" eval run.json --checkpoint auto 2>eval.txt | grep ^test)" = "$(grep ^test engine/out.txt)" || cat engine/eval.txt
+check "predict too" sh -c "cd engine && $TUTTI predict run.json --checkpoint auto --output out.csv && [ \$(wc -l <out.csv) -gt 10 ]"
+check "and plan" sh -c "$TUTTI plan engine/run.json | grep -q '^segments of a step'"
+check "export takes the checkpoint" sh -c "$TUTTI export $(latest engine) --onnx engine.onnx | grep -q '^engine.onnx: '"
+echo '{"epoch_length": 3, "process": {"call": "demo.mark"}}' >none.json
+says "a loop without a model has none" 2 'none.json:1: model is missing: this engine file has none' "$TUTTI" plan none.json
 cat >differs.py <<'PY'
 """Whether two checkpoints have the same weights and optimizer state."""
 import json, struct, sys

@@ -21,7 +21,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         abort();
     memcpy(text, data, size);
     text[size] = '\0';
-    const tutti_status s = run_file_parse("run.json", text, "/run", NULL, plugins, &run, f);
+    const tutti_status s =
+        run_file_parse("run.json", text, "/run", RUN_FILE_TRAIN, NULL, plugins, &run, f);
     if ((s == TUTTI_OK) != (faults_count(f) == 0) || (s == TUTTI_OK) != (run != NULL))
         abort();
     run_file_free(run);

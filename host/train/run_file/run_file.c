@@ -112,11 +112,15 @@ static void read_objects(run_reader *r, const json_node *root)
     run_check_conflicts(r);
 }
 
-/* Sets run->engine.  False, with a fault, for an engine file where a training run is wanted. */
+/* Sets run->engine.  False, with a fault, for an engine file where a training run or a model is wanted. */
 static bool judge_kind(run_reader *r, int kind, const json_node *root)
 {
     const json_node *process = json_get(root, "process");
-    r->run->engine = kind == RUN_FILE_ENGINE || (kind == RUN_FILE_ANY && process);
+    r->run->engine = kind == RUN_FILE_ENGINE || (kind != RUN_FILE_TRAIN && process);
+    if (r->run->engine && kind == RUN_FILE_MODEL && !json_get(root, "model")) {
+        faults_add(r->faults, root, "model is missing: this engine file has none");
+        return false;
+    }
     if (!process || r->run->engine)
         return true;
     faults_add(r->faults, process, "makes this an engine file, which `tutti run` runs");
@@ -210,7 +214,7 @@ static tutti_status read_doc(json_doc *doc, int kind, const char *folder,
     return TUTTI_OK;
 }
 
-tutti_status run_file_parse(const char *name, const char *text, const char *folder,
+tutti_status run_file_parse(const char *name, const char *text, const char *folder, int kind,
                             const char *const *overrides, registry *r, run_file **ret_run,
                             faults *f)
 {
@@ -221,7 +225,7 @@ tutti_status run_file_parse(const char *name, const char *text, const char *fold
         faults_add(f, NULL, "%s", e.text);
         return s;
     }
-    return read_doc(doc, RUN_FILE_TRAIN, folder, overrides, r, ret_run, f);
+    return read_doc(doc, kind, folder, overrides, r, ret_run, f);
 }
 
 tutti_status run_file_read(const char *path, const char *folder, int kind,

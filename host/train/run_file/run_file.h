@@ -5,8 +5,9 @@
 
 #include "train/run_file/run_sections.h"
 
-/* A file with "process" is an engine file, for `tutti run`; the others are for `tutti train`. */
-enum { RUN_FILE_TRAIN, RUN_FILE_ENGINE, RUN_FILE_ANY };
+/* A file with "process" is an engine file, for `tutti run`; the others are for `tutti train`.  MODEL: either, with a
+ * model, for what trains nothing. */
+enum { RUN_FILE_TRAIN, RUN_FILE_ENGINE, RUN_FILE_ANY, RUN_FILE_MODEL };
 /* With NAMED a training run must have a name, with NAMES one without gets one (run_name_generate). */
 enum { RUN_FILE_KINDS = 3, RUN_FILE_NAMED = 4, RUN_FILE_NAMES = 8, RUN_NAME_SIZE = 64 };
 /* Seconds since 1970 and two words, "1763838383-calm-heron": names sort by time, and two runs of one second differ.
@@ -56,10 +57,11 @@ typedef struct run_file {
 TUTTI_NODISCARD tutti_status run_file_read(const char *path, const char *folder, int kind,
                                            const char *const *overrides, registry *r,
                                            run_file **ret_run, faults *faults);
-/* The same from text in memory, of a training run; `folder` is where relative paths count from. */
+/* The same from text in memory; `folder` is where relative paths count from. */
 TUTTI_NODISCARD tutti_status run_file_parse(const char *name, const char *text,
-                                            const char *folder, const char *const *overrides,
-                                            registry *r, run_file **ret_run, faults *faults);
+                                            const char *folder, int kind,
+                                            const char *const *overrides, registry *r,
+                                            run_file **ret_run, faults *faults);
 /* Leaves out the loggers that write to the terminal: those with the tag "terminal". */
 void run_file_be_quiet(run_file *run);
 /* Leaves out the others, which keep what a training run has logged. */

@@ -68,7 +68,8 @@ static tutti_status try_to_open(fitting *f, const char *more, tutti_error *err)
     memset(f, 0, sizeof *f);
     f->stop_at = -1;
     faults *wrong = faults_create();
-    const tutti_status s = run_file_parse("test", text, "/", changes, plugins, &f->run, wrong);
+    const tutti_status s =
+        run_file_parse("test", text, "/", RUN_FILE_TRAIN, changes, plugins, &f->run, wrong);
     ck_assert_msg(s == TUTTI_OK, "%s", faults_count(wrong) ? faults_text(wrong, 0) : "?");
     faults_destroy(wrong);
     const tutti_status made = trainer_create(f->run, plugins, tutti_op_table, &f->t, err);
