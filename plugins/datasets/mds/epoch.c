@@ -1,5 +1,6 @@
 /* epoch.c - what an epoch has of the set, and in which order, for the host: tutti.sample_order/1. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "batches.h"
 #include "dataset.h"
 
 #include <stdlib.h>
@@ -7,7 +8,8 @@
 
 static int64_t epoch_places(void *self)
 {
-    return mds_order_places(&((const mds *)self)->epochs.order);
+    const mds_order *o = &((const mds *)self)->epochs.order;
+    return o->batching ? mds_batches_places(o) : mds_order_places(o);
 }
 
 static tutti_status epoch_order(void *self, const tutti_epoch *epoch, int64_t *ret_index,
@@ -17,6 +19,11 @@ static tutti_status epoch_order(void *self, const tutti_epoch *epoch, int64_t *r
     mds_stream streams[MDS_MAX_STREAMS];
     mds_order order = e->order;
     order.mixed = (int32_t)epoch->shuffle;
+    if (order.batching && epoch->batch_size != order.batch)
+        return tutti_fail(err, TUTTI_E_ARG, "mds: batch_size is %lld, and the run's is %lld",
+                          (long long)order.batch, (long long)epoch->batch_size);
+    if (order.batching)
+        return mds_batches_samples(&order, epoch->epoch, ret_index, err);
     if (e->run_seed) {
         memcpy(streams, order.streams, (size_t)order.nstreams * sizeof *streams);
         order.shuffle.seed = epoch->seed;
@@ -112,6 +119,23 @@ static tutti_status refuse_without_order(const tutti_params *params, tutti_error
     return TUTTI_OK;
 }
 
+/* How many samples an epoch has follows from the size of its batches, and must not depend on the run's seed. */
+static tutti_status read_batching(mds_epochs *e, const tutti_params *params, tutti_error *err)
+{
+    mds_order *o = &e->order;
+    o->batching = (int32_t)tutti_param_i64(params, "batching_method");
+    o->batch = tutti_param_i64(params, "batch_size");
+    o->devices = tutti_param_i64(params, "batch_devices");
+    o->mixed = 1; /* what either needs */
+    if (!o->batching)
+        return TUTTI_OK;
+    if (!o->batch || e->run_seed)
+        return tutti_fail(err, TUTTI_E_ARG, "mds: batching_method %s wants %s",
+                          tutti_param_str(params, "batching_method"),
+                          o->batch ? "shuffle_seed" : "batch_size, that of the run");
+    return mds_batches_check(o, err);
+}
+
 static tutti_status make_order(mds *m, const tutti_params *params, tutti_error *err)
 {
     mds_epochs *e = &m->epochs;
@@ -131,9 +155,10 @@ static tutti_status make_order(mds *m, const tutti_params *params, tutti_error *
     for (uint64_t k = 0; k < n; k++)
         shards[k] = m->set.shards[k].samples;
     for (uint32_t k = 0; k < m->set.nfolders; k++)
-        streams[k] = (mds_stream){m->set.folders[k].shards, m->set.folders[k].samples, 0};
-    return mds_weights_apply(e->weights, streams, m->set.nfolders, e->size,
-                             e->order.shuffle.seed, err);
+        streams[k] = (mds_stream){m->set.folders[k].shards, m->set.folders[k].samples, 0, 0};
+    const tutti_status s = mds_weights_apply(e->weights, streams, m->set.nfolders, e->size,
+                                             e->order.shuffle.seed, err);
+    return s ? s : read_batching(e, params, err);
 }
 
 tutti_status mds_open_order(mds *m, const tutti_params *params, tutti_error *err)
@@ -147,7 +172,8 @@ tutti_status mds_open_order(mds *m, const tutti_params *params, tutti_error *err
     const tutti_status s = read_weights(params, m->set.nfolders, e->weights, &any, err);
     if (s)
         return s;
-    return any || e->size || tutti_param_i64(params, "shuffle_algo")
+    return any || e->size || tutti_param_i64(params, "shuffle_algo") ||
+                   tutti_param_i64(params, "batching_method")
                ? make_order(m, params, err)
                : refuse_without_order(params, err);
 }

@@ -501,6 +501,30 @@ START_TEST(streams_are_one_set)
     }
     ck_assert_int_eq(second, 7);
     subject_close(&it);
+    batching = 4; /* of 13 and 7 samples three batches and one */
+    shuffle_seed = 3;
+    ck_assert_ok(open_path(NULL, "x", 0, 0, &err), err);
+    of = subject_query(&it, TUTTI_SAMPLE_ORDER_V1);
+    ck_assert_int_eq(of->places(it.self), 16);
+    ck_assert_ok(of->order(it.self, &epoch, order, &err), err);
+    for (int k = second = 0; k < 16; k++) {
+        ck_assert_int_eq(order[k] < 3, order[k - k % 4] < 3);
+        second += order[k] >= 3;
+    }
+    ck_assert_int_eq(second, 4);
+    const tutti_epoch other = {sizeof other, 1, 5, 2, 5};
+    ck_assert_int_eq(of->order(it.self, &other, order, &err), TUTTI_E_ARG);
+    ck_assert_str_eq(err.text, "mds: batch_size is 4, and the run's is 5");
+    subject_close(&it);
+    shuffle_seed = -1;
+    err = (tutti_error)TUTTI_ERROR_INIT;
+    ck_assert_int_eq(open_path(NULL, "x", 0, 0, &err), TUTTI_E_ARG);
+    ck_assert_str_eq(err.text, "mds: batching_method per_stream wants shuffle_seed");
+    batching = 1;
+    err = (tutti_error)TUTTI_ERROR_INIT;
+    ck_assert_int_eq(open_path(NULL, "x", 0, 0, &err), TUTTI_E_ARG);
+    ck_assert_str_eq(err.text,
+                     "mds: batching_method per_stream wants batch_size, that of the run");
     folder_remove(more.folder);
 }
 END_TEST

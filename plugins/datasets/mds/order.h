@@ -11,7 +11,16 @@ typedef struct mds_stream {
     int64_t samples; /* that they have */
     int64_t
         choose; /* that an epoch has; more than there are: all of them so many times, and a part of them */
+    double share; /* of an epoch's samples; all streams' add up to 1 */
 } mds_stream;
+
+/* What batches have of the streams. */
+typedef enum mds_batching {
+    MDS_BATCH_RANDOM,     /* what comes */
+    MDS_BATCH_STRATIFIED, /* of each as many samples */
+    MDS_BATCH_STREAM,     /* samples of one stream */
+    MDS_BATCH_DEVICE      /* on each device samples of one stream */
+} mds_batching;
 
 typedef struct mds_order {
     const int64_t *shards;     /* samples of each shard, of all streams; borrowed */
@@ -21,6 +30,9 @@ typedef struct mds_order {
     int64_t granularity; /* samples that are drawn from a shard at a time, at least 1 */
     int32_t fixed;       /* 1: each epoch has the same part of a stream's samples */
     int32_t mixed;       /* 1: samples are shuffled */
+    int32_t batching;    /* mds_batching; by batches.h unless it is MDS_BATCH_RANDOM */
+    int64_t batch;       /* samples of a batch, for the other batchings */
+    int64_t devices;     /* that share it, for MDS_BATCH_DEVICE */
 } mds_order;
 
 /* Samples of an epoch, a multiple of the nodes: nodes of fewer samples give their last one twice. */

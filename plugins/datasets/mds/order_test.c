@@ -1,7 +1,9 @@
 /* order_test.c - epochs are those of MosaicML Streaming, and the generator is NumPy's. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "batches.h"
 #include "numpy_rng.h"
 #include "tutti_check.h"
+#include "upstream_batches.h"
 #include "upstream_orders.h"
 #include "weights.h"
 
@@ -33,9 +35,9 @@ static mds_weight weight_of(const char *kind, double value)
     return (mds_weight){of, value, (int64_t)value};
 }
 
-static void assert_epoch(size_t row)
+static void assert_epoch(size_t row, const struct upstream_order *u,
+                         const struct upstream_batches *b)
 {
-    const struct upstream_order *u = &upstream_orders[row];
     static int64_t shards[2000];
     mds_stream streams[3];
     mds_weight weights[3];
@@ -45,7 +47,7 @@ static void assert_epoch(size_t row)
         size_t k = 0;
         while (strcmp(sets[k].name, u->streams[n].set) != 0)
             k++;
-        streams[n] = (mds_stream){sets[k].count, 0, 0};
+        streams[n] = (mds_stream){sets[k].count, 0, 0, 0};
         weights[n] = weight_of(u->streams[n].weight, u->streams[n].value);
         ck_assert_int_le(nshards + sets[k].count, 2000);
         for (int64_t i = 0; i < sets[k].count; i++)
@@ -60,11 +62,18 @@ static void assert_epoch(size_t row)
                          .shuffle = {u->algo, u->nodes, u->seed, u->block},
                          .granularity = u->granularity,
                          .fixed = u->fixed,
-                         .mixed = u->mixed};
-    ck_assert_int_eq(mds_order_places(&o), u->places);
+                         .mixed = u->mixed,
+                         .batching = b ? b->method : 0,
+                         .batch = b ? b->batch : 0,
+                         .devices = b ? b->devices : 0};
+    if (b)
+        ck_assert_ok(mds_batches_check(&o, &err), err);
+    ck_assert_int_eq(b ? mds_batches_places(&o) : mds_order_places(&o), u->places);
     int64_t *samples = malloc((size_t)u->places * sizeof *samples);
     ck_assert_ptr_nonnull(samples);
-    ck_assert_ok(mds_order_samples(&o, u->epoch, samples, &err), err);
+    ck_assert_ok(b ? mds_batches_samples(&o, u->epoch, samples, &err)
+                   : mds_order_samples(&o, u->epoch, samples, &err),
+                 err);
     for (int k = 0; k < 4; k++)
         ck_assert_msg(samples[k] == u->first[k], "row %zu: place %d has sample %lld, want %lld",
                       row, k, (long long)samples[k], (long long)u->first[k]);
@@ -77,7 +86,49 @@ START_TEST(epochs_are_those_of_streaming)
     const size_t rows = sizeof upstream_orders / sizeof *upstream_orders;
     ck_assert_uint_gt(rows, 50);
     for (size_t row = 0; row < rows; row++)
-        assert_epoch(row);
+        assert_epoch(row, &upstream_orders[row], NULL);
+}
+END_TEST
+
+START_TEST(batches_are_those_of_streaming)
+{
+    const size_t rows = sizeof upstream_batches / sizeof *upstream_batches;
+    ck_assert_uint_gt(rows, 60);
+    for (size_t row = 0; row < rows; row++)
+        assert_epoch(row, &upstream_batches[row].order, &upstream_batches[row]);
+}
+END_TEST
+
+START_TEST(streams_that_fill_no_batch_are_refused)
+{
+    static const int64_t shards[] = {100, 6};
+    mds_stream streams[] = {{1, 100, 100, 100.0 / 106}, {1, 6, 6, 6.0 / 106}};
+    tutti_error err = TUTTI_ERROR_INIT;
+    mds_order o = {.shards = shards,
+                   .streams = streams,
+                   .nstreams = 2,
+                   .shuffle = {MDS_PY1E, 1, 0, 1000},
+                   .granularity = 1,
+                   .mixed = 1,
+                   .batching = MDS_BATCH_STREAM,
+                   .batch = 8,
+                   .devices = 1};
+    ck_assert_int_eq(mds_batches_check(&o, &err), TUTTI_E_ARG);
+    ck_assert_str_eq(err.text,
+                     "mds: stream 2 has 6 samples of an epoch, too few for batches of 8");
+    o.batching = MDS_BATCH_DEVICE;
+    o.devices = 3;
+    err = (tutti_error)TUTTI_ERROR_INIT;
+    ck_assert_int_eq(mds_batches_check(&o, &err), TUTTI_E_ARG);
+    ck_assert_str_eq(err.text, "mds: batch_size 8 is not for 3 devices");
+    o.devices = 2;
+    o.shuffle.block = 20;
+    err = (tutti_error)TUTTI_ERROR_INIT;
+    ck_assert_int_eq(mds_batches_check(&o, &err), TUTTI_E_ARG);
+    ck_assert_str_eq(err.text,
+                     "mds: stream 2 has 1 samples of shuffle_block_size, want a larger one");
+    o.shuffle.block = 100;
+    ck_assert_ok(mds_batches_check(&o, &err), err);
 }
 END_TEST
 
@@ -170,6 +221,8 @@ int main(void)
     Suite *s = suite_create("mds_order");
     TCase *t = tcase_create("order");
     tcase_add_test(t, epochs_are_those_of_streaming);
+    tcase_add_test(t, batches_are_those_of_streaming);
+    tcase_add_test(t, streams_that_fill_no_batch_are_refused);
     tcase_add_test(t, numbers_are_those_of_numpy);
     suite_add_tcase(s, t);
     return tutti_run(s);

@@ -24,6 +24,7 @@ static int64_t shuffle_seed = -1, shuffle_block = -1, nodes = -1; /* -1: null */
 static const char *streams[4], *remotes[4];
 static double repeat[4], proportion[4];
 static int64_t choose[4], epoch_size;
+static int64_t batching; /* 0: random; else per_stream, and above 1 the batch_size */
 static uint32_t nstreams, nremotes, nproportion, nrepeat, nchoose;
 
 static inline void give_or_null(given *g, const char *name, int64_t value)
@@ -43,6 +44,11 @@ static inline tutti_status open_path(const char *path, const char *input, int64_
     given_floats(&g, "repeat", repeat, nrepeat);
     given_ints(&g, "choose", choose, nchoose);
     given_int(&g, "epoch_size", epoch_size);
+    given_enum(&g, "batching_method", batching ? "per_stream" : "random", batching ? 2 : 0);
+    given_null(&g, "batch_size");
+    if (batching > 1)
+        given_int(&g, "batch_size", batching);
+    given_int(&g, "batch_devices", 1);
     given_enum(&g, "sampling_method", "balanced", 0);
     given_int(&g, "sampling_granularity", 1);
     input ? given_string(&g, "input_column", input) : given_null(&g, "input_column");

@@ -30,6 +30,7 @@ static tutti_status share_samples(const double *parts, mds_stream *streams, int6
     numpy_rng rng;
     for (int64_t k = 0; k < count; k++) {
         const double share = parts[k] / sum;
+        streams[k].share = share;
         streams[k].choose = (int64_t)((double)size * share);
         missing -= streams[k].choose;
     }
@@ -68,6 +69,8 @@ tutti_status mds_weights_apply(const mds_weight *weights, mds_stream *streams, i
     if (any <= 0 || chosen <= 0)
         return tutti_fail(err, TUTTI_E_ARG,
                           "mds: an epoch would have no samples of any stream");
+    for (int64_t k = 0; k < count; k++)
+        streams[k].share = (double)streams[k].choose / (double)chosen;
     if (weights[0].kind != MDS_PROPORTION && !size)
         return TUTTI_OK;
     return share_samples(parts, streams, count, size ? size : all, seed, err);

@@ -20,7 +20,7 @@ typedef struct mds_weight {
     int64_t choose;
 } mds_weight;
 
-/* Sets `choose` of each stream, whose samples are known.  `size` is the epoch's number of samples where streams have
+/* Sets `choose` and `share` of each stream, whose samples are known.  `size` is the epoch's number of samples where streams have
  * proportions or nothing; 0: theirs.  The sum of all does not depend on `seed`, which says who gets what is left of rounding
  * down.  Errors: E_ARG a size beside repeat or choose, or an epoch of no samples; E_NOMEM.  [any] */
 TUTTI_NODISCARD tutti_status mds_weights_apply(const mds_weight *weights, mds_stream *streams,
