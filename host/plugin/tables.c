@@ -26,6 +26,8 @@
 
 /* Whoever asks for another one adds it here: "consumes" of manifests and the checks below know it then. */
 static const char *const consumed[] = {TUTTI_DATASET_V1,
+                                       TUTTI_SAMPLE_ORDER_V1,
+                                       TUTTI_CLASS_NAMES_V1,
                                        TUTTI_TRANSFORM_V1,
                                        TUTTI_OPTIMIZER_V1,
                                        TUTTI_SCHEDULER_V1,
@@ -55,10 +57,10 @@ const char *const *tables_consumed(void)
 
 enum {
     OP_FLAGS = TUTTI_OP_RNG | TUTTI_OP_VIEW | TUTTI_OP_ELEMENTWISE | TUTTI_OP_COMMUTATIVE |
-               TUTTI_OP_FUSED | TUTTI_OP_HALF | TUTTI_OP_BF16
+               TUTTI_OP_FUSED | TUTTI_OP_HALF | TUTTI_OP_BF16 | TUTTI_OP_REPRODUCIBLE
 };
 
-/* Bits that 1.0 gives a meaning. */
+/* Bits that have a meaning. */
 static tutti_status check_flags(const char *id, const void *table, tutti_error *err)
 {
     uint32_t unknown = 0;

@@ -3,6 +3,7 @@
 #include "train/context/log_media.h"
 
 #include "base/json.h"
+#include "base/released.h"
 #include "train/context/run_log_each.h"
 
 #include <stdio.h>
@@ -61,6 +62,9 @@ static bool is_json(const char *text)
 
 static tutti_status check_table(const tutti_table *t, tutti_error *err)
 {
+    const tutti_status s = released_room(t->struct_size, sizeof *t, "tutti_table", err);
+    if (s)
+        return s;
     if (!t->name || !*t->name || !t->ncolumns)
         return tutti_fail(err, TUTTI_E_ARG, "a table %s, want a name and columns",
                           t->name && *t->name ? "has no columns" : "has no name");
@@ -139,8 +143,6 @@ static tutti_status check_masks(const tutti_images *images, tutti_error *err)
 
 static tutti_status check_classes(const tutti_images *images, tutti_error *err)
 {
-    if (!TUTTI_HAS(images, tutti_images, expected))
-        return TUTTI_OK;
     for (int64_t k = 0; k < images->pixels->desc.dim[0]; k++)
         if ((images->predicted && images->predicted[k] < -1) ||
             (images->expected && images->expected[k] < -1))
@@ -152,10 +154,13 @@ static tutti_status check_classes(const tutti_images *images, tutti_error *err)
 
 tutti_status run_log_images(run_log *l, const tutti_images *given, tutti_error *err)
 {
+    tutti_status s = released_room(given->struct_size, sizeof *given, "tutti_images", err);
+    if (s)
+        return s;
     if (!given->name || !*given->name || !given->pixels)
         return tutti_fail(err, TUTTI_E_ARG, "images have no %s, want a name and pixels",
                           given->pixels ? "name" : "pixels");
-    tutti_status s = check_pixels(given, err);
+    s = check_pixels(given, err);
     if (!s)
         s = check_masks(given, err);
     if (!s)

@@ -63,6 +63,12 @@ static tutti_status checkpoint_settle(void *ctx, int32_t wait, int32_t *ret_whol
 static tutti_status checkpoint_load(void *ctx, const char *path, const tutti_load *how,
                                     tutti_error *err)
 {
+    const tutti_status s = released_room(how->struct_size, sizeof *how, "tutti_load", err);
+    if (s)
+        return s;
+    if (how->reserved)
+        return tutti_fail(err, TUTTI_E_ARG,
+                          "%s: loaded by a tutti_load whose reserved is not 0", path);
     return trainer_load_part(ctx, path, how, err);
 }
 

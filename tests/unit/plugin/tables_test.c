@@ -28,6 +28,9 @@ static const struct {
     {"op", "bit_op", TUTTI_E_ARG,
      "@/tables/tables/tables.so: op it: its tutti.op/1 has flags 0x4000, which this host does "
      "not know"},
+    {"callback", "order", TUTTI_E_VERSION,
+     "@/tables/tables/tables.so: callback it: its tutti.sample_order/1 has struct_size 0, want "
+     "at least 4"},
 };
 
 START_TEST(a_table_that_is_not_as_released_is_refused_at_open)
@@ -51,6 +54,18 @@ START_TEST(a_whole_table_is_there)
     const object *o = find(r, "callback", "whole");
     ck_assert_ok(instance_open(o, "it", NULL, NULL, NULL, &i, &err), err);
     ck_assert_ptr_nonnull(instance_query(i, TUTTI_STATEFUL_V1));
+    instance_free(i);
+    registry_destroy(r);
+}
+END_TEST
+
+START_TEST(a_flag_that_came_after_1_0_is_known)
+{
+    tutti_error err = TUTTI_ERROR_INIT;
+    instance *i = NULL;
+    registry *r = registry_over(FIXTURES "/tables");
+    ck_assert_ok(instance_open(find(r, "op", "later_op"), "it", NULL, NULL, NULL, &i, &err),
+                 err);
     instance_free(i);
     registry_destroy(r);
 }
@@ -92,6 +107,7 @@ int main(void)
     tcase_add_loop_test(t, a_table_that_is_not_as_released_is_refused_at_open, 0,
                         sizeof wrong / sizeof *wrong);
     tcase_add_test(t, a_whole_table_is_there);
+    tcase_add_test(t, a_flag_that_came_after_1_0_is_known);
     tcase_add_test(t, an_out_struct_gets_no_more_than_it_has_room_for);
     suite_add_tcase(suite, t);
     return tutti_run(suite);

@@ -58,6 +58,12 @@ START_TEST(cells_are_json)
     ck_assert_error(err, TUTTI_E_ARG, "a table has no columns, want a name and columns");
     (void)log_cells("", 2, "1");
     ck_assert_error(err, TUTTI_E_ARG, "a table has no name, want a name and columns");
+    err = (tutti_error)TUTTI_ERROR_INIT;
+    ck_assert_int_eq(run_log_table(&quiet, &(tutti_table){.name = "t", .ncolumns = 1}, &err),
+                     TUTTI_E_ARG);
+    ck_assert_error(err, TUTTI_E_ARG,
+                    "the caller's tutti_table has struct_size 0, want at least 40: set it to "
+                    "sizeof");
     ck_assert_str_eq(told, "");
 }
 END_TEST
@@ -98,6 +104,11 @@ START_TEST(images_are_pixels_of_the_host)
     (void)log_pixels(1, 3, TUTTI_U8, TUTTI_DEVICE_CPU, -1);
     ck_assert_error(err, TUTTI_E_RANGE,
                     "the mask truth of the images i has class -1, want at least 0");
+    err = (tutti_error)TUTTI_ERROR_INIT;
+    ck_assert_int_eq(run_log_images(&quiet, &(tutti_images){.name = "i"}, &err), TUTTI_E_ARG);
+    ck_assert_error(err, TUTTI_E_ARG,
+                    "the caller's tutti_images has struct_size 0, want at least 64: set it to "
+                    "sizeof");
 }
 END_TEST
 
