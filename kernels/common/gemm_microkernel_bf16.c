@@ -46,13 +46,18 @@ INLINE const char *place(const gemm_matrix *m, int64_t at)
     return (const char *)m->data + at * (m->dtype == TUTTI_BF16 ? 2 : 4);
 }
 
+/* The first n of sixteen. */
+INLINE __mmask16 first_of(int64_t n)
+{
+    return (__mmask16)(n >= 16 ? 0xFFFFu : (1u << n) - 1u);
+}
+
 /* The first n of sixteen numbers at `from` as bf16; zeros behind them. */
 INLINE __m256i load_bf16(const char *from, int32_t dtype, int64_t n)
 {
-    const __mmask16 some = (__mmask16)(n >= 16 ? 0xFFFFu : (1u << n) - 1u);
     if (dtype == TUTTI_BF16)
-        return _mm256_maskz_loadu_epi16(some, from);
-    return (__m256i)_mm512_cvtneps_pbh(_mm512_maskz_loadu_ps(some, from));
+        return _mm256_maskz_loadu_epi16(first_of(n), from);
+    return (__m256i)_mm512_cvtneps_pbh(_mm512_maskz_loadu_ps(first_of(n), from));
 }
 
 /* Words of k [0, words) of `lines` (16 at most) rows of numbers that lie one after the other along K: word j of
@@ -83,11 +88,16 @@ INLINE void along(int64_t lines, int64_t k, const gemm_matrix *m, int64_t first,
     }
 }
 
-/* Sixteen pairs of the numbers at `low` and, a row of k later, at `high` (NULL: beyond K); n of them count. */
+/* Sixteen pairs of the numbers at `low` and, a row of k later, at `high` (NULL: beyond K); n of them count.  Numbers in
+ * f32 are rounded together: clang 18 cannot join two halves of bf16. */
 INLINE __m512i across(const char *low, const char *high, int32_t dtype, int64_t n)
 {
-    const __m256i a = load_bf16(low, dtype, n);
-    const __m256i b = high ? load_bf16(high, dtype, n) : _mm256_setzero_si256();
+    const __mmask16 highs = high ? first_of(n) : 0;
+    if (dtype == TUTTI_F32)
+        return interleave((__m512i)_mm512_cvtne2ps_pbh(
+            _mm512_maskz_loadu_ps(highs, high), _mm512_maskz_loadu_ps(first_of(n), low)));
+    const __m256i a = _mm256_maskz_loadu_epi16(first_of(n), low);
+    const __m256i b = _mm256_maskz_loadu_epi16(highs, high);
     return interleave(_mm512_inserti64x4(_mm512_castsi256_si512(a), b, 1));
 }
 
