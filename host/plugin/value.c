@@ -125,6 +125,11 @@ static bool time_of(const spec *s, const char *text, tutti_param *v)
     return allowed;
 }
 
+static bool is_negative(const tutti_time *t)
+{
+    return t->unit == TUTTI_UNIT_DURATION ? t->fraction < 0.0 : t->count < 0;
+}
+
 /* A number where a text is wanted, as that text: a share of the run, or a column by its place. */
 static const char *number_text(const spec *s, const json_node *node, char *text, size_t size)
 {
@@ -169,6 +174,10 @@ static tutti_param *read_text(const spec *s, const json_node *node, const value_
         return refuse(s, node, rules);
     if (s->type == TUTTI_PARAM_TIME && !time_of(s, text, v))
         return refuse(s, node, rules);
+    if (s->type == TUTTI_PARAM_TIME && is_negative(&v->t)) {
+        faults_add(rules->faults, node, "is %s, want a time of at least 0", text);
+        return NULL;
+    }
     if (s->type == TUTTI_PARAM_STRING && s->most >= 0 && strlen(text) > (uint64_t)s->most)
         return refuse(s, node, rules);
     const bool relative =

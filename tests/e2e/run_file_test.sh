@@ -62,6 +62,20 @@ says "a path in a run file is relative to the file" 2 \
 says "a path given by --set is relative to the working folder" 2 \
   'tutti: dataset mds cannot be opened: data/index.json: No such file or directory' \
   "$TUTTI" train runs/mds.json --set train.dataset.path=data
+# ---- numbers that would silently do nothing ----
+for bad in 'callbacks.0.interval=-1ba|callbacks[0].interval: is -1ba, want a time of at least 0' \
+  'eval.0.interval=-2ep|eval[0].interval: is negative, want a time above 0, or 0 for no evaluation while training' \
+  'eval.0.interval=-2|eval[0].interval: is negative, want a time above 0, or 0 for no evaluation while training' \
+  'eval.0.subset_num_batches=0|eval[0].subset_num_batches: is 0, want at least 1, or -1 for all' \
+  'train.subset_num_batches=0|train.subset_num_batches: is 0, want at least 1, or -1 for all'; do
+  small_run >small.json
+  says "${bad%%|*}" 2 "small.json: ${bad#*|}" "$TUTTI" train small.json --set "${bad%%|*}"
+done
+groups='[{"match": "*hed*", "lr": 0.5}, {"match": "*.weight", "lr": 0.1}, {"match": "body.head.weight", "lr": 0.2}]'
+"$TUTTI" train small.json --quiet --set max_duration=1ba --set "optimizer.groups=$groups" >out.txt 2>err.txt
+check "a group that matches no weight is told" grep -q '^tutti: train: optimizer.groups.0. has no weight: .hed. matches none that no group before it has; the model.s first is body.' err.txt
+check "and one whose weights another has" grep -F 'optimizer.groups[2] has no weight: body.head.weight matches' err.txt
+check "and no other" test "$(wc -l <err.txt)" = 2
 # ---- names ----
 mkdir names && cd names || exit 1
 small_run '"loggers": [{"name": "jsonl"}]' | sed '/"name": "small"/d' >nameless.json

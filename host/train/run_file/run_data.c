@@ -123,6 +123,17 @@ static void read_generate(run_reader *r, const json_node *at, run_generate *ret_
     json_members_read(at, generate_rows, ret_generate, r->faults);
 }
 
+/* What leaves no batch at all, or a time that never comes. */
+static void check_extent(run_reader *r, const json_node *at, const run_data *d)
+{
+    if (d->subset_num_batches == 0)
+        faults_add(r->faults, json_get(at, "subset_num_batches"),
+                   "is 0, want at least 1, or -1 for all");
+    if (d->interval.count < 0 || d->interval.fraction < 0.0)
+        faults_add(r->faults, json_get(at, "interval"),
+                   "is negative, want a time above 0, or 0 for no evaluation while training");
+}
+
 static void read_data(run_reader *r, const json_node *at, int role, run_data *ret_data)
 {
     const bool eval = role == DATA_EVAL;
@@ -143,6 +154,7 @@ static void read_data(run_reader *r, const json_node *at, int role, run_data *re
         run_read_sampler(r, at, &ret_data->sampler);
     if (eval && !r->run->engine)
         json_members_read(at, training_eval_rows, ret_data, r->faults);
+    check_extent(r, at, ret_data);
     if (json_get(at, "dataset"))
         run_read_part(r, json_get(at, "dataset"), TUTTI_KIND_DATASET, NULL, &ret_data->dataset);
     run_read_parts(r, at, "transforms", TUTTI_KIND_TRANSFORM, &ret_data->transforms);

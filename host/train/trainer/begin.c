@@ -10,6 +10,7 @@
 #include "train/record/repeat.h"
 #include "train/step/events.h"
 #include "train/step/trainer_state.h"
+#include "train/update/updater.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -36,6 +37,26 @@ static tutti_status claim_folder(trainer *t, tutti_error *err)
     }
     writes = writes || t->files.record.version;
     return writes ? trainer_claim(t, t->run.folder, err) : TUTTI_OK;
+}
+
+/* A pattern with a misspelt path changes nothing, which is told. */
+static void tell_idle_groups(trainer *t)
+{
+    const net *n = t->run.net;
+    const run_file *file = t->run.file;
+    for (uint32_t g = 0; n && g + 1 < file->ngroups; g++) {
+        char text[400];
+        uint32_t k = 0;
+        while (k < net_weight_count(n) && updater_group(file, net_weight(n, k)->path) != g)
+            k++;
+        if (k < net_weight_count(n) || k == 0)
+            continue;
+        (void)snprintf(text, sizeof text,
+                       "optimizer.groups[%u] has no weight: %.120s matches none that no group "
+                       "before it has; the model's first is %.120s",
+                       g, file->groups[g].match, net_weight(n, 0)->path);
+        run_log_message(&t->run.log, TUTTI_LOG_WARNING, "train", text);
+    }
 }
 
 tutti_status trainer_begin(trainer *t, const char *resume, tutti_error *err)
@@ -80,6 +101,8 @@ tutti_status trainer_begin(trainer *t, const char *resume, tutti_error *err)
         (s = updater_refit(&t->updater, err)))
         return s;
     t->begun = true;
+    if (t->fits)
+        tell_idle_groups(t);
     s = updater_reschedule(&t->updater, err);
     if (!s)
         s = distributed_compare_start(&t->distributed, err);
