@@ -146,7 +146,8 @@ run_file *cli_run_file(const cli_options *o, int kind, registry *r)
     faults *f = faults_of_run(r);
     if (!f)
         return NULL;
-    if (o->resume && strcmp(o->resume, "auto") == 0 && kind == RUN_FILE_TRAIN)
+    if (o->resume && strcmp(o->resume, "auto") == 0 &&
+        (kind == RUN_FILE_TRAIN || kind == RUN_FILE_MODEL))
         kind |= RUN_FILE_NAMED;
     const tutti_status s =
         find_recipe(o->run, recipe, sizeof recipe)

@@ -36,6 +36,11 @@ for other in '{"name": "sgd", "lr": 0.1, "momentum": 0.9}' '{"name": "adafactor"
   check "predictions too" "$TUTTI" predict run.json --checkpoint auto --output other.npy --set "optimizer=$other"
   check "to the byte" cmp out.npy other.npy
 done
+says "no checkpoint yet: none is made up" 1 'tutti: small: auto finds no checkpoint: the run has written none yet' \
+  "$TUTTI" eval run.json --checkpoint auto --set callbacks.0.folder=nowhere --set 'loggers=[]'
+says "for predictions either" 1 'tutti: small: auto finds no checkpoint: the run has written none yet' \
+  "$TUTTI" predict run.json --checkpoint auto --output none.npy --set callbacks.0.folder=nowhere --set 'loggers=[]'
+check "and no file" test ! -e none.npy
 says "no such data" 1 'tutti: small: there is no evaluation nowhere' \
   "$TUTTI" predict run.json --checkpoint auto --output x.npy --data nowhere
 check "which leaves nothing behind" test ! -e x.npy -a ! -e x.npy.part

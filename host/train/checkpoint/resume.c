@@ -247,8 +247,11 @@ static tutti_status load_newest(trainer *t, tutti_error *err)
     if (s || !c) {
         if (s)
             return tutti_fail(err, s, "%s", e.text);
-        if (t->fits)
-            run_log_begin_again(&t->run.log);
+        if (!t->fits)
+            return tutti_fail(err, TUTTI_E_NOTFOUND,
+                              "%s: auto finds no checkpoint: the run has written none yet",
+                              t->run.file->name);
+        run_log_begin_again(&t->run.log);
         run_log_message(&t->run.log, TUTTI_LOG_INFO, "train",
                         "no checkpoint yet: a fresh start");
         return TUTTI_OK;
