@@ -16,7 +16,10 @@ struct mds_cache {
     pthread_cond_t wake;
     uint64_t used;     /* bytes of files that are here or on their way */
     int64_t last;      /* the shard in use */
-    int64_t next, end; /* shards to fetch ahead */
+    int64_t next, end; /* shards to fetch ahead: turns of the plan, where there is one */
+    int64_t *plan;     /* shards in the order in which an epoch first uses them; NULL: theirs */
+    int64_t *turn;     /* of each shard in it; -1: the epoch does not use it */
+    int64_t nplan;
     int stop, runs;
     pthread_t thread;
 };
@@ -158,6 +161,49 @@ tutti_status mds_cache_need(mds_cache *c, mds_shard *s, tutti_error *err)
 
 /* ---- ahead ---- */
 
+tutti_status mds_cache_plan(mds_cache *c, const int64_t *samples, int64_t count,
+                            tutti_error *err)
+{
+    const int64_t shards = (int64_t)c->set->nshards;
+    const mds_shard *before = NULL;
+    int64_t n = 0;
+    if (!c->runs)
+        return TUTTI_OK;
+    int64_t *plan = malloc(2 * (size_t)shards * sizeof *plan), *turn = plan + shards;
+    if (!plan)
+        return tutti_fail(err, TUTTI_E_NOMEM, "mds: no memory to fetch shards ahead");
+    for (int64_t k = 0; k < shards; k++)
+        turn[k] = -1;
+    for (int64_t k = 0; k < count && n < shards; k++) {
+        const mds_shard *s = mds_shard_of(c->set, samples[k]);
+        const int64_t number = s - c->set->shards;
+        if (s != before && turn[number] < 0) {
+            turn[number] = n;
+            plan[n++] = number;
+        }
+        before = s;
+    }
+    (void)pthread_mutex_lock(&c->lock);
+    free(c->plan);
+    c->plan = plan;
+    c->turn = turn;
+    c->nplan = n;
+    c->next = c->end = 0;
+    (void)pthread_mutex_unlock(&c->lock);
+    return TUTTI_OK;
+}
+
+/* The shards whose turn comes after the latest one so far. */
+static void go_on_by_plan(mds_cache *c, int64_t number)
+{
+    const int64_t after = c->turn[number] + 1, end = after + c->options.ahead;
+    if (after == 0 || (c->end && end <= c->end))
+        return;
+    c->next = c->next > after ? c->next : after;
+    c->end = end < c->nplan ? end : c->nplan;
+    (void)pthread_cond_signal(&c->wake);
+}
+
 void mds_cache_touch(mds_cache *c, mds_shard *s)
 {
     const int64_t number = s - c->set->shards;
@@ -168,8 +214,10 @@ void mds_cache_touch(mds_cache *c, mds_shard *s)
     (void)pthread_mutex_lock(&c->lock);
     const int64_t from = c->last, end = number + 1 + c->options.ahead;
     c->last = number;
+    if (c->plan)
+        go_on_by_plan(c, number);
     /* Any order but theirs does not tell which is next. */
-    if (number != from && number - from <= 1 && from - number <= 1) {
+    else if (number != from && number - from <= 1 && from - number <= 1) {
         const int64_t last = (int64_t)c->set->nshards;
         c->next = c->next > number && c->next <= end ? c->next : number + 1;
         c->end = end < last ? end : last;
@@ -198,7 +246,8 @@ static void *work_ahead(void *ctx)
             (void)pthread_cond_wait(&c->wake, &c->lock);
             continue;
         }
-        mds_shard *s = &c->set->shards[c->next++];
+        const int64_t next = c->next++;
+        mds_shard *s = &c->set->shards[c->plan ? c->plan[next] : next];
         (void)pthread_mutex_unlock(&c->lock);
         fetch_ahead(c, s);
         (void)pthread_mutex_lock(&c->lock);
@@ -272,5 +321,6 @@ void mds_cache_close(mds_cache *c)
     }
     (void)pthread_mutex_destroy(&c->lock);
     (void)pthread_cond_destroy(&c->wake);
+    free(c->plan);
     free(c);
 }

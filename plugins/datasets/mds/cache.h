@@ -10,7 +10,7 @@ typedef struct mds_cache mds_cache;
 typedef struct mds_cache_options {
     uint64_t limit; /* bytes of shards' files; 0: no limit */
     int64_t
-        ahead; /* shards to fetch behind the one in use, while shards are used in their order */
+        ahead; /* shards to fetch behind the one in use, while shards are used in their order or by a plan */
 } mds_cache_options;
 
 /* For a sealed set: the folders of those that are remote are the cache; the others stay as they are.
@@ -20,6 +20,9 @@ TUTTI_NODISCARD tutti_status mds_cache_open(mds_set *set, const mds_cache_option
 /* Ends the thread; NULL is allowed.  The set is still open.  [control] */
 void mds_cache_close(mds_cache *c);
 
+/* From now on samples are read in about this order, by which shards are fetched ahead.  Errors: E_NOMEM.  [any] */
+TUTTI_NODISCARD tutti_status mds_cache_plan(mds_cache *c, const int64_t *samples, int64_t count,
+                                            tutti_error *err);
 /* Makes the shard's files be here.  To make room, those of the shards that were used longest ago and that nobody uses now
  * are removed; where there are none, the limit is passed for a while.  Its lock is held.  [any] */
 TUTTI_NODISCARD tutti_status mds_cache_need(mds_cache *c, mds_shard *s, tutti_error *err);

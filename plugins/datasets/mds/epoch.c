@@ -1,6 +1,7 @@
 /* epoch.c - what an epoch has of the set, and in which order, for the host: tutti.sample_order/1. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "batches.h"
+#include "cache.h"
 #include "dataset.h"
 
 #include <stdlib.h>
@@ -12,10 +13,9 @@ static int64_t epoch_places(void *self)
     return o->batching ? mds_batches_places(o) : mds_order_places(o);
 }
 
-static tutti_status epoch_order(void *self, const tutti_epoch *epoch, int64_t *ret_index,
-                                tutti_error *err)
+static tutti_status draw_order(const mds_epochs *e, const tutti_epoch *epoch,
+                               int64_t *ret_index, tutti_error *err)
 {
-    const mds_epochs *e = &((const mds *)self)->epochs;
     mds_stream streams[MDS_MAX_STREAMS];
     mds_order order = e->order;
     order.mixed = (int32_t)epoch->shuffle;
@@ -34,6 +34,16 @@ static tutti_status epoch_order(void *self, const tutti_epoch *epoch, int64_t *r
             return s;
     }
     return mds_order_samples(&order, epoch->epoch, ret_index, err);
+}
+
+static tutti_status epoch_order(void *self, const tutti_epoch *epoch, int64_t *ret_index,
+                                tutti_error *err)
+{
+    const mds *m = self;
+    const tutti_status s = draw_order(&m->epochs, epoch, ret_index, err);
+    return s || !m->set.cache
+               ? s
+               : mds_cache_plan(m->set.cache, ret_index, epoch_places(self), err);
 }
 
 const tutti_sample_order_v1 *mds_order_table(const mds *m)
@@ -156,8 +166,10 @@ static tutti_status make_order(mds *m, const tutti_params *params, tutti_error *
         shards[k] = m->set.shards[k].samples;
     for (uint32_t k = 0; k < m->set.nfolders; k++)
         streams[k] = (mds_stream){m->set.folders[k].shards, m->set.folders[k].samples, 0, 0};
-    const tutti_status s = mds_weights_apply(e->weights, streams, m->set.nfolders, e->size,
-                                             e->order.shuffle.seed, err);
+    tutti_status s = mds_weights_apply(e->weights, streams, m->set.nfolders, e->size,
+                                       e->order.shuffle.seed, err);
+    if (!s && m->set.cache) /* until an epoch's order is known nothing is fetched ahead */
+        s = mds_cache_plan(m->set.cache, NULL, 0, err);
     return s ? s : read_batching(e, params, err);
 }
 

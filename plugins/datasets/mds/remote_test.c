@@ -322,6 +322,39 @@ START_TEST(shards_are_fetched_ahead)
 }
 END_TEST
 
+/* The order of an epoch says which shards are next. */
+START_TEST(shards_of_a_shuffle_are_fetched_ahead)
+{
+    enum { ALL = SHARDS * SAMPLES };
+    int64_t order[ALL], seen[SHARDS];
+    tutti_error err = TUTTI_ERROR_INIT;
+    int n = 0;
+    nshards = SHARDS;
+    predownload = 3;
+    shuffle_algo = 3; /* py1s */
+    shuffle_seed = 7;
+    nodes = 1;
+    server_start(&there);
+    open_remote();
+    const tutti_epoch epoch = {
+        .struct_size = sizeof epoch, .shuffle = 1, .seed = 5, .epoch = 1, .batch_size = 4};
+    const tutti_sample_order_v1 *of = subject_query(&it, TUTTI_SAMPLE_ORDER_V1);
+    ck_assert_int_eq(of->places(it.self), ALL);
+    ck_assert_ok(of->order(it.self, &epoch, order, &err), err);
+    for (int k = 0; k < ALL; k += SAMPLES) /* shard by shard */
+        seen[n++] = order[k] / SAMPLES;
+    const uint32_t before = there.requests; /* the index, and the first shard for its shape */
+    uint32_t wanted = 0;
+    for (int k = 8; k < 12; k++)
+        wanted += seen[k] != 0;
+    read_sample(order[8 * SAMPLES]); /* as a run that is resumed there */
+    server_wait(&there, before + wanted);
+    subject_close(&it);
+    for (int k = 0; k < SHARDS; k++)
+        ck_assert_uint_eq(asked[seen[k]], seen[k] == 0 || (k >= 8 && k < 12));
+}
+END_TEST
+
 static void *read_anywhere(void *failed)
 {
     uint32_t turn = (uint32_t) * (int *)failed;
@@ -441,6 +474,7 @@ int main(void)
     tcase_add_test(c, a_damaged_copy_is_fetched_again);
     tcase_add_test(c, the_disk_is_bounded);
     tcase_add_test(c, shards_are_fetched_ahead);
+    tcase_add_test(c, shards_of_a_shuffle_are_fetched_ahead);
     tcase_add_test(c, threads_share_the_disk);
     tcase_add_test(c, requests_of_s3_are_signed);
     tcase_add_test(c, classes_are_not_counted_by_fetching_everything);
