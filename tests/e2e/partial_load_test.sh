@@ -76,6 +76,44 @@ check "a head that is ignored need not fit" test $? = 0
 check "nor is what ignores nothing silent" test "$(grep -c 'has nothing like model.hed, ' err.txt)" = 1
 check "but what does" test "$(grep -c 'has nothing like' err.txt)" = 1
 
+# ---- weights of 16 bits, which are widened to the bit ----
+"$python" - <<PY
+import json, struct, sys
+sys.path.insert(0, "$e2e")
+from checkpoint import tensors
+weights = {n[6:]: t for n, t in tensors("$four").items() if n.startswith("model.")}
+for name, narrow in (("BF16", lambda raw: b"".join(raw[k + 2:k + 4] for k in range(0, len(raw), 4))),
+                     ("F16", lambda raw: struct.pack(f"<{len(raw) // 4}e", *struct.unpack(f"<{len(raw) // 4}f", raw)))):
+    header, body = {}, b""
+    for n, (dtype, shape, raw) in weights.items():
+        small = narrow(raw)
+        header[n] = {"dtype": name, "shape": shape, "data_offsets": [len(body), len(body) + len(small)]}
+        body += small
+    text = json.dumps(header).encode()
+    open(name + ".safetensors", "wb").write(struct.pack("<Q", len(text)) + text + body)
+PY
+for type in BF16 F16; do
+  check "weights as $type" "$TUTTI" train four.json --set load_weights=$type.safetensors --set optimizer.lr=0 --set max_duration=1ba \
+    --set callbacks.0.folder=$type
+  check "are widened" "$python" - <<PY
+import json, struct, sys
+sys.path.insert(0, "$e2e")
+from checkpoint import tensors
+wide, count = tensors("$type/latest.safetensors"), 0
+data = open("$type.safetensors", "rb").read()
+size, = struct.unpack("<Q", data[:8])
+for n, v in json.loads(data[8:8 + size]).items():
+    raw = data[8 + size + v["data_offsets"][0]:8 + size + v["data_offsets"][1]]
+    if "running_" in n:
+        continue
+    want = b"".join(b"\0\0" + raw[k:k + 2] for k in range(0, len(raw), 2)) if v["dtype"] == "BF16" else \
+        struct.pack(f"<{len(raw) // 2}f", *struct.unpack(f"<{len(raw) // 2}e", raw))
+    assert wide["model." + n][0] == "F32" and wide["model." + n][2] == want, n
+    count += 1
+assert count > 15, count
+PY
+done
+
 # ---- names that are left out ----
 evaluate() { "$TUTTI" eval "$@" 2>err.txt | grep cross; }
 all=$(evaluate four.json --checkpoint $four)
