@@ -53,11 +53,11 @@ enum { GEMM_MAX_VECS = 8 };
 
 /* Words are pairs of bf16, whose products are summed in f32. */
 #if defined(__AVX512BF16__)
-/* clang 17 crashes on a broadcast as a factor of vdpbf16ps, unless it does not see one. */
+/* clang 16 and 17 crash on a broadcast as a factor of vdpbf16ps, unless it does not see one. */
 SIMD_INLINE __m512 gemm_broadcast(const float *x)
 {
     __m512 y = _mm512_set1_ps(*x);
-#if defined(__clang__) && __clang_major__ == 17
+#if defined(__clang__) && (__clang_major__ == 16 || __clang_major__ == 17)
     __asm__("" : "+v"(y));
 #endif
     return y;
