@@ -5,9 +5,9 @@
 
 #include <string.h>
 
-/* So many words of K are packed at a time that a panel of a stays in the first cache; so many rows of a and
- * columns of b that they stay in the second; and of b for all threads what stays in the third. */
-enum { WORDS = 384, BLOCK_PANELS = 12, BLOCK_COLS = 256, SHARED = 1 << 21 };
+/* So many rows of a and columns of b are packed at a time that they stay in the second cache, and of b for all threads
+ * what stays in the third. */
+enum { BLOCK_PANELS = 12, BLOCK_COLS = 256, SHARED = 1 << 21 };
 
 static int64_t least(int64_t a, int64_t b)
 {
@@ -25,10 +25,12 @@ static int64_t cut(int64_t n, int64_t unit, int64_t t, int64_t parts)
     return least(n, parts_of(n, unit) * t / parts * unit);
 }
 
-/* The height of a's panels that makes `rows` out of as few as possible, and as equal. */
+/* The height of a's panels that makes `rows` out of as few as possible, and as equal as their steps allow. */
 static int64_t height(const gemm *p, int64_t rows)
 {
-    return rows ? parts_of(rows, parts_of(rows, p->microkernel->rows)) : 1;
+    const gemm_microkernel *u = p->microkernel;
+    return rows ? parts_of(parts_of(rows, parts_of(rows, u->rows)), u->step) * u->step
+                : u->step;
 }
 
 /* Words of so many numbers of K. */
@@ -125,6 +127,8 @@ static void multiply_rows(const gemm_microkernel *u, const block *o, int64_t row
 
 static void multiply(const gemm *p, const gemm_data *d, const block *o)
 {
+    if (p->microkernel->enter)
+        p->microkernel->enter();
     for (int64_t col = 0; col < o->cols; col += BLOCK_COLS) {
         const int64_t to = least(o->cols, col + BLOCK_COLS);
         float *at = o->passing ? o->y : o->y + col;
@@ -134,6 +138,8 @@ static void multiply(const gemm *p, const gemm_data *d, const block *o)
         if (o->last && d->epilogue)
             d->epilogue(d->how, &done);
     }
+    if (p->microkernel->leave)
+        p->microkernel->leave();
 }
 
 /* ---- rows: b is packed by all, a by whom its rows belong to ---- */
@@ -357,7 +363,7 @@ static int64_t depth_of(const gemm *p, int64_t k)
 {
     const gemm_microkernel *u = p->microkernel;
     const int64_t unit = u->deep * (u->grain > 8 ? u->grain : 8);
-    return parts_of(parts_of(k, parts_of(k, WORDS * u->deep)), unit) * unit;
+    return parts_of(parts_of(k, parts_of(k, u->words * u->deep)), unit) * unit;
 }
 
 tutti_status gemm_plan(gemm *p, uint64_t *ret_scratch)

@@ -115,4 +115,13 @@ static void pack_b(int64_t wide, int64_t k, int64_t cols, const gemm_matrix *fro
     }
 }
 
-const gemm_microkernel gemm_microkernel_f32 = {ROWS, COLS, GEMM_A, 1, 1, tiles, pack_a, pack_b};
+const gemm_microkernel gemm_microkernel_f32 = {.rows = ROWS,
+                                               .cols = COLS,
+                                               .step = 1,
+                                               .panel = GEMM_A,
+                                               .deep = 1,
+                                               .grain = 1,
+                                               .words = 384,
+                                               .tile = tiles,
+                                               .pack_a = pack_a,
+                                               .pack_b = pack_b};

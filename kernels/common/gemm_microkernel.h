@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 /* Packed numbers are words of 32 bits: an f32, or a pair of bf16 that are neighbours along K.  a's panel holds some
- * rows of a: for each word of k `panel` words, of which so many are used.  b's panel holds `cols` columns of b: for
+ * rows of a: for each word of k `panel` words, of which so many are used, in an order of the micro-kernel.  b's panel holds `cols` columns of b: for
  * each word of k so many words, anything finite beyond N.  A pair beyond K has zeros. */
 enum { GEMM_A = 16, GEMM_MAX_ROWS = 32, GEMM_MAX_COLS = 32 };
 
@@ -34,12 +34,16 @@ typedef void gemm_pack_b(int64_t wide, int64_t k, int64_t cols, const gemm_matri
 /* What suits the registers of an instruction set. */
 typedef struct gemm_microkernel {
     int64_t rows, cols;     /* the largest tile; 0: this level has none */
+    int64_t step;           /* panels of a have multiples of so many rows */
     int64_t panel;          /* words of a's panel for one of k */
     int64_t deep;           /* numbers of k in a word */
     int64_t grain;          /* words come in multiples of this */
+    int64_t words;          /* so many at a time leave a panel of a in the first cache */
     gemm_tile *const *tile; /* [r]: r rows */
     gemm_pack_a *pack_a;
     gemm_pack_b *pack_b;
+    void (*enter)(void); /* a thread calls it before its tiles, and `leave` behind them; or NULL */
+    void (*leave)(void);
 } gemm_microkernel;
 
 /* f32 factors; and factors that are bf16 or are rounded to it, whose products are summed up in f32. */

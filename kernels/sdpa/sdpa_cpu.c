@@ -1,5 +1,6 @@
 /* sdpa_cpu.c - flash attention on a CPU: tiles with a running softmax (Dao et al. 2022), and the gradient. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "common/amx.h"
 #include "common/fastmath.h"
 #include "common/simd.h"
 #include "sdpa/sdpa.h"
@@ -277,6 +278,7 @@ void sdpa_run(const sdpa_shape *s, const sdpa_tensors *t, int threads, void *scr
     for (int k = 0; k < used; k++) {
         const forward f = forward_at(s, (float *)scratch + (uint64_t)k * own);
         int64_t loaded = -1;
+        amx_begin();
         for (int64_t i = n * k / used; i < n * (k + 1) / used; i++) {
             const int64_t head = i / per_head, b = head / s->heads, h = head % s->heads;
             if (head != loaded)
@@ -284,6 +286,7 @@ void sdpa_run(const sdpa_shape *s, const sdpa_tensors *t, int threads, void *scr
             loaded = head;
             forward_tile(s, t, b, h, i % per_head * TILE, &f);
         }
+        amx_end();
     }
 }
 
@@ -439,7 +442,9 @@ void sdpa_grad_run(const sdpa_shape *s, const sdpa_tensors *t, int threads, void
 #pragma omp parallel for schedule(static) num_threads(used) if (used > 1)
     for (int k = 0; k < used; k++) {
         backward f = backward_at(s, (float *)scratch + (uint64_t)k * own);
+        amx_begin();
         for (int64_t i = n * k / used; i < n * (k + 1) / used; i++)
             backward_head(s, t, i / s->heads, i % s->heads, &f);
+        amx_end();
     }
 }

@@ -1,5 +1,6 @@
 /* sdpa_tiles.c - attention's tiles: GEMMs by the micro-kernel, and rows of exponentials between them. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "common/amx.h"
 #include "common/fastmath.h"
 #include "common/gemm_microkernel_loop.h"
 #include "sdpa/sdpa.h"
@@ -77,7 +78,79 @@ void sdpa_gemm_run(const sdpa_gemm *p, const float *a, const float *b, float *c,
     gemm(p, 0, a, b, c, add);
 }
 
-#if defined(__AVX512BF16__)
+#if defined(__AMX_BF16__)
+/* 16 or 32 rows by all columns (high: a constant after inlining). */
+INLINE void amx_rows(const sdpa_gemm *p, int high, int64_t words, const float *a, int64_t a_row,
+                     const float *b, float *c, int add)
+{
+    const int64_t from = a_row * (int64_t)sizeof *a, row = p->c_row * (int64_t)sizeof *c;
+    const int64_t b_row = p->b_row * (int64_t)sizeof *b;
+    static const float zero[2 * AMX_WORDS];
+    for (int64_t j = 0; j < p->n; j += 2 * AMX_WORDS) {
+        const int wide = j + AMX_WORDS < p->n;
+        const float *start = add ? c + j : zero;
+        if (wide) {
+            amx_load_sums(high, 1, start, add ? row : 0);
+            amx_multiply(high, 1, words, a, from, AMX_WORDS, b + j, b_row);
+            amx_store_sums(high, 1, c + j, row);
+        } else {
+            amx_load_sums(high, 0, start, add ? row : 0);
+            amx_multiply(high, 0, words, a, from, AMX_WORDS, b + j, b_row);
+            amx_store_sums(high, 0, c + j, row);
+        }
+    }
+}
+
+/* to (m, words) = a, where a's rows are neighbours. */
+INLINE void turn(const sdpa_gemm *p, int64_t m, int64_t words, const float *a, float *to)
+{
+    for (int64_t i = 0; i < m; i += 8)
+        for (int64_t w = 0; w < words; w += 8) {
+            f32x8 x[8];
+            for (int64_t k = 0; k < 8; k++)
+                x[k] = *(const f32x8 *)(a + (w + k) * p->a_col + i);
+            simd_transpose_8x8(x, to + i * words + w, words);
+        }
+}
+
+/* The first m rows of c and `words` words of k, multiples of 16 both. */
+INLINE void amx_product(const sdpa_gemm *p, int64_t m, int64_t words, const float *a,
+                        const float *b, float *c, int add)
+{
+    float turned[TILE * TILE / 2];
+    int64_t a_row = p->a_row, i = 0;
+    if (p->a_col != 1) {
+        turn(p, m, words, a, turned);
+        a = turned;
+        a_row = words;
+    }
+    AMX_WRITTEN();
+    for (; i + 2 * AMX_ROWS <= m; i += 2 * AMX_ROWS)
+        amx_rows(p, 1, words, a + i * a_row, a_row, b, c + i * p->c_row, add);
+    if (i < m)
+        amx_rows(p, 0, words, a + i * a_row, a_row, b, c + i * p->c_row, add);
+}
+
+/* What is less than a tile register goes by vdpbf16ps. */
+void sdpa_gemm_bf16_run(const sdpa_gemm *p, const float *a, const float *b, float *c, int add)
+{
+    const int64_t m = p->m / AMX_ROWS * AMX_ROWS, words = p->k / AMX_WORDS * AMX_WORDS;
+    sdpa_gemm rest = *p;
+    if (m == 0 || words == 0 || (p->a_col != 1 && words > TILE / 2)) {
+        gemm(p, 1, a, b, c, add);
+        return;
+    }
+    amx_product(p, m, words, a, b, c, add);
+    rest.m = m;
+    rest.k = p->k - words;
+    if (rest.k)
+        gemm(&rest, 1, a + words * p->a_col, b + words * p->b_row, c, 1);
+    rest.m = p->m - m;
+    rest.k = p->k;
+    if (rest.m)
+        gemm(&rest, 1, a + m * p->a_row, b, c + m * p->c_row, add);
+}
+#elif defined(__AVX512BF16__)
 void sdpa_gemm_bf16_run(const sdpa_gemm *p, const float *a, const float *b, float *c, int add)
 {
     gemm(p, 1, a, b, c, add);

@@ -1,0 +1,163 @@
+/* gemm_microkernel_amx.c - the GEMM micro-kernel for bf16 factors and f32 sums with AMX: tdpbf16ps. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/gemm_microkernel.h"
+
+#if defined(__AMX_BF16__)
+#include "common/amx.h"
+#include "common/gemm_pack_bf16.h"
+
+#define INLINE SIMD_INLINE
+
+enum { HALF = AMX_ROWS, ROWS = 2 * HALF, COLS = 2 * HALF, GRAIN = AMX_WORDS };
+
+/* ---- tiles ---- */
+
+static void enter(void)
+{
+    amx_begin();
+}
+
+static void leave(void)
+{
+    amx_end();
+}
+
+INLINE void copy_rows(int64_t rows, const float *from, int64_t from_row, float *to,
+                      int64_t to_row)
+{
+    for (int64_t i = 0; i < rows; i++)
+        memcpy(to + i * to_row, from + i * from_row, COLS * sizeof *to);
+}
+
+/* 16 or 32 rows by 32 columns.  `high` is a constant after inlining. */
+INLINE void whole_tile(int high, int64_t words, const float *a, const float *b,
+                       const float *start, float *y, int64_t y_row)
+{
+    const int64_t row = y_row * (int64_t)sizeof *y;
+    if (start)
+        amx_load_sums(high, 1, start, 0);
+    else
+        amx_load_sums(high, 1, y, row);
+    amx_multiply(high, 1, words, a, AMX_LINE, GRAIN * ROWS, b, COLS * (int64_t)sizeof *b);
+    amx_store_sums(high, 1, y, row);
+}
+
+/* Numbers of rows that are no multiple of 16 go through a copy. */
+INLINE void tile(int64_t rows, int64_t words, const float *a, const float *b,
+                 const float *start, float *y, int64_t y_row)
+{
+    float copy[ROWS * COLS];
+    const int whole = rows % HALF == 0;
+    float *to = whole ? y : copy;
+    const int64_t to_row = whole ? y_row : COLS;
+    if (!whole && !start)
+        copy_rows(rows, y, y_row, copy, COLS);
+    AMX_WRITTEN();
+    if (rows > HALF)
+        whole_tile(1, words, a, b, start, to, to_row);
+    else
+        whole_tile(0, words, a, b, start, to, to_row);
+    if (!whole)
+        copy_rows(rows, copy, COLS, y, y_row);
+}
+
+#define TILES(M)                                                                               \
+    M(1) M(2) M(3) M(4) M(5) M(6) M(7) M(8) M(9) M(10) M(11) M(12) M(13) M(14) M(15) M(16)     \
+    M(17) M(18) M(19) M(20) M(21) M(22) M(23) M(24) M(25) M(26) M(27) M(28) M(29) M(30) M(31)  \
+    M(32)
+#define TILE(rows)                                                                             \
+    static void tile_##rows(int64_t words, const float *a, const float *b, const float *start, \
+                            float *y, int64_t y_row)                                           \
+    {                                                                                          \
+        tile(rows, words, a, b, start, y, y_row);                                              \
+    }
+#define TILE_AT(rows) [rows] = tile_##rows,
+TILES(TILE)
+static gemm_tile *const tiles[] = {TILES(TILE_AT)};
+
+/* ---- panels ---- */
+
+/* a's panel: for every GRAIN words of K 32 rows of so many words. */
+
+/* One row of numbers that are neighbours along K. */
+INLINE void row_along(const gemm_matrix *a, int64_t row, int64_t k, int32_t dtype, float *to)
+{
+    const int64_t size = dtype == TUTTI_BF16 ? 2 : 4;
+    const char *from = gemm_place(a, row * a->row);
+    for (int64_t j = 0; j < k; j += 2 * GRAIN, to += GRAIN * ROWS) {
+        const int64_t n = k - j;
+        __builtin_prefetch(from + (8 * a->row + j) * size);
+        const __m256i low = gemm_load_bf16(from + j * size, dtype, n);
+        const __m256i high = n > 16 ? gemm_load_bf16(from + (j + 16) * size, dtype, n - 16)
+                                    : _mm256_setzero_si256();
+        _mm512_storeu_si512(to, _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1));
+    }
+}
+
+/* 16 rows that are neighbours, by GRAIN words of K from `at`. */
+INLINE void rows_across(const gemm_matrix *a, int64_t row, int64_t rows, int64_t at, int64_t k,
+                        int32_t dtype, float *to)
+{
+    const int64_t size = dtype == TUTTI_BF16 ? 2 : 4;
+    for (int half = 0; half < 2; half++) {
+        f32x8 low[8], high[8];
+        for (int i = 0; i < 8; i++) {
+            const int64_t j = at + 16 * half + 2 * i;
+            const char *from = gemm_place(a, j * a->col + row);
+            __m512i words = _mm512_setzero_si512();
+            if (j < k)
+                words =
+                    gemm_across(from, j + 1 < k ? from + a->col * size : NULL, dtype, rows);
+            __builtin_prefetch(from + 2 * GRAIN * a->col * size);
+            low[i] = (f32x8)_mm512_castsi512_si256(words);
+            high[i] = (f32x8)_mm512_extracti64x4_epi64(words, 1);
+        }
+        simd_transpose_8x8(low, to + 8 * half, GRAIN);
+        simd_transpose_8x8(high, to + 8 * GRAIN + 8 * half, GRAIN);
+    }
+}
+
+INLINE void pack_a_of(int64_t high, int64_t rows, int64_t k, const gemm_matrix *a,
+                      int32_t dtype, float *to)
+{
+    const int64_t words = (k + 2 * GRAIN - 1) / (2 * GRAIN) * GRAIN;
+    for (int64_t i = 0; i < rows; i += high, to += words * ROWS) {
+        const int64_t some = rows - i < high ? rows - i : high;
+        for (int64_t r = 0; r < some && a->row != 1; r++)
+            row_along(a, i + r, k, dtype, to + r * GRAIN);
+        for (int64_t j = 0; j < k && a->row == 1; j += 2 * GRAIN)
+            for (int64_t r = 0; r < some; r += HALF)
+                rows_across(a, i + r, some - r, j, k, dtype, to + j / 2 * ROWS + r * GRAIN);
+    }
+}
+
+static void pack_a(int64_t high, int64_t rows, int64_t k, const gemm_matrix *a, float *to)
+{
+    if (a->dtype == TUTTI_BF16)
+        pack_a_of(high, rows, k, a, TUTTI_BF16, to);
+    else
+        pack_a_of(high, rows, k, a, TUTTI_F32, to);
+}
+
+static void pack_b(int64_t wide, int64_t k, int64_t cols, const gemm_matrix *b, float *to)
+{
+    (void)wide; /* COLS */
+    if (b->dtype == TUTTI_BF16)
+        gemm_pack_columns(COLS, GRAIN, k, cols, b, TUTTI_BF16, to);
+    else
+        gemm_pack_columns(COLS, GRAIN, k, cols, b, TUTTI_F32, to);
+}
+
+const gemm_microkernel gemm_microkernel_bf16 = {.rows = ROWS,
+                                                .cols = COLS,
+                                                .step = HALF,
+                                                .panel = ROWS,
+                                                .deep = 2,
+                                                .grain = GRAIN,
+                                                .words = 256,
+                                                .tile = tiles,
+                                                .pack_a = pack_a,
+                                                .pack_b = pack_b,
+                                                .enter = enter,
+                                                .leave = leave};
+#endif

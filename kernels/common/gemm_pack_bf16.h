@@ -1,0 +1,110 @@
+/* gemm_pack_bf16.h - factors rounded to bf16 as pairs along K: what the packing of bf16 micro-kernels is made of. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KERNELS_COMMON_GEMM_PACK_BF16_H
+#define KERNELS_COMMON_GEMM_PACK_BF16_H
+
+#include "common/gemm_microkernel_loop.h"
+#include "tutti/tensor.h"
+
+#include <immintrin.h>
+#include <string.h>
+
+/* Rows to be packed come from memory. */
+enum { GEMM_ROWS_AHEAD = 8 };
+
+/* Sixteen pairs: bf16 of `low` in the lower halves, of `high` in the upper ones. */
+SIMD_INLINE __m512i gemm_interleave(__m512i both)
+{
+    const __m512i turns =
+        _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8, 23, 7,
+                         22, 6, 21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
+    return _mm512_permutexvar_epi16(turns, both);
+}
+
+/* Where element `at` of a matrix lies. */
+SIMD_INLINE const char *gemm_place(const gemm_matrix *m, int64_t at)
+{
+    return (const char *)m->data + at * (m->dtype == TUTTI_BF16 ? 2 : 4);
+}
+
+/* The first n of sixteen. */
+SIMD_INLINE __mmask16 gemm_first_of(int64_t n)
+{
+    return (__mmask16)(n >= 16 ? 0xFFFFu : (1u << n) - 1u);
+}
+
+/* The first n of sixteen numbers at `from` as bf16; zeros behind them. */
+SIMD_INLINE __m256i gemm_load_bf16(const char *from, int32_t dtype, int64_t n)
+{
+    if (dtype == TUTTI_BF16)
+        return _mm256_maskz_loadu_epi16(gemm_first_of(n), from);
+    return (__m256i)_mm512_cvtneps_pbh(_mm512_maskz_loadu_ps(gemm_first_of(n), from));
+}
+
+/* Words of k [0, words) of `lines` (16 at most) rows of numbers that lie one after the other along K: word j of
+ * line i goes to to[j * to_row + i].  The last line again beyond them. */
+SIMD_INLINE void gemm_along(int64_t lines, int64_t k, const gemm_matrix *m, int64_t first, int64_t stride,
+                  int32_t dtype, float *to, int64_t to_row)
+{
+    const char *line[16];
+    const int64_t size = dtype == TUTTI_BF16 ? 2 : 4;
+    for (int64_t i = 0; i < 16; i++)
+        line[i] = gemm_place(m, first + (i < lines ? i : lines - 1) * stride);
+    for (int64_t j = 0; j < k; j += 16) {
+        const int64_t n = k - j < 16 ? k - j : 16, words = (n + 1) / 2;
+        f32x8 x[8];
+        float rest[8 * 16];
+        float *at = words == 8 ? to + j / 2 * to_row : rest;
+        const int64_t row = words == 8 ? to_row : 16;
+        for (int half = 0; half < 2; half++) {
+            for (int i = 0; i < 8; i++) {
+                const char *from = line[8 * half + i] + j * size;
+                __builtin_prefetch(from + 16 * stride * size);
+                x[i] = (f32x8)gemm_load_bf16(from, dtype, n);
+            }
+            simd_transpose_8x8(x, at + 8 * half, row);
+        }
+        for (int64_t w = 0; w < words && at == rest; w++)
+            memcpy(to + (j / 2 + w) * to_row, rest + w * 16, 16 * sizeof *to);
+    }
+}
+
+/* Sixteen pairs of the numbers at `low` and, a row of k later, at `high` (NULL: beyond K); n of them count. */
+SIMD_INLINE __m512i gemm_across(const char *low, const char *high, int32_t dtype, int64_t n)
+{
+    const __m256i a = gemm_load_bf16(low, dtype, n);
+    const __m256i b = high ? gemm_load_bf16(high, dtype, n) : _mm256_setzero_si256();
+    return gemm_interleave(_mm512_inserti64x4(_mm512_castsi256_si512(a), b, 1));
+}
+
+/* k by `cols` columns of b in panels of `wide` words (a multiple of 16); words come in multiples of
+ * `grain`, with zeros beyond K.  `wide`, `grain` and `dtype` are constants after inlining. */
+SIMD_INLINE void gemm_pack_columns(int64_t wide, int64_t grain, int64_t k, int64_t cols,
+                                   const gemm_matrix *b, int32_t dtype, float *to)
+{
+    const int64_t some = (k + 1) / 2, words = (some + grain - 1) / grain * grain;
+    const int64_t size = dtype == TUTTI_BF16 ? 2 : 4;
+    for (int64_t j = 0; j < cols && b->col != 1;
+         j += 16) { /* beyond `cols` the last one again */
+        float *at = to + j / wide * wide * words + j % wide;
+        gemm_along(cols - j < 16 ? cols - j : 16, k, b, j * b->col, b->col, dtype, at, wide);
+        if (cols - j <= 16 && j % wide == 0)
+            gemm_along(1, k, b, (cols - 1) * b->col, b->col, dtype, at + 16, wide);
+    }
+    for (int64_t i = 0; i < k && b->col == 1; i += 2) {
+        const char *low = gemm_place(b, i * b->row);
+        const char *next = i + 1 < k ? low + b->row * size : NULL;
+        for (int64_t j = 0; j < cols; j += wide)
+            for (int64_t r = j; r < j + wide; r += 16) {
+                const int64_t n = cols - r < 0 ? 0 : cols - r < 16 ? cols - r : 16;
+                __builtin_prefetch(low + (GEMM_ROWS_AHEAD * b->row + r) * size);
+                _mm512_storeu_si512(
+                    to + j * words + i / 2 * wide + r - j,
+                    gemm_across(low + r * size, next ? next + r * size : NULL, dtype, n));
+            }
+    }
+    for (int64_t j = 0; j < cols && some < words; j += wide)
+        memset(to + j * words + some * wide, 0, (size_t)((words - some) * wide) * sizeof *to);
+}
+
+#endif
