@@ -34,7 +34,7 @@ const cli_option cli_option_table[] = {
      NULL},
     {"reset-time", NULL, CLI_VALUE_NONE, CLI_TAKES_DURATION,
      "With the checkpoint's weights, but all clocks at zero", ONE(start.reset_time), NULL},
-    {"accept-different-bits", NULL, CLI_VALUE_NONE, CLI_TAKES_DURATION,
+    {"accept-different-bits", NULL, CLI_VALUE_NONE, CLI_TAKES_RESUME,
      "Goes on from a checkpoint of another CPU or other kernels, whose last bits differ",
      ONE(start.accept_bits), NULL},
     {"strict", NULL, CLI_VALUE_NONE, CLI_TAKES_DURATION,

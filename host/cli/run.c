@@ -47,7 +47,7 @@ static int go(loop_run *l, trainer *t, const cli_options *o, tutti_error *err)
     const record_options start = {.version = TUTTI_VERSION, .resume = o->resume};
     tutti_status s = trainer_keep_record(t, &start, err);
     if (!s)
-        s = loop_run_go(l, o->resume, err);
+        s = loop_run_go(l, o->resume, o->start.accept_bits, err);
     trainer_end_record(t, loop_run_interrupted(l) && !s ? TUTTI_E_INTERRUPTED : s,
                        s ? err->text : NULL);
     if (s == TUTTI_OK)

@@ -148,10 +148,10 @@ static tutti_status go_back(loop_run *l, tutti_loop_run_args *args, tutti_error 
     return s;
 }
 
-tutti_status loop_run_go(loop_run *l, const char *resume, tutti_error *err)
+tutti_status loop_run_go(loop_run *l, const char *resume, bool accept_bits, tutti_error *err)
 {
     tutti_loop_run_args args = l->run->loop.args;
-    tutti_status s = training_begin(l->trainer, resume, err);
+    tutti_status s = training_begin(l->trainer, resume, accept_bits, err);
     if (s || (s = check_limit(l, err)) || (s = training_plan(l->trainer, err)))
         return s;
     args.data = training_batches(l->trainer) < 0 ? NULL : &l->data;

@@ -11,8 +11,18 @@
  * columns), 4 and 5 rows of a, 6 and 7 columns of b: 16 words of K, each a pair of bf16. */
 enum { AMX_ROWS = 16, AMX_WORDS = 16, AMX_LINE = 64 };
 
+/* AMX_HERE: this translation unit has these registers, or with AMX_MODEL a model of them in C, for tests of what is
+ * around them on a CPU without. */
+#if defined(__AMX_BF16__) || defined(AMX_MODEL)
+#define AMX_HERE 1
+#endif
+
 #if defined(__AMX_BF16__)
 #include <immintrin.h>
+
+#define AMX_LOAD(to, from, row) _tile_loadd(to, from, row)
+#define AMX_STORE(from, to, row) _tile_stored(from, to, row)
+#define AMX_DOT(sums, a, b) _tile_dpbf16ps(sums, a, b)
 
 /* The operand of ldtilecfg, palette 1. */
 typedef struct amx_config {
@@ -24,12 +34,12 @@ typedef struct amx_config {
 /* Around what a thread does with tile registers: they are all 16 rows by 64 bytes. */
 SIMD_INLINE void amx_begin(void)
 {
-    static const amx_config config __attribute__((aligned(64))) = {
-        .palette = 1,
-        .row_bytes = {AMX_LINE, AMX_LINE, AMX_LINE, AMX_LINE, AMX_LINE, AMX_LINE, AMX_LINE,
-                      AMX_LINE},
-        .rows = {AMX_ROWS, AMX_ROWS, AMX_ROWS, AMX_ROWS, AMX_ROWS, AMX_ROWS, AMX_ROWS,
-                 AMX_ROWS}};
+    static const amx_config config
+        __attribute__((aligned(64))) = {.palette = 1,
+                                        .row_bytes = {AMX_LINE, AMX_LINE, AMX_LINE, AMX_LINE,
+                                                      AMX_LINE, AMX_LINE, AMX_LINE, AMX_LINE},
+                                        .rows = {AMX_ROWS, AMX_ROWS, AMX_ROWS, AMX_ROWS,
+                                                 AMX_ROWS, AMX_ROWS, AMX_ROWS, AMX_ROWS}};
     _tile_loadconfig(&config);
 }
 
@@ -38,6 +48,59 @@ SIMD_INLINE void amx_end(void)
     _tile_release();
 }
 
+#else
+SIMD_INLINE void amx_begin(void)
+{
+}
+
+SIMD_INLINE void amx_end(void)
+{
+}
+#endif
+
+#if defined(AMX_MODEL) && !defined(__AMX_BF16__)
+#include <string.h>
+
+static _Thread_local float amx_model[8][AMX_ROWS][AMX_WORDS];
+
+static inline void amx_model_load(int to, const float *from, int64_t row)
+{
+    for (int64_t i = 0; i < AMX_ROWS; i++)
+        memcpy(amx_model[to][i], (const char *)from + i * row, AMX_LINE);
+}
+
+static inline void amx_model_store(int from, float *to, int64_t row)
+{
+    for (int64_t i = 0; i < AMX_ROWS; i++)
+        memcpy((char *)to + i * row, amx_model[from][i], AMX_LINE);
+}
+
+/* The number in the lower or upper half of a word. */
+static inline float amx_model_half(float word, int upper)
+{
+    uint32_t bits;
+    memcpy(&bits, &word, sizeof bits);
+    bits = upper ? bits & 0xFFFF0000u : bits << 16;
+    memcpy(&word, &bits, sizeof word);
+    return word;
+}
+
+static inline void amx_model_dot(int sums, int a, int b)
+{
+    for (int i = 0; i < AMX_ROWS; i++)
+        for (int w = 0; w < AMX_WORDS; w++)
+            for (int j = 0; j < AMX_WORDS; j++)
+                for (int upper = 0; upper < 2; upper++)
+                    amx_model[sums][i][j] += amx_model_half(amx_model[a][i][w], upper) *
+                                             amx_model_half(amx_model[b][w][j], upper);
+}
+
+#define AMX_LOAD(to, from, row) amx_model_load(to, from, row)
+#define AMX_STORE(from, to, row) amx_model_store(from, to, row)
+#define AMX_DOT(sums, a, b) amx_model_dot(sums, a, b)
+#endif
+
+#if defined(AMX_HERE)
 /* After writing what is loaded next: gcc's intrinsics do not say that they read memory. */
 #define AMX_WRITTEN() __asm__ volatile("" ::: "memory")
 
@@ -46,25 +109,25 @@ SIMD_INLINE void amx_end(void)
 SIMD_INLINE void amx_load_sums(int high, int wide, const float *from, int64_t row)
 {
     const float *low = from + AMX_ROWS * row / (int64_t)sizeof *from;
-    _tile_loadd(0, from, row);
+    AMX_LOAD(0, from, row);
     if (wide)
-        _tile_loadd(1, from + AMX_WORDS, row);
+        AMX_LOAD(1, from + AMX_WORDS, row);
     if (high)
-        _tile_loadd(2, low, row);
+        AMX_LOAD(2, low, row);
     if (high && wide)
-        _tile_loadd(3, low + AMX_WORDS, row);
+        AMX_LOAD(3, low + AMX_WORDS, row);
 }
 
 SIMD_INLINE void amx_store_sums(int high, int wide, float *to, int64_t row)
 {
     float *low = to + AMX_ROWS * row / (int64_t)sizeof *to;
-    _tile_stored(0, to, row);
+    AMX_STORE(0, to, row);
     if (wide)
-        _tile_stored(1, to + AMX_WORDS, row);
+        AMX_STORE(1, to + AMX_WORDS, row);
     if (high)
-        _tile_stored(2, low, row);
+        AMX_STORE(2, low, row);
     if (high && wide)
-        _tile_stored(3, low + AMX_WORDS, row);
+        AMX_STORE(3, low + AMX_WORDS, row);
 }
 
 /* Sums += a b over `words` words of K, a multiple of AMX_WORDS.  Rows of a are a_row bytes apart, its next AMX_WORDS words
@@ -75,28 +138,20 @@ SIMD_INLINE void amx_multiply(int high, int wide, int64_t words, const float *a,
     const int64_t low = AMX_ROWS * a_row / (int64_t)sizeof *a;
     const int64_t b_step = AMX_WORDS * b_row / (int64_t)sizeof *b;
     for (int64_t w = 0; w < words; w += AMX_WORDS, a += a_step, b += b_step) {
-        _tile_loadd(4, a, a_row);
-        _tile_loadd(6, b, b_row);
-        _tile_dpbf16ps(0, 4, 6);
+        AMX_LOAD(4, a, a_row);
+        AMX_LOAD(6, b, b_row);
+        AMX_DOT(0, 4, 6);
         if (wide) {
-            _tile_loadd(7, b + AMX_WORDS, b_row);
-            _tile_dpbf16ps(1, 4, 7);
+            AMX_LOAD(7, b + AMX_WORDS, b_row);
+            AMX_DOT(1, 4, 7);
         }
         if (high) {
-            _tile_loadd(5, a + low, a_row);
-            _tile_dpbf16ps(2, 5, 6);
+            AMX_LOAD(5, a + low, a_row);
+            AMX_DOT(2, 5, 6);
         }
         if (high && wide)
-            _tile_dpbf16ps(3, 5, 7);
+            AMX_DOT(3, 5, 7);
     }
-}
-#else
-SIMD_INLINE void amx_begin(void)
-{
-}
-
-SIMD_INLINE void amx_end(void)
-{
 }
 #endif
 

@@ -42,7 +42,8 @@ typedef struct gemm_microkernel {
     gemm_tile *const *tile; /* [r]: r rows */
     gemm_pack_a *pack_a;
     gemm_pack_b *pack_b;
-    void (*enter)(void); /* a thread calls it before its tiles, and `leave` behind them; or NULL */
+    void (*enter)(
+        void); /* a thread calls it before its tiles, and `leave` behind them; or NULL */
     void (*leave)(void);
 } gemm_microkernel;
 

@@ -1,9 +1,9 @@
 /* gemm_microkernel_amx.c - the GEMM micro-kernel for bf16 factors and f32 sums with AMX: tdpbf16ps. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "common/amx.h"
 #include "common/gemm_microkernel.h"
 
-#if defined(__AMX_BF16__)
-#include "common/amx.h"
+#if defined(AMX_HERE)
 #include "common/gemm_pack_bf16.h"
 
 #define INLINE SIMD_INLINE
@@ -61,10 +61,11 @@ INLINE void tile(int64_t rows, int64_t words, const float *a, const float *b,
         copy_rows(rows, copy, COLS, y, y_row);
 }
 
+#define EIGHT(M, a, b, c, d, e, f, g, h) M(a) M(b) M(c) M(d) M(e) M(f) M(g) M(h)
 #define TILES(M)                                                                               \
-    M(1) M(2) M(3) M(4) M(5) M(6) M(7) M(8) M(9) M(10) M(11) M(12) M(13) M(14) M(15) M(16)     \
-    M(17) M(18) M(19) M(20) M(21) M(22) M(23) M(24) M(25) M(26) M(27) M(28) M(29) M(30) M(31)  \
-    M(32)
+    EIGHT(M, 1, 2, 3, 4, 5, 6, 7, 8)                                                           \
+    EIGHT(M, 9, 10, 11, 12, 13, 14, 15, 16)                                                    \
+    EIGHT(M, 17, 18, 19, 20, 21, 22, 23, 24) EIGHT(M, 25, 26, 27, 28, 29, 30, 31, 32)
 #define TILE(rows)                                                                             \
     static void tile_##rows(int64_t words, const float *a, const float *b, const float *start, \
                             float *y, int64_t y_row)                                           \
@@ -106,8 +107,7 @@ INLINE void rows_across(const gemm_matrix *a, int64_t row, int64_t rows, int64_t
             const char *from = gemm_place(a, j * a->col + row);
             __m512i words = _mm512_setzero_si512();
             if (j < k)
-                words =
-                    gemm_across(from, j + 1 < k ? from + a->col * size : NULL, dtype, rows);
+                words = gemm_across(from, j + 1 < k ? from + a->col * size : NULL, dtype, rows);
             __builtin_prefetch(from + 2 * GRAIN * a->col * size);
             low[i] = (f32x8)_mm512_castsi512_si256(words);
             high[i] = (f32x8)_mm512_extracti64x4_epi64(words, 1);

@@ -33,7 +33,7 @@ INLINE void pack_a_of(int64_t high, int64_t rows, int64_t k, const gemm_matrix *
     const int64_t words = (k + 1) / 2, size = dtype == TUTTI_BF16 ? 2 : 4;
     for (int64_t i = 0; i < rows && a->row != 1; i += high)
         gemm_along(rows - i < high ? rows - i : high, k, a, i * a->row, a->row, dtype,
-              to + i / high * words * GEMM_A, GEMM_A);
+                   to + i / high * words * GEMM_A, GEMM_A);
     for (int64_t j = 0; j < k && a->row == 1; j += 2) {
         const char *low = gemm_place(a, j * a->col);
         const char *next = j + 1 < k ? low + a->col * size : NULL;

@@ -43,8 +43,8 @@ SIMD_INLINE __m256i gemm_load_bf16(const char *from, int32_t dtype, int64_t n)
 
 /* Words of k [0, words) of `lines` (16 at most) rows of numbers that lie one after the other along K: word j of
  * line i goes to to[j * to_row + i].  The last line again beyond them. */
-SIMD_INLINE void gemm_along(int64_t lines, int64_t k, const gemm_matrix *m, int64_t first, int64_t stride,
-                  int32_t dtype, float *to, int64_t to_row)
+SIMD_INLINE void gemm_along(int64_t lines, int64_t k, const gemm_matrix *m, int64_t first,
+                            int64_t stride, int32_t dtype, float *to, int64_t to_row)
 {
     const char *line[16];
     const int64_t size = dtype == TUTTI_BF16 ? 2 : 4;

@@ -78,7 +78,7 @@ void sdpa_gemm_run(const sdpa_gemm *p, const float *a, const float *b, float *c,
     gemm(p, 0, a, b, c, add);
 }
 
-#if defined(__AMX_BF16__)
+#if defined(AMX_HERE)
 /* 16 or 32 rows by all columns (high: a constant after inlining). */
 INLINE void amx_rows(const sdpa_gemm *p, int high, int64_t words, const float *a, int64_t a_row,
                      const float *b, float *c, int add)

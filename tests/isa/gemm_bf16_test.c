@@ -40,12 +40,31 @@ static void keep(const void *how, const gemm_part *part)
         }
 }
 
-static const struct {
+typedef struct shape {
     int64_t m, n, k;
     int32_t threads;
-} shapes[] = {{1, 1, 1, 1},      {14, 32, 16, 1},   {15, 33, 17, 1}, {3, 65, 800, 2},
-              {40, 50, 1601, 1}, {100, 300, 33, 1}, {7, 530, 769, 1}};
+} shape;
+
+static const shape shapes[] = {{1, 1, 1, 1},      {14, 32, 16, 1},   {15, 33, 17, 1},
+                               {3, 65, 800, 2},   {40, 50, 1601, 1}, {100, 300, 33, 1},
+                               {48, 64, 1100, 1}, {7, 530, 769, 1}};
 enum { SHAPES = sizeof shapes / sizeof *shapes, LAYOUTS = 4, DTYPES = 4 };
+
+/* That of AMX with a model of its registers, for CPUs without. */
+extern const gemm_microkernel gemm_microkernel_amx_model;
+
+/* All micro-kernels that can run here, then the model, then NULL. */
+static const gemm_microkernel *microkernel(int k)
+{
+    int here = 0;
+    while (gemm_microkernel_at(1, here))
+        here++;
+#if defined(__x86_64__)
+    if (k == here)
+        return &gemm_microkernel_amx_model;
+#endif
+    return gemm_microkernel_at(1, k);
+}
 
 static void check_product(gemm *p, int how)
 {
@@ -84,11 +103,12 @@ static void check_product(gemm *p, int how)
 
 START_TEST(products_are_those_of_the_rounded_factors)
 {
-    const int64_t m = shapes[_i].m, n = shapes[_i].n, k = shapes[_i].k;
-    for (int how = 0; how < LAYOUTS * DTYPES; how++)
-        for (int32_t division = how % 5 ? GEMM_DEPTH : GEMM_ANY; division <= GEMM_DIVISIONS;
+    const shape *s = &shapes[_i / LAYOUTS];
+    const int64_t m = s->m, n = s->n, k = s->k;
+    const int ta = _i & 1, tb = _i >> 1 & 1;
+    for (int how = 0; microkernel(how / DTYPES); how++)
+        for (int32_t division = how % 3 ? GEMM_DEPTH : GEMM_ANY; division <= GEMM_DIVISIONS;
              division++) {
-            const int ta = how >> 2 & 1, tb = how >> 3 & 1;
             gemm p = {.m = m,
                       .n = n,
                       .k = k,
@@ -97,10 +117,11 @@ START_TEST(products_are_those_of_the_rounded_factors)
                       .b_row = tb ? 1 : n,
                       .b_col = tb ? k : 1,
                       .y_row = n,
-                      .threads = shapes[_i].threads,
+                      .threads = s->threads,
                       .bf16 = 1,
                       .unstored = division == GEMM_DIVISIONS,
                       .division = division == GEMM_DIVISIONS ? GEMM_ANY : division};
+            p.microkernel = microkernel(how / DTYPES);
             check_product(&p, how);
         }
 }
@@ -213,7 +234,7 @@ int main(void)
     }
     Suite *s = suite_create("gemm_bf16");
     TCase *t = tcase_create("products");
-    tcase_add_loop_test(t, products_are_those_of_the_rounded_factors, 0, SHAPES);
+    tcase_add_loop_test(t, products_are_those_of_the_rounded_factors, 0, SHAPES * LAYOUTS);
     tcase_add_loop_test(t, the_operation_reads_and_writes_bf16, 0,
                         (int)(sizeof calls / sizeof *calls));
     tcase_add_loop_test(t, other_halves_are_refused_without_a_word, 0, 2);

@@ -214,6 +214,69 @@ START_TEST(the_model_of_the_instruction_gives_the_same)
 }
 END_TEST
 
+#if defined(__x86_64__)
+/* ---- the products of tiles ---- */
+
+/* That of AMX with a model of its registers, for CPUs without. */
+extern void sdpa_gemm_bf16_run_amx_model(const sdpa_gemm *p, const float *a, const float *b,
+                                         float *c, int add);
+
+static const struct {
+    int64_t m, n, k;
+} products[] = {{16, 16, 16}, {64, 64, 32}, {33, 48, 17},
+                {48, 16, 40}, {15, 32, 32}, {64, 80, 15}};
+enum { PRODUCTS = sizeof products / sizeof *products };
+
+/* Row i of c by words, in f64. */
+static double word_product(const sdpa_gemm *p, const float *a, const float *b, int64_t i,
+                           int64_t j)
+{
+    double sum = 0.0;
+    for (int64_t w = 0; w < p->k; w++) {
+        uint32_t x, y;
+        memcpy(&x, a + i * p->a_row + w * p->a_col, sizeof x);
+        memcpy(&y, b + w * p->b_row + j, sizeof y);
+        sum += (double)number_of_bf16((uint16_t)x) * (double)number_of_bf16((uint16_t)y);
+        sum += (double)number_of_bf16((uint16_t)(x >> 16)) *
+               (double)number_of_bf16((uint16_t)(y >> 16));
+    }
+    return sum;
+}
+
+START_TEST(products_of_tiles_by_amx_are_those_of_their_words)
+{
+    const int turned = _i % 2, add = _i / 2 % 2;
+    const int64_t m = products[_i / 4].m, n = products[_i / 4].n, k = products[_i / 4].k;
+    const sdpa_gemm p = {m, n, k, turned ? 1 : k, turned ? m + 1 : 1, n, n + 16};
+    if (!gemm_microkernel_at(1, 0))
+        return;
+    numbers a = numbers_make(2 * (m + 1) * (k + 1), 1), b = numbers_make(2 * k * n, 2);
+    float *c = calloc((size_t)(m * p.c_row), sizeof *c);
+    for (int64_t i = 0; i < m * p.c_row; i++)
+        c[i] = add ? (float)(i % 7) : NAN;
+    sdpa_gemm_bf16_run_amx_model(&p, (const float *)(const void *)a.bf16,
+                                 (const float *)(const void *)b.bf16, c, add);
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t j = 0; j < p.c_row; j++) {
+            const int64_t at = i * p.c_row + j;
+            const double before = add ? (double)(at % 7) : 0.0;
+            if (j < n)
+                number_is_close((double)c[at],
+                                before + word_product(&p, (const float *)(const void *)a.bf16,
+                                                      (const float *)(const void *)b.bf16, i,
+                                                      j),
+                                bound_of(2 * k, (double)(2 * k) + 7.0));
+            else
+                ck_assert(add ? (double)c[at] == before
+                              : isnan(c[at])); /* beyond the columns */
+        }
+    free(c);
+    numbers_free(&a);
+    numbers_free(&b);
+}
+END_TEST
+#endif
+
 /* What it leaves to the host's conversions: F16, mixtures, and rows of which half a word is left. */
 START_TEST(other_halves_are_refused_without_a_word)
 {
@@ -243,6 +306,9 @@ int main(void)
     tcase_set_timeout(t, 60);
     tcase_add_loop_test(t, attention_reads_and_writes_bf16, 0, SHAPES);
     tcase_add_loop_test(t, the_model_of_the_instruction_gives_the_same, 0, SHAPES);
+#if defined(__x86_64__)
+    tcase_add_loop_test(t, products_of_tiles_by_amx_are_those_of_their_words, 0, 4 * PRODUCTS);
+#endif
     tcase_add_loop_test(t, other_halves_are_refused_without_a_word, 0, 3);
     suite_add_tcase(s, t);
     return tutti_run(s);

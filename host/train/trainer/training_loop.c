@@ -43,9 +43,10 @@ static int64_t lap(trainer *t)
 
 /* ---- before the first event ---- */
 
-tutti_status training_begin(trainer *t, const char *resume, tutti_error *err)
+tutti_status training_begin(trainer *t, const char *resume, bool accept_bits, tutti_error *err)
 {
     t->fits = true;
+    t->resume.accept_bits = accept_bits;
     return t->begun ? TUTTI_OK : trainer_begin(t, resume, err);
 }
 

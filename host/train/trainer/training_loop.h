@@ -7,8 +7,10 @@
 
 /* All of these are [step] unless they say otherwise. */
 
-/* Before all others: INIT, weights, the checkpoint (NULL, "auto" or a path), the load events.  [control] */
-TUTTI_NODISCARD tutti_status training_begin(trainer *t, const char *resume, tutti_error *err);
+/* Before all others: INIT, weights, the checkpoint (NULL, "auto" or a path), the load events.  `accept_bits` as in
+ * fit_options.  [control] */
+TUTTI_NODISCARD tutti_status training_begin(trainer *t, const char *resume, bool accept_bits,
+                                            tutti_error *err);
 
 /* Services that the trainer does not have; `answer` is asked with `ctx`.  NULL ends it.  [control] */
 void training_serve(trainer *t, const void *(*answer)(void *ctx, const char *interface_id),
