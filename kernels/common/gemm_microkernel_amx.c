@@ -88,10 +88,9 @@ INLINE void row_along(const gemm_matrix *a, int64_t row, int64_t k, int32_t dtyp
     for (int64_t j = 0; j < k; j += 2 * GRAIN, to += GRAIN * ROWS) {
         const int64_t n = k - j;
         __builtin_prefetch(from + (8 * a->row + j) * size);
-        const __m256i low = gemm_load_bf16(from + j * size, dtype, n);
-        const __m256i high = n > 16 ? gemm_load_bf16(from + (j + 16) * size, dtype, n - 16)
-                                    : _mm256_setzero_si256();
-        _mm512_storeu_si512(to, _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1));
+        const char *at = from + j * size;
+        _mm512_storeu_si512(to,
+                            gemm_load_two(at, n, at + 16 * size, n > 16 ? n - 16 : 0, dtype));
     }
 }
 

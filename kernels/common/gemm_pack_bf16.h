@@ -69,12 +69,23 @@ SIMD_INLINE void gemm_along(int64_t lines, int64_t k, const gemm_matrix *m, int6
     }
 }
 
+/* The first n of sixteen numbers at `low` as bf16, behind them the first m of sixteen at `high`; zeros for the rest.
+ * Numbers in f32 are rounded together: clang 18 cannot join two halves of bf16. */
+SIMD_INLINE __m512i gemm_load_two(const char *low, int64_t n, const char *high, int64_t m,
+                                  int32_t dtype)
+{
+    if (dtype == TUTTI_F32)
+        return (__m512i)_mm512_cvtne2ps_pbh(_mm512_maskz_loadu_ps(gemm_first_of(m), high),
+                                            _mm512_maskz_loadu_ps(gemm_first_of(n), low));
+    const __m256i a = _mm256_maskz_loadu_epi16(gemm_first_of(n), low);
+    const __m256i b = _mm256_maskz_loadu_epi16(gemm_first_of(m), high);
+    return _mm512_inserti64x4(_mm512_castsi256_si512(a), b, 1);
+}
+
 /* Sixteen pairs of the numbers at `low` and, a row of k later, at `high` (NULL: beyond K); n of them count. */
 SIMD_INLINE __m512i gemm_across(const char *low, const char *high, int32_t dtype, int64_t n)
 {
-    const __m256i a = gemm_load_bf16(low, dtype, n);
-    const __m256i b = high ? gemm_load_bf16(high, dtype, n) : _mm256_setzero_si256();
-    return gemm_interleave(_mm512_inserti64x4(_mm512_castsi256_si512(a), b, 1));
+    return gemm_interleave(gemm_load_two(low, n, high, high ? n : 0, dtype));
 }
 
 /* k by `cols` columns of b in panels of `wide` words (a multiple of 16); words come in multiples of
