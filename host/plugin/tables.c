@@ -28,6 +28,7 @@
 static const char *const consumed[] = {TUTTI_DATASET_V1,
                                        TUTTI_SAMPLE_ORDER_V1,
                                        TUTTI_CLASS_NAMES_V1,
+                                       TUTTI_STORED_V1,
                                        TUTTI_TRANSFORM_V1,
                                        TUTTI_OPTIMIZER_V1,
                                        TUTTI_SCHEDULER_V1,
