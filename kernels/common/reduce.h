@@ -3,6 +3,7 @@
 #ifndef KERNELS_COMMON_REDUCE_H
 #define KERNELS_COMMON_REDUCE_H
 
+#include "common/half_rows.h"
 #include "common/op_util.h"
 #include "common/simd.h"
 
@@ -138,6 +139,27 @@ static inline void reduce_columns(const float *x, int64_t count, int64_t n, doub
             total[i] += (double)x[r * n + i];
 }
 
+/* The same of rows [first, first + count) of x in F32 or BF16, to the same bits. */
+static inline void reduce_rows_of(const void *x, int32_t dtype, int64_t first, int64_t count,
+                                  int64_t n, double *total)
+{
+    enum { ROWS = 8, COLUMNS = 512 };
+    float rows[ROWS * COLUMNS];
+    if (dtype == TUTTI_F32) {
+        reduce_columns((const float *)x + first * n, count, n, total);
+        return;
+    }
+    for (int64_t r = 0; r < count; r += ROWS)
+        for (int64_t i = 0; i < n; i += COLUMNS) {
+            const int64_t high = count - r < ROWS ? count - r : ROWS;
+            const int64_t wide = n - i < COLUMNS ? n - i : COLUMNS;
+            for (int64_t k = 0; k < high; k++)
+                half_upcast((const uint16_t *)x + (first + r + k) * n + i, dtype,
+                            rows + k * wide, wide);
+            reduce_columns(rows, high, wide, total + i);
+        }
+}
+
 /* As (outer, reduced, inner), any of them 1; 0 when the axes are not of that form. */
 static inline int reduction_simple(const reduction *r, int64_t *outer, int64_t *mid,
                                    int64_t *inner)
@@ -159,7 +181,18 @@ static inline int reduce_splits(int64_t outer, int64_t inner, int threads)
     return inner == 1 && outer < threads;
 }
 
-/* Scratch that reduce_f32 needs: partial columns, one row a thread, or partial sums, in f64. */
+/* Whether reduce_run takes a call's dtypes: F32, or BF16 where rows are added up to one of F32. */
+static inline int reduce_takes(const tutti_op_call *c, const reduction *r)
+{
+    int64_t outer, mid, inner;
+    if (c->out[0].dtype != TUTTI_F32)
+        return 0;
+    return c->in[0].dtype == TUTTI_F32 ||
+           (c->in[0].dtype == TUTTI_BF16 && reduction_simple(r, &outer, &mid, &inner) &&
+            outer == 1 && inner > 1);
+}
+
+/* Scratch that reduce_run needs: partial columns, one row a thread, or partial sums, in f64. */
 static inline uint64_t reduce_scratch(const reduction *r, int threads, int64_t ny)
 {
     int64_t outer, mid, inner;
@@ -172,9 +205,10 @@ static inline uint64_t reduce_scratch(const reduction *r, int threads, int64_t n
 }
 
 /* y = scale * sum; partial sums are f64, of parts that shapes alone tell, and join in their order. */
-static inline void reduce_f32(const tutti_op_call *c, const reduction *r, const float *x,
+static inline void reduce_run(const tutti_op_call *c, const reduction *r, const void *data,
                               float *y, double scale, void *scratch)
 {
+    const float *x = data; /* but for the last case below */
     const int64_t nx = tutti_numel(&c->in[0]), ny = tutti_numel(&c->out[0]);
     if (ny == 0)
         return;
@@ -222,7 +256,8 @@ static inline void reduce_f32(const tutti_op_call *c, const reduction *r, const 
         for (int t = 0; t < parts; t++) {
             const int64_t first = mid * t / parts, count = mid * (t + 1) / parts - first;
             memset(part + (int64_t)t * inner, 0, (size_t)inner * sizeof *part);
-            reduce_columns(x + first * inner, count, inner, part + (int64_t)t * inner);
+            reduce_rows_of(data, c->in[0].dtype, first, count, inner,
+                           part + (int64_t)t * inner);
         }
         op_join_parts(part, parts, (uint64_t)inner, inner);
         for (int64_t i = 0; i < inner; i++)
@@ -248,6 +283,8 @@ static inline void reduce_f32(const tutti_op_call *c, const reduction *r, const 
     {                                                                                          \
         (void)ret_state, (void)err;                                                            \
         const reduction r = make(c);                                                           \
+        if (!reduce_takes(c, &r))                                                              \
+            return TUTTI_E_UNSUPPORTED; /* the host converts around it */                      \
         *ret_scratch = reduce_scratch(&r, c->threads, tutti_numel(&c->out[0]));                \
         return TUTTI_OK;                                                                       \
     }                                                                                          \
@@ -256,7 +293,7 @@ static inline void reduce_f32(const tutti_op_call *c, const reduction *r, const 
     {                                                                                          \
         (void)state;                                                                           \
         const reduction r = make(c);                                                           \
-        reduce_f32(c, &r, in[0], out[0], (scale), scratch);                                    \
+        reduce_run(c, &r, in[0], out[0], (scale), scratch);                                    \
         return TUTTI_OK;                                                                       \
     }                                                                                          \
     static const tutti_kernel cpu = {sizeof(tutti_kernel), 0, prepare, run, NULL};

@@ -42,6 +42,6 @@ static tutti_status vjp(tutti_graph *g, const tutti_node *n, const tutti_value *
 }
 
 OP_TRAITS(sum_to, F32, WHOLE, IDENTITY, NEVER, UNCOUNTED, NONE, SUM, .identity = op_same);
-OP_DEFINE(sum_to, .flags = TUTTI_OP_REPRODUCIBLE, .nin_min = 1, .nin_max = 1,
+OP_DEFINE(sum_to, .flags = TUTTI_OP_BF16 | TUTTI_OP_REPRODUCIBLE, .nin_min = 1, .nin_max = 1,
           OP_ATTR(shape_attr, shape_fields), .infer = infer, .vjp = vjp, .reference = reference,
           .cpu = &cpu, .cuda = &cuda);
