@@ -139,11 +139,18 @@ static void print_folder(const char *folder)
         row("folder", "%s: %s", folder, text);
 }
 
+static void print_location(void *ctx, const char *logger, const char *location)
+{
+    (void)ctx;
+    row(logger, "%s", location);
+}
+
 void cli_print_places(const trainer *t)
 {
     const char *checkpoint = trainer_newest_checkpoint(t);
     if (checkpoint)
         row("checkpoint", "%s", checkpoint);
+    trainer_log_locations(t, print_location, NULL);
     print_folder(trainer_facts(t).folder);
 }
 

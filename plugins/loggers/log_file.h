@@ -362,6 +362,12 @@ static inline tutti_status log_file_begin_again(log_file *f)
     return TUTTI_OK;
 }
 
+/* Also of a file that broke: it has what was logged before. */
+static inline const char *log_file_location(const log_file *f)
+{
+    return f->path;
+}
+
 /* What is on the disk goes elsewhere too.  What keeps it here is told, once, and ends nothing. */
 static inline void log_file_send(log_file *f)
 {

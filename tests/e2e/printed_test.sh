@@ -21,7 +21,15 @@ has "of training" '^train accuracy: [0-9.]+$'
 has "and evaluations" '^test accuracy: [0-9.]+$'
 has "the newest checkpoint" "^  checkpoint  $work/saves/ep0-ba10.safetensors\$"
 has "and what lies in the folder" "^  folder      $work/runs/small: log.jsonl, record.json\$"
+has "where a logger's file is" "^  jsonl       $work/runs/small/log.jsonl\$"
+check "not of a logger on the terminal" sh -c "! grep -q '^  console' out.txt"
 has "a logger on the terminal is heard" 'loss/train/total' err.txt
+rm -rf saves runs
+small_run '"loggers": [{"name": "tensorboard"}, {"name": "in_memory"}]' >elsewhere.json
+"$TUTTI" train elsewhere.json --set max_duration=1ba >out.txt 2>err.txt
+has "where files go that are not in the folder" '^  tensorboard tensorboard_logs/small$'
+check "which are there" test -s "$(ls tensorboard_logs/small/events.*)"
+check "a logger without files has no line" sh -c "! grep -q '^  in_memory' out.txt"
 rm -rf saves runs
 
 "$TUTTI" train run.json --set max_duration=1ep --quiet >out.txt 2>err.txt

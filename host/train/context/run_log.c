@@ -112,6 +112,19 @@ void run_log_trace(run_log *l, const tutti_trace *trace)
     }
 }
 
+void run_log_locations(const run_log *l,
+                       void (*tell)(void *ctx, const char *logger, const char *location),
+                       void *ctx)
+{
+    FOR_EACH_LOGGER(l, i, table, "location")
+    {
+        const bool has = TUTTI_HAS(table, tutti_logger_v1, location) && table->location;
+        const char *location = has ? table->location(instance_self(i)) : NULL;
+        if (location && *location)
+            tell(ctx, instance_name(i), location);
+    }
+}
+
 const double *run_log_value(const run_log *l, const char *name)
 {
     for (uint32_t k = 0; k < l->nvalues; k++)

@@ -71,6 +71,11 @@ void run_log_sync(run_log *l);
 /* What an attempt without a checkpoint has logged is set aside. */
 void run_log_begin_again(run_log *l);
 void run_log_trace(run_log *l, const tutti_trace *trace);
+/* Tells the place of each logger that names one, in the order of the run file; both texts are borrowed for the
+ * call.  [control] */
+void run_log_locations(const run_log *l,
+                       void (*tell)(void *ctx, const char *logger, const char *location),
+                       void *ctx);
 
 /* The tutti.log/1 of `i`, or of an unnamed plugin for NULL; lives as long as the log.  NULL: out of
  * memory.  [control] */

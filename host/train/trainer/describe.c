@@ -58,6 +58,13 @@ const char *trainer_newest_checkpoint(const trainer *t)
     return saver_find(&t->run, &s) && saver_has_paths(&s) ? saver_path(&s, 0) : NULL;
 }
 
+void trainer_log_locations(const trainer *t,
+                           void (*tell)(void *ctx, const char *logger, const char *location),
+                           void *ctx)
+{
+    run_log_locations(&t->run.log, tell, ctx);
+}
+
 tutti_status trainer_profile_steps(trainer *t, tutti_error *err)
 {
     if (context_is_remote(&t->run))

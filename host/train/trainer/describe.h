@@ -33,6 +33,10 @@ bool trainer_data(const trainer *t, size_t k, data_facts *ret_facts);
 const char *trainer_algorithm(const trainer *t, size_t k);
 /* The newest checkpoint, borrowed until the next call; NULL: there is none, or nobody who knows.  [control] */
 const char *trainer_newest_checkpoint(const trainer *t);
+/* Where each logger that names a place has logged to; texts are borrowed for the call.  [control] */
+void trainer_log_locations(const trainer *t,
+                           void (*tell)(void *ctx, const char *logger, const char *location),
+                           void *ctx);
 
 /* Before the first fit of a run with a profiler: the operations of its plans are observed too.  Errors: E_UNSUPPORTED they
  * run on a device, where the host does not see their time.  [control] */

@@ -80,6 +80,8 @@ START_TEST(each_item_is_a_line)
     const tutti_table answers = stage_a_table("answers");
     ck_assert_ok(table->table(it.self, &answers, 7, &err), err);
     ck_assert_hears(&run, &it, TUTTI_EVENT_BATCH_END);
+    (void)snprintf(text, sizeof text, "%s/log.txt", run.run_folder);
+    ck_assert_str_eq(table->location(it.self), text);
     ck_assert_str_eq(stage_file(&run, "log.txt", text, sizeof text),
                      "[hyperparameter]: seed: 17 \n"
                      "[metric][batch=7]: loss/train/total: 0.5312 \n"

@@ -111,6 +111,11 @@ static tutti_status file_restored(void *self, tutti_error *err)
     return log_file_restored(self);
 }
 
+static const char *file_location(void *self)
+{
+    return log_file_location(self);
+}
+
 static const void *file_query(void *self, const char *interface_id)
 {
     static const tutti_logger_v1 table = {.struct_size = sizeof table,
@@ -120,7 +125,8 @@ static const void *file_query(void *self, const char *interface_id)
                                           .message = file_message,
                                           .sync = file_sync,
                                           .begin_again = file_begin_again,
-                                          .table = file_table};
+                                          .table = file_table,
+                                          .location = file_location};
     static const tutti_stateful_v1 stateful = {.struct_size = sizeof stateful,
                                                .items = file_items,
                                                .restored = file_restored,

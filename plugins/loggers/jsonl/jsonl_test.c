@@ -73,6 +73,8 @@ START_TEST(each_item_is_an_object_on_a_line)
     ck_assert_ok(table->hyperparameters(it.self, h, 2, &err), err);
     ck_assert_ok(table->metrics(it.self, v, 5, 7, &err), err);
     ck_assert_ok(table->trace(it.self, &trace, &err), err);
+    ck_assert_ptr_nonnull(strstr(table->location(it.self), run.run_folder));
+    ck_assert_ptr_nonnull(strstr(table->location(it.self), "/log.jsonl"));
     ck_assert_ok(table->message(it.self, TUTTI_LOG_ERROR, "train", "a \"b\"\\\n\001", &err),
                  err);
     const tutti_table answers = stage_a_table("answers");

@@ -118,6 +118,11 @@ static tutti_status jsonl_restored(void *self, tutti_error *err)
     return log_file_restored(&((jsonl *)self)->file);
 }
 
+static const char *jsonl_location(void *self)
+{
+    return log_file_location(&((jsonl *)self)->file);
+}
+
 static const void *jsonl_query(void *self, const char *interface_id)
 {
     static const tutti_logger_v1 table = {.struct_size = sizeof table,
@@ -128,7 +133,8 @@ static const void *jsonl_query(void *self, const char *interface_id)
                                           .sync = jsonl_sync,
                                           .begin_again = jsonl_begin_again,
                                           .table = jsonl_table,
-                                          .images = jsonl_images};
+                                          .images = jsonl_images,
+                                          .location = jsonl_location};
     static const tutti_stateful_v1 stateful = {.struct_size = sizeof stateful,
                                                .items = jsonl_items,
                                                .restored = jsonl_restored,

@@ -37,6 +37,7 @@ typedef struct mlflow {
     outbox *outbox;
     tracking tracking; /* the outbox's thread has it */
     words tags, ignored_metrics, ignored_given;
+    char *location;                                /* of what is logged, for people */
     const char *experiment, *run_name, *run_group; /* the group may be NULL */
     char host_run_name[256];
     bool resume;

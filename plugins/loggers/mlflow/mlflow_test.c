@@ -87,12 +87,14 @@ typedef struct options {
     double flush_timeout;
 } options;
 
+static const char *user = ""; /* "NAME:PASSWORD@" in the address */
+
 static const tutti_logger_v1 *open_it(options o)
 {
     static char url[128];
     given g;
     tutti_error err = TUTTI_ERROR_INIT;
-    (void)snprintf(url, sizeof url, "http://127.0.0.1:%d/", there.port);
+    (void)snprintf(url, sizeof url, "http://%s127.0.0.1:%d/", user, there.port);
     given_init(&g);
     given_string(&g, "tracking_uri", url);
     given_string(&g, "experiment_name", "my trials");
@@ -387,6 +389,18 @@ START_TEST(a_batch_that_is_refused_is_told_and_left_out)
 }
 END_TEST
 
+START_TEST(its_place_is_the_address_without_a_password)
+{
+    char expected[64];
+    user = "me:secret@";
+    const tutti_logger_v1 *table = open_it((options){.flush_timeout = 0});
+    (void)snprintf(expected, sizeof expected, "http://127.0.0.1:%d", there.port);
+    ck_assert_str_eq(table->location(it.self), expected);
+    subject_close(&it);
+    user = "";
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("mlflow");
@@ -403,5 +417,6 @@ int main(void)
     tcase_add_loop_test(tc, a_server_that_answers_garbage_is_asked_again, 0,
                         sizeof not_good / sizeof *not_good);
     tcase_add_test(tc, a_batch_that_is_refused_is_told_and_left_out);
+    tcase_add_test(tc, its_place_is_the_address_without_a_password);
     return tutti_run(suite);
 }

@@ -37,6 +37,7 @@ static void mlflow_free(mlflow *m)
     http_destroy(m->tracking.http);
     tracking_free(&m->tracking);
     free(m->tracking.url);
+    free(m->location);
     free(m->tags.items);
     free(m->ignored_metrics.items);
     free(m->ignored_given.items);
@@ -77,6 +78,19 @@ static tutti_status read_address(mlflow *m, const tutti_params *params, tutti_er
     if (token)
         (void)snprintf(m->tracking.token, sizeof m->tracking.token, "Authorization: Bearer %s",
                        token);
+    return TUTTI_OK;
+}
+
+/* The server's address without a user and a password. */
+static tutti_status set_location(mlflow *m, tutti_error *err)
+{
+    const char *url = m->tracking.url, *host = strstr(url, "://") + 3;
+    const char *user = memchr(host, '@', strcspn(host, "/"));
+    const size_t room = strlen(url) + 1;
+    m->location = malloc(room);
+    if (!m->location)
+        return fail_memory(err);
+    (void)snprintf(m->location, room, "%.*s%s", (int)(host - url), url, user ? user + 1 : host);
     return TUTTI_OK;
 }
 
@@ -128,6 +142,8 @@ static tutti_status mlflow_open(const tutti_host *host, const tutti_params *para
     tutti_status s = read_settings(m, host, params, err);
     if (!s)
         s = read_address(m, params, err);
+    if (!s)
+        s = set_location(m, err);
     if (!s)
         s = http_create("mlflow", &m->tracking.http, err);
     if (!s)
@@ -381,6 +397,11 @@ static tutti_status mlflow_begin_again(void *self, tutti_error *err)
     return outbox_begin_again(((mlflow *)self)->outbox, err);
 }
 
+static const char *mlflow_location(void *self)
+{
+    return ((mlflow *)self)->location;
+}
+
 static const void *mlflow_query(void *self, const char *interface_id)
 {
     static const tutti_logger_v1 table = {.struct_size = sizeof table,
@@ -389,7 +410,8 @@ static const void *mlflow_query(void *self, const char *interface_id)
                                           .sync = mlflow_sync,
                                           .begin_again = mlflow_begin_again,
                                           .table = mlflow_table,
-                                          .images = mlflow_images};
+                                          .images = mlflow_images,
+                                          .location = mlflow_location};
     (void)self;
     return strcmp(interface_id, TUTTI_LOGGER_V1) == 0 ? &table : NULL;
 }

@@ -23,7 +23,7 @@ typedef struct uploader {
     outbox *outbox; /* of the numbers of jobs */
     place place;
     uint64_t next; /* number of the next job */
-    const char *format;
+    const char *format, *uri;
     uint32_t uploads;   /* at a time */
     int64_t queue_size; /* jobs that may wait */
     int64_t waiting;    /* atomic: jobs of the folder */
@@ -339,6 +339,7 @@ static tutti_status uploader_open(const tutti_host *host, const tutti_params *pa
                                  .download = uploader_download,
                                  .list = uploader_list};
     up->format = tutti_param_str(params, "file_path_format_string");
+    up->uri = tutti_param_str(params, "bucket_uri");
     up->uploads = (uint32_t)tutti_param_i64(params, "num_concurrent_uploads");
     up->queue_size = tutti_param_i64(params, "queue_size");
     up->place = (place){.part = (uint64_t)tutti_param_i64(params, "part_size") << 20,
@@ -347,8 +348,7 @@ static tutti_status uploader_open(const tutti_host *host, const tutti_params *pa
                         .ctx = up};
     tutti_status s = up->checkpoint ? TUTTI_OK : TUTTI_E_UNSUPPORTED;
     if (!s)
-        s = place_open(&up->place, tutti_param_str(params, "bucket_uri"),
-                       tutti_param_str(params, "endpoint"),
+        s = place_open(&up->place, up->uri, tutti_param_str(params, "endpoint"),
                        tutti_param_f64(params, "silence_timeout"), err);
     if (!s)
         s = open_outbox(up, host, params, err);
@@ -360,9 +360,15 @@ static tutti_status uploader_open(const tutti_host *host, const tutti_params *pa
     return TUTTI_OK;
 }
 
+static const char *uploader_location(void *self)
+{
+    return ((uploader *)self)->uri;
+}
+
 static const void *uploader_query(void *self, const char *interface_id)
 {
-    static const tutti_logger_v1 table = {.struct_size = sizeof table}; /* files alone */
+    static const tutti_logger_v1 table = {.struct_size = sizeof table, /* files alone */
+                                          .location = uploader_location};
     if (strcmp(interface_id, TUTTI_LOGGER_V1) == 0)
         return &table;
     return strcmp(interface_id, TUTTI_FILES_V1) == 0 ? &((uploader *)self)->files : NULL;

@@ -476,6 +476,8 @@ START_TEST(a_folder_gets_whole_files)
     const tutti_files_v1 *f = open_at(bucket, 100);
     upload(f, "deep/a", make_file("a", 3 * MIB), 1);
     upload(f, "deep/a", make_file("b", 10), 0); /* is there by then */
+    const tutti_logger_v1 *table = subject_query(&it, TUTTI_LOGGER_V1);
+    ck_assert_str_eq(table->location(it.self), bucket);
     subject_close(&it);
     ck_assert_msg(strstr(run.noted, "/to/of/trial/deep/a is there already; that record"), "%s",
                   run.noted);

@@ -388,6 +388,11 @@ static tutti_status tensorboard_begin_again(void *self, tutti_error *err)
     return outbox_begin_again(((tensorboard *)self)->outbox, err);
 }
 
+static const char *tensorboard_location(void *self)
+{
+    return ((tensorboard *)self)->file.folder;
+}
+
 static const void *tensorboard_query(void *self, const char *interface_id)
 {
     static const tutti_logger_v1 table = {.struct_size = sizeof table,
@@ -396,7 +401,8 @@ static const void *tensorboard_query(void *self, const char *interface_id)
                                           .message = tensorboard_message,
                                           .sync = tensorboard_sync,
                                           .begin_again = tensorboard_begin_again,
-                                          .images = tensorboard_images};
+                                          .images = tensorboard_images,
+                                          .location = tensorboard_location};
     (void)self;
     return strcmp(interface_id, TUTTI_LOGGER_V1) == 0 ? &table : NULL;
 }

@@ -379,6 +379,8 @@ START_TEST(a_run_is_what_an_independent_reader_finds)
     stage_next_batch(&run);
     log_value(table, "loss/train/total", NAN);
     ck_assert_hears(&run, &it, TUTTI_EVENT_FIT_END);
+    ck_assert_ptr_nonnull(strstr(table->location(it.self), run.run_folder));
+    ck_assert_ptr_nonnull(strstr(table->location(it.self), "/tb/trial"));
     subject_close(&it);
     ck_assert_str_eq(
         read_all(),

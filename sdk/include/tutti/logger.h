@@ -99,6 +99,10 @@ typedef struct tutti_logger_v1 {
     /* since 1.1: images as of batch `step`.  The host has checked them. */
     tutti_status (*images)(void *self, const tutti_images *images, uint64_t step,
                            tutti_error *err);
+    /* since 1.1: where what was logged is to be found: a path, or an address without passwords and tokens; one line,
+     * for people.  NULL, and a NULL call: nowhere.  The text is the logger's, good until its next call.  Cannot fail.
+     * From INIT on.  [control] */
+    const char *(*location)(void *self);
 #endif
 } tutti_logger_v1;
 
