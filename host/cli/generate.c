@@ -104,6 +104,28 @@ static tutti_status read_prompt(generation *g, tutti_error *err)
 
 /* ---- tokens ---- */
 
+/* The prompt's tokens, with room for new ones.  A tokenizer that rewrites the text may make more tokens than it has
+ * bytes. */
+static tutti_status encode_prompt(generation *g, tutti_error *err)
+{
+    tutti_error why = TUTTI_ERROR_INIT;
+    uint64_t room, wanted = g->prompt.size + (uint64_t)g->most;
+    do {
+        room = wanted;
+        free(g->tokens);
+        g->tokens = calloc(room, sizeof *g->tokens);
+        if (!g->tokens)
+            return tutti_fail(err, TUTTI_E_NOMEM, "no memory for the prompt");
+        const tutti_status s =
+            g->vocabulary->encode(g->vocabulary_self, g->prompt.data, g->prompt.size, g->tokens,
+                                  room, &g->given, &why);
+        if (s)
+            return tutti_fail(err, s, "the prompt: %s", why.text);
+        wanted = g->given + (uint64_t)g->most;
+    } while (wanted > room);
+    return TUTTI_OK;
+}
+
 static tutti_status encode(generation *g, tutti_error *err)
 {
     g->vocabulary = decoder_vocabulary(g->decoder, &g->vocabulary_self);
@@ -114,16 +136,12 @@ static tutti_status encode(generation *g, tutti_error *err)
             "and tokens_bin with vocab_file and merges_file");
     if (g->prompt.size == 0)
         return tutti_fail(err, TUTTI_E_ARG, "the prompt is empty, want a character or more");
-    const uint64_t room = g->prompt.size + (uint64_t)g->most;
-    tutti_error why = TUTTI_ERROR_INIT;
-    g->tokens = calloc(room, sizeof *g->tokens);
     g->scratch = calloc((size_t)decoder_classes(g->decoder), sizeof *g->scratch);
-    if (!g->tokens || !g->scratch || g->prompt.failed)
+    if (!g->scratch || g->prompt.failed)
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for the prompt");
-    const tutti_status s = g->vocabulary->encode(
-        g->vocabulary_self, g->prompt.data, g->prompt.size, g->tokens, room, &g->given, &why);
+    const tutti_status s = encode_prompt(g, err);
     if (s)
-        return tutti_fail(err, s, "the prompt: %s", why.text);
+        return s;
     g->count = g->given;
     if (g->given > (uint64_t)decoder_context(g->decoder))
         return tutti_fail(err, TUTTI_E_RANGE,

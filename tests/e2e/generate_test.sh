@@ -85,6 +85,25 @@ PY
 go --prompt 12 --max-tokens 8 --verbose >/dev/null 2>said.txt
 check "how fast it was is told" grep -Eq '^tutti: prompt of 2 tokens in [0-9.]+ s, 8 tokens in [0-9.]+ s: [0-9.]+ tokens a second$' said.txt
 
+# ---- a tokenizer that makes more tokens of a text than it has bytes ----
+
+cat >tokenizer.json <<'JSON'
+{"version": "1.0", "truncation": null, "padding": null, "added_tokens": [],
+ "normalizer": {"type": "Replace", "pattern": {"String": "a"}, "content": "bbbbbbbb"},
+ "pre_tokenizer": null, "post_processor": null, "decoder": null,
+ "model": {"type": "BPE", "dropout": null, "unk_token": null, "continuing_subword_prefix": null,
+           "end_of_word_suffix": null, "fuse_unk": false, "byte_fallback": false,
+           "vocab": {"a": 0, "b": 1, "c": 2}, "merges": []}}
+JSON
+for ((k = 0; k < 60; k++)); do printf 'acbca'; done >letters.txt
+sed 's/"vocabulary": "chars"/"vocabulary": "tokenizer", "tokenizer_file": "tokenizer.json"/; s/numbers.txt/letters.txt/
+  s/"12ba"/"1ba"/; s/"own"/"more"/; s/"saves"/"more"/' run.json >more.json
+check "a run with it" "$TUTTI" train more.json --quiet
+"$TUTTI" generate more/*latest* --prompt a --max-tokens 2 --json >more_tokens.json 2>/dev/null
+check "all of a prompt's tokens are read, and new ones follow" python3 -c 'import json
+got = json.load(open("more_tokens.json"))
+assert got["prompt_tokens"] == [1] * 8 and len(got["tokens"]) == 2, got'
+
 # ---- refusals ----
 
 says "an unknown character" 1 \
