@@ -81,6 +81,8 @@ refuse "<dnnl.h> is included outside kernels/common" '#include [<"](oneapi/|dnnl
 refuse "<curl/curl.h> is included outside plugins/loggers/common/http.c and plugins/common/remote" '#include <curl/' -- \
   'plugins' 'host' 'kernels' ':!plugins/loggers/common/http.c' \
   ':!plugins/common/remote/*'
+refuse "<yaml.h> is included outside plugins/loggers/mlflow/store_meta.c" '#include <yaml' -- '*.c' '*.h' \
+  ':!plugins/loggers/mlflow/store_meta.c'
 refuse "a library of plugins/common includes or links another folder" "#include \"($host|kernels|common|plugins)/|tutti_($host|kernels)\b" -- \
   'plugins/common/tokenizer' 'plugins/common/remote' ':!*_test.c'
 refuse "PCRE2 or utf8proc is included outside plugins/common/tokenizer" \

@@ -3,6 +3,7 @@
 #ifndef MLFLOW_MLFLOW_H
 #define MLFLOW_MLFLOW_H
 
+#include "store.h"
 #include "tracking.h"
 #include "tutti/logger.h"
 
@@ -35,7 +36,8 @@ struct tutti_images;
 
 typedef struct mlflow {
     outbox *outbox;
-    tracking tracking; /* the outbox's thread has it */
+    tracking tracking; /* the outbox's thread has these: a server, */
+    store store;       /* or a folder */
     words tags, ignored_metrics, ignored_given;
     char *location;                                /* of what is logged, for people */
     const char *experiment, *run_name, *run_group; /* the group may be NULL */

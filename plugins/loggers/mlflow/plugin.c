@@ -1,4 +1,4 @@
-/* plugin.c - mlflow: metrics and hyperparameters to a tracking server, in batches. */
+/* plugin.c - mlflow: metrics and hyperparameters to a tracking server or a folder, in batches. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #define TUTTI_USE_MINOR 1 /* tables, images */
 #define TUTTI_MIN_MINOR 0 /* which an older host does not send */
@@ -24,7 +24,8 @@ static tutti_status mlflow_send(void *ctx, const outbox_record *records, uint32_
     mlflow *m = ctx;
     tutti_status s = TUTTI_OK;
     while (*ret_sent < n && !s) {
-        s = tracking_send(&m->tracking, &records[*ret_sent], err);
+        s = m->store.root[0] ? store_send(&m->store, &records[*ret_sent], err)
+                             : tracking_send(&m->tracking, &records[*ret_sent], err);
         *ret_sent += s == TUTTI_OK;
     }
     return s;
@@ -59,17 +60,9 @@ static const char *mlflow_choose(const tutti_params *params, const char *name,
     return value && *value ? value : otherwise;
 }
 
-static tutti_status read_address(mlflow *m, const tutti_params *params, tutti_error *err)
+static tutti_status read_server(mlflow *m, const char *url, tutti_error *err)
 {
-    const char *url = mlflow_choose(params, "tracking_uri", "MLFLOW_TRACKING_URI", NULL);
     const char *token = getenv("MLFLOW_TRACKING_TOKEN");
-    if (!url || (strncmp(url, "https://", 8) != 0 && strncmp(url, "http://", 7) != 0))
-        return tutti_fail(err, TUTTI_E_ARG,
-                          "mlflow: %s, want the address of a tracking server, as "
-                          "http://localhost:5000",
-                          url ? "tracking_uri begins with neither https:// nor http://"
-                              : "there is no tracking_uri, nor MLFLOW_TRACKING_URI in the "
-                                "environment");
     m->tracking.url = strdup(url);
     if (!m->tracking.url)
         return fail_memory(err);
@@ -78,12 +71,27 @@ static tutti_status read_address(mlflow *m, const tutti_params *params, tutti_er
     if (token)
         (void)snprintf(m->tracking.token, sizeof m->tracking.token, "Authorization: Bearer %s",
                        token);
-    return TUTTI_OK;
+    return http_create("mlflow", &m->tracking.http, err);
 }
 
-/* The server's address without a user and a password. */
+static tutti_status read_address(mlflow *m, const tutti_host *host, const tutti_params *params,
+                                 tutti_error *err)
+{
+    const char *uri = mlflow_choose(params, "tracking_uri", "MLFLOW_TRACKING_URI", "mlruns");
+    if (strncmp(uri, "https://", 8) == 0 || strncmp(uri, "http://", 7) == 0)
+        return read_server(m, uri, err);
+    m->store.log = host->query(host->ctx, TUTTI_LOG_V1);
+    memcpy(m->store.id_path, m->tracking.id_path, sizeof m->store.id_path);
+    return store_open(&m->store, uri, err);
+}
+
+/* The folder, or the server's address without a user and a password. */
 static tutti_status set_location(mlflow *m, tutti_error *err)
 {
+    if (m->store.root[0]) {
+        m->location = strdup(m->store.root);
+        return m->location ? TUTTI_OK : fail_memory(err);
+    }
     const char *url = m->tracking.url, *host = strstr(url, "://") + 3;
     const char *user = memchr(host, '@', strcspn(host, "/"));
     const size_t room = strlen(url) + 1;
@@ -141,11 +149,9 @@ static tutti_status mlflow_open(const tutti_host *host, const tutti_params *para
         return fail_memory(err);
     tutti_status s = read_settings(m, host, params, err);
     if (!s)
-        s = read_address(m, params, err);
+        s = read_address(m, host, params, err);
     if (!s)
         s = set_location(m, err);
-    if (!s)
-        s = http_create("mlflow", &m->tracking.http, err);
     if (!s)
         s = outbox_logger_open((outbox_config){.who = "mlflow", .ctx = m, .send = mlflow_send},
                                host, params, &m->outbox, err);

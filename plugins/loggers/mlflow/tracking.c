@@ -2,6 +2,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tracking.h"
 
+#include "run_id.h"
+#include "tables.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <jansson.h>
@@ -58,33 +61,6 @@ static tutti_status tracking_lacks(const tracking *t, const char *path, const ch
 {
     return tutti_fail(err, TUTTI_E_IO, "mlflow: %s answers %s without %s", http_host(t->http),
                       path, key);
-}
-
-/* ---- the file ---- */
-
-static void read_id(tracking *t)
-{
-    FILE *in = fopen(t->id_path, "re");
-    if (!in)
-        return;
-    if (!fgets(t->run_id, sizeof t->run_id, in))
-        t->run_id[0] = '\0';
-    t->run_id[strcspn(t->run_id, "\r\n")] = '\0';
-    (void)fclose(in);
-}
-
-static tutti_status write_id(const tracking *t, tutti_error *err)
-{
-    char next[sizeof t->id_path + 8];
-    (void)snprintf(next, sizeof next, "%s.tmp", t->id_path);
-    FILE *out = fopen(next, "we");
-    bool whole = out && fprintf(out, "%s\n", t->run_id) > 0;
-    if (out && fclose(out) != 0)
-        whole = false;
-    if (!whole || rename(next, t->id_path) != 0)
-        return tutti_fail(err, TUTTI_E_IO, "mlflow: cannot write %s: %s", t->id_path,
-                          strerror(errno));
-    return TUTTI_OK;
 }
 
 /* ---- finding and making ---- */
@@ -180,19 +156,16 @@ static tutti_status call_run(tracking *t, const char *path, const char *rest, si
 
 /* ---- files ---- */
 
-static const char logged_tables[] = "mlflow.loggedArtifacts";
-
-/* The value of a tag, as JSON; NULL: the run has none. */
-static json_t *tag_of(const json_t *run, const char *key)
+/* The value of a tag; NULL: the run has none. */
+static const char *tag_of(const json_t *run, const char *key)
 {
     const json_t *tags = json_object_get(json_object_get(run, "data"), "tags"), *tag;
     size_t k;
     json_array_foreach((json_t *)(uintptr_t)tags, k, tag)
     {
         const char *name = json_string_value(json_object_get(tag, "key"));
-        const char *value = json_string_value(json_object_get(tag, "value"));
-        if (name && value && strcmp(name, key) == 0)
-            return json_loads(value, 0, NULL);
+        if (name && strcmp(name, key) == 0)
+            return json_string_value(json_object_get(tag, "value"));
     }
     return NULL;
 }
@@ -236,11 +209,7 @@ static tutti_status ask_files(tracking *t, tutti_error *err)
                 : tracking_lacks(t, "runs/get", "an artifact_uri", err);
     if (!s) {
         json_decref(t->tables);
-        t->tables = tag_of(run, logged_tables);
-        if (!json_is_array(t->tables)) {
-            json_decref(t->tables);
-            t->tables = json_array();
-        }
+        t->tables = tables_read(tag_of(run, TABLES_TAG));
     }
     json_decref(answer);
     return s;
@@ -249,21 +218,15 @@ static tutti_status ask_files(tracking *t, tutti_error *err)
 /* The tag by which MLflow's page knows its tables. */
 static tutti_status tag_table(tracking *t, const char *path, tutti_error *err)
 {
-    json_t *one, *answer;
-    size_t k;
-    json_array_foreach(t->tables, k, one)
-    {
-        const char *known = json_string_value(json_object_get(one, "path"));
-        if (known && strcmp(known, path) == 0)
-            return TUTTI_OK;
-    }
-    if (json_array_append_new(t->tables, json_pack("{ssss}", "path", path, "type", "table")))
-        return tutti_fail(err, TUTTI_E_NOMEM, "mlflow: no memory");
-    char *value = json_dumps(t->tables, 0); /* with blanks: MLflow looks for such a text */
-    const tutti_status s = tracking_post(
+    char *value;
+    json_t *answer;
+    tutti_status s = tables_add(t->tables, path, &value, err);
+    if (s || !value)
+        return s;
+    s = tracking_post(
         t, "runs/set-tag",
-        json_pack("{ssssss}", "run_id", t->run_id, "key", logged_tables, "value", value),
-        &answer, err);
+        json_pack("{ssssss}", "run_id", t->run_id, "key", TABLES_TAG, "value", value), &answer,
+        err);
     free(value);
     json_decref(answer);
     return s;
@@ -309,7 +272,7 @@ static tutti_status find_run(tracking *t, json_t *begin, tutti_error *err)
     if (!name || !in)
         return tutti_fail(err, TUTTI_E_ARG, "mlflow: a record of a run's begin has no name");
     if (resume)
-        read_id(t);
+        run_id_read(t->id_path, t->run_id, sizeof t->run_id);
     tutti_status s =
         t->run_id[0] ? TUTTI_OK : get_experiment(t, in, experiment, sizeof experiment, err);
     if (!s && resume && !t->run_id[0])
@@ -330,10 +293,11 @@ tutti_status tracking_send(tracking *t, const outbox_record *record, tutti_error
         json_decref(begin);
         if (s) /* what follows goes nowhere until there is a run */
             return s == TUTTI_E_ARG ? TUTTI_E_IO : s;
-        return write_id(t, err);
+        return run_id_write(t->id_path, t->run_id, err);
     }
     if (!t->run_id[0])
-        read_id(t); /* of an earlier process, which has left this record */
+        run_id_read(t->id_path, t->run_id,
+                    sizeof t->run_id); /* of an earlier process, which has left this record */
     if (!t->run_id[0])
         return tutti_fail(err, TUTTI_E_ARG,
                           "mlflow: %s does not say to which run what waits belongs",
