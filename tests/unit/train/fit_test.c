@@ -545,7 +545,8 @@ static void ask_for_the_plan(void *ctx, const tutti_event *event)
     fitting *f = ctx;
     const tutti_plan_v1 *p = &f->t->services.plan;
     const int64_t done = f->t->run.clock.now.batch;
-    f->counts[event->id]++;
+    if (event->id < COMPOSER_EVENT_END)
+        f->counts[event->id]++;
     if (event->id == TUTTI_EVENT_FIT_START || event->id == TUTTI_EVENT_BATCH_START ||
         event->id == TUTTI_EVENT_FIT_END || event->id == TUTTI_EVENT_EPOCH_END)
         ck_assert_no_plan(p);
