@@ -58,10 +58,7 @@ static void pack_a(int64_t high, int64_t rows, int64_t k, const gemm_matrix *a, 
 static void pack_b(int64_t wide, int64_t k, int64_t cols, const gemm_matrix *b, float *to)
 {
     (void)wide; /* COLS */
-    if (b->dtype == TUTTI_BF16)
-        gemm_pack_columns(COLS, 1, k, cols, b, TUTTI_BF16, to);
-    else
-        gemm_pack_columns(COLS, 1, k, cols, b, TUTTI_F32, to);
+    gemm_pack_columns(COLS, 1, k, cols, b, to);
 }
 
 const gemm_microkernel gemm_microkernel_bf16 = {.rows = ROWS,

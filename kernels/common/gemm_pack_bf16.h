@@ -88,10 +88,9 @@ SIMD_INLINE __m512i gemm_across(const char *low, const char *high, int32_t dtype
     return gemm_interleave(gemm_load_two(low, n, high, high ? n : 0, dtype));
 }
 
-/* k by `cols` columns of b in panels of `wide` words (a multiple of 16); words come in multiples of
- * `grain`, with zeros beyond K.  `wide`, `grain` and `dtype` are constants after inlining. */
-SIMD_INLINE void gemm_pack_columns(int64_t wide, int64_t grain, int64_t k, int64_t cols,
-                                   const gemm_matrix *b, int32_t dtype, float *to)
+/* As gemm_pack_columns, for a dtype that is a constant after inlining. */
+SIMD_INLINE void gemm_pack_columns_of(int64_t wide, int64_t grain, int64_t k, int64_t cols,
+                                      const gemm_matrix *b, int32_t dtype, float *to)
 {
     const int64_t some = (k + 1) / 2, words = (some + grain - 1) / grain * grain;
     const int64_t size = dtype == TUTTI_BF16 ? 2 : 4;
@@ -116,6 +115,17 @@ SIMD_INLINE void gemm_pack_columns(int64_t wide, int64_t grain, int64_t k, int64
     }
     for (int64_t j = 0; j < cols && some < words; j += wide)
         memset(to + j * words + some * wide, 0, (size_t)((words - some) * wide) * sizeof *to);
+}
+
+/* k by `cols` columns of b in panels of `wide` words (a multiple of 16); words come in multiples of
+ * `grain`, with zeros beyond K.  `wide` and `grain` are constants after inlining. */
+SIMD_INLINE void gemm_pack_columns(int64_t wide, int64_t grain, int64_t k, int64_t cols,
+                                   const gemm_matrix *b, float *to)
+{
+    if (b->dtype == TUTTI_BF16)
+        gemm_pack_columns_of(wide, grain, k, cols, b, TUTTI_BF16, to);
+    else
+        gemm_pack_columns_of(wide, grain, k, cols, b, TUTTI_F32, to);
 }
 
 #endif
