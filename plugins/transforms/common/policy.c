@@ -10,9 +10,22 @@ const policy_space policy_narrow = {.shear = 0.3,
                                     .degrees = 30.0,
                                     .factor = 0.9,
                                     .pixels = 0,
+                                    .keeps = 8,
                                     .bits = 4};
-const policy_space policy_wide = {
-    .shear = 0.99, .translate = 32.0, .degrees = 135.0, .factor = 0.99, .pixels = 1, .bits = 6};
+const policy_space policy_wide = {.shear = 0.99,
+                                  .translate = 32.0,
+                                  .degrees = 135.0,
+                                  .factor = 0.99,
+                                  .pixels = 1,
+                                  .keeps = 8,
+                                  .bits = 6};
+const policy_space policy_mixed = {.shear = 0.3,
+                                   .translate = 1.0 / 3.0,
+                                   .degrees = 30.0,
+                                   .factor = 0.9,
+                                   .pixels = 0,
+                                   .keeps = 4,
+                                   .bits = 4};
 
 /* torch.linspace(start, end, bins)[bin]: from the nearer end, rounded once. */
 static double policy_between(double start, double end, int bin, int bins)
@@ -46,7 +59,8 @@ double policy_magnitude(const policy_space *s, policy_op op, int bin, int bins,
     case POLICY_SHARPNESS:
         return policy_step(s->factor, bin, bins);
     case POLICY_POSTERIZE:
-        return (double)rintf(8.0f - (float)bin / (float)((double)(bins - 1) / (double)s->bits));
+        return (double)rintf((float)s->keeps -
+                             (float)bin / (float)((double)(bins - 1) / (double)s->bits));
     case POLICY_SOLARIZE:
         return policy_between(1.0, 0.0, bin, bins);
     default:

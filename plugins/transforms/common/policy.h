@@ -31,11 +31,12 @@ typedef struct policy_space {
     double degrees;
     double factor;  /* of colours, away from 1 */
     int32_t pixels; /* see `translate` */
-    int32_t bits;   /* that posterize takes away */
+    int32_t keeps;  /* bits that posterize of bin 0 keeps */
+    int32_t bits;   /* of these, how many it takes away */
 } policy_space;
 
-/* Of AutoAugment and RandAugment, and of TrivialAugment. */
-extern const policy_space policy_narrow, policy_wide;
+/* Of AutoAugment and RandAugment, of TrivialAugment, and of AugMix. */
+extern const policy_space policy_narrow, policy_wide, policy_mixed;
 
 /* The magnitude of bin `bin` of `bins`, at least 2, before its sign; in f32, as torch has it. */
 double policy_magnitude(const policy_space *s, policy_op op, int bin, int bins,
