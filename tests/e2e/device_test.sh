@@ -34,7 +34,7 @@ rm -rf here there && mkdir here there
 small_run '"algorithms": [{"name": "look"}]' | tee here/run.json >there/run.json
 check "a plugin without kernels on cpu" "$TUTTI" train here/run.json --plugin-path "$shadow"
 says "one warning for who looks into the device" 0 \
-  'tutti: train: look looks at tensors on shadow 0 and has no kernels for it: the run waits while they are copied, 120 B the first time' \
+  'tutti: train: look looks at tensors on shadow 0 and has no kernels for it: the run waits while they are copied, 160 B the first time' \
   "$TUTTI" train there/run.json --device shadow --plugin-path "$shadow"
 check "the same weights" python3 "$e2e/same_weights.py" "$(latest here)" "$(latest there)"
 sed 's/"look"/"halve"/' here/run.json >there/run.json && rm -rf there/saves
@@ -45,7 +45,7 @@ standin="$(dirname "$TUTTI")/standin"
 if [ -e "$standin/libcudart.so.13" ]; then
   rm -rf there/saves
   says "one whose kernels do not works on copies" 0 \
-    'tutti: train: halve looks at tensors on Stand-in GPU and has no kernels for it: the run waits while they are copied, 120 B the first time' \
+    'tutti: train: halve looks at tensors on Stand-in GPU and has no kernels for it: the run waits while they are copied, 160 B the first time' \
     env LD_LIBRARY_PATH="$standin" "$TUTTI" train there/run.json --device cuda --plugin-path "$shadow"
   check "nearly the same weights" python3 "$e2e/near_weights.py" "$(latest here)" "$(latest there)" 1e-3
 else

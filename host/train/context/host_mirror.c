@@ -181,14 +181,22 @@ void mirrors_invalidate(host_mirrors *m, unsigned kinds)
         m->generation[k] += kinds >> k & 1;
 }
 
-void mirrors_fini(host_mirrors *m)
+static void free_weights(host_mirrors *m)
 {
     for (uint32_t k = 0; k < m->count; k++) {
         mirror_fini(&m->weights[k]);
         mirror_fini(&m->grads[k]);
+        for (uint32_t j = 0; j < TUTTI_OPTIMIZER_MAX_SLOTS; j++)
+            mirror_fini(&m->slots[k * TUTTI_OPTIMIZER_MAX_SLOTS + j]);
     }
     free(m->weights);
     free(m->grads);
+    free(m->slots);
+}
+
+void mirrors_fini(host_mirrors *m)
+{
+    free_weights(m);
     free(m->open);
     free(m->readers);
     memset(m, 0, sizeof *m);
@@ -205,19 +213,17 @@ static tutti_status fit_weights(host_mirrors *m, tutti_error *err)
     const tutti_status s = mirrors_flush(m, true, err);
     host_mirror *weights = calloc((size_t)n + 1, sizeof *weights);
     host_mirror *grads = calloc((size_t)n + 1, sizeof *grads);
-    if (s || !weights || !grads) {
+    host_mirror *slots = calloc((size_t)n + 1, TUTTI_OPTIMIZER_MAX_SLOTS * sizeof *slots);
+    if (s || !weights || !grads || !slots) {
         free(weights);
         free(grads);
+        free(slots);
         return s ? s : tutti_fail(err, TUTTI_E_NOMEM, "no memory for copies of weights");
     }
-    for (uint32_t k = 0; k < m->count; k++) {
-        mirror_fini(&m->weights[k]);
-        mirror_fini(&m->grads[k]);
-    }
-    free(m->weights);
-    free(m->grads);
+    free_weights(m);
     m->weights = weights;
     m->grads = grads;
+    m->slots = slots;
     m->count = n;
     m->version = net_version(m->run->net);
     return TUTTI_OK;
@@ -241,6 +247,17 @@ tutti_status mirrors_weight(host_mirrors *m, uint32_t k, tutti_weight *w, tutti_
         s = mirror_open(m, &m->grads[k], MIRROR_GRADIENTS, &grad, err);
     w->grad = grad.data;
     return s;
+}
+
+tutti_status mirrors_slot(host_mirrors *m, uint32_t k, uint32_t slot, tutti_tensor *tensor,
+                          tutti_error *err)
+{
+    if (sees_all(m) || !tensor->data)
+        return TUTTI_OK;
+    const tutti_status s = fit_weights(m, err);
+    return s ? s
+             : mirror_open(m, &m->slots[k * TUTTI_OPTIMIZER_MAX_SLOTS + slot], MIRROR_SLOTS,
+                           tensor, err);
 }
 
 tutti_status mirrors_module_weight(host_mirrors *m, tutti_tensor *tensor, tutti_error *err)

@@ -4,6 +4,7 @@
 #define HOST_TRAIN_CONTEXT_HOST_MIRROR_H
 
 #include "train/context/run_context.h"
+#include "tutti/optimizer.h"
 #include "tutti/weights.h"
 
 /* A plugin that reads a tensor there gets a copy on the host, and what it writes to the copy goes back.
@@ -13,6 +14,7 @@ enum {
     MIRROR_WEIGHTS,
     MIRROR_BUFFERS,
     MIRROR_GRADIENTS,
+    MIRROR_SLOTS,   /* the optimizer's state */
     MIRROR_RESULTS, /* outputs and losses */
     MIRROR_KINDS,
     MIRROR_ALL = (1u << MIRROR_KINDS) - 1
@@ -39,6 +41,7 @@ typedef struct host_mirrors {
     void *before_gradients_ctx;
     host_mirror *weights; /* by number of the weight */
     host_mirror *grads;
+    host_mirror *slots; /* TUTTI_OPTIMIZER_MAX_SLOTS of each weight */
     host_mirror **open;
     size_t nopen, capacity;
     struct mirror_reader *readers;
@@ -54,9 +57,11 @@ typedef struct host_mirrors {
 TUTTI_NODISCARD tutti_status mirror_open(host_mirrors *m, host_mirror *v, int what,
                                          tutti_tensor *tensor, tutti_error *err);
 void mirror_fini(host_mirror *v);
-/* The same for weight k, and for a weight's data as tutti.module/1 gives it. */
+/* The same for weight k, for a slot of it (data NULL stays so), and for a weight's data as tutti.module/1 gives it. */
 TUTTI_NODISCARD tutti_status mirrors_weight(host_mirrors *m, uint32_t k, tutti_weight *w,
                                             tutti_error *err);
+TUTTI_NODISCARD tutti_status mirrors_slot(host_mirrors *m, uint32_t k, uint32_t slot,
+                                          tutti_tensor *tensor, tutti_error *err);
 TUTTI_NODISCARD tutti_status mirrors_module_weight(host_mirrors *m, tutti_tensor *tensor,
                                                    tutti_error *err);
 /* tutti.module/1 has written a weight. */

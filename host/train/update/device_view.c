@@ -102,6 +102,17 @@ static tutti_status weight(void *ctx, uint32_t k, tutti_weight *ret, tutti_error
     return s ? s : RELEASED_GIVE(tutti_weight, ret, &found, err);
 }
 
+static tutti_status optimizer_slot(void *ctx, uint32_t k, uint32_t j, tutti_slot *ret,
+                                   tutti_error *err)
+{
+    const device_view *v = ctx;
+    tutti_slot found;
+    tutti_status s = weights_find_slot(v->kernels->updater, k, j, &found, err);
+    if (!s && copies(v))
+        s = mirrors_slot(v->kernels->mirrors, k, j, &found.data, err);
+    return s ? s : released_give(ret, &found, sizeof found, sizeof found, "tutti_slot", err);
+}
+
 /* Whether weight w goes on where `span` ends. */
 static bool goes_on(const tutti_span *span, const tutti_weight *w)
 {
@@ -285,5 +296,6 @@ void device_view_init(device_view *v, plugin_kernels *p, const tutti_device *pla
                                       .take = take,
                                       .give = give,
                                       .copy = copy,
-                                      .peek = peek};
+                                      .peek = peek,
+                                      .slot = optimizer_slot};
 }

@@ -347,7 +347,7 @@ void updater_end(updater *u)
     u->scalars->counted = true;
     if (!u->half) /* the optimizer has not written the copies */
         net_touch_trained(u->run->net);
-    mirrors_invalidate(u->mirrors, 1u << MIRROR_WEIGHTS);
+    mirrors_invalidate(u->mirrors, 1u << MIRROR_WEIGHTS | 1u << MIRROR_SLOTS);
 }
 
 /* Whether the update is left out, which only the device knows, for code that does not read it there. */

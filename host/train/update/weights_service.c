@@ -3,6 +3,7 @@
 #include "train/update/weights_service.h"
 
 #include "base/released.h"
+#include "train/update/optimizer_state.h"
 
 static const net *net_of(const weights_service *w)
 {
@@ -14,6 +15,12 @@ static uint32_t count(void *ctx)
     return net_weight_count(net_of(ctx));
 }
 
+/* Whether the layout fits the net: surgery may have changed it since the last refit. */
+static bool is_laid_out(const updater *u)
+{
+    return u->layout.group_of && u->version == net_version(u->run->net);
+}
+
 tutti_status weights_find(const updater *u, uint32_t k, tutti_weight *ret, tutti_error *err)
 {
     const net *n = u->run->net;
@@ -21,8 +28,32 @@ tutti_status weights_find(const updater *u, uint32_t k, tutti_weight *ret, tutti
         return tutti_fail(err, TUTTI_E_RANGE, "there are %u weights, %u is past the last",
                           net_weight_count(n), k);
     *ret = *net_weight(n, k);
-    ret->group =
-        u->layout.group_of && u->version == net_version(n) ? u->layout.group_of[k] : -1;
+    ret->group = is_laid_out(u) ? u->layout.group_of[k] : -1;
+    return TUTTI_OK;
+}
+
+static uint32_t count_slots(const updater *u, uint32_t k)
+{
+    const int32_t group = k < net_weight_count(u->run->net) && is_laid_out(u) && u->ngroups
+                              ? u->layout.group_of[k]
+                              : -1;
+    return group < 0 ? 0 : u->groups[group].table->nslots;
+}
+
+tutti_status weights_find_slot(const updater *u, uint32_t k, uint32_t slot, tutti_slot *ret,
+                               tutti_error *err)
+{
+    const uint32_t n = count_slots(u, k);
+    if (slot >= n)
+        return tutti_fail(err, TUTTI_E_RANGE, "weight %u has %u slots, %u is past the last", k,
+                          n, slot);
+    if (u->world)
+        return tutti_fail(err, TUTTI_E_UNSUPPORTED,
+                          "optimizer state is divided among the processes; want \"sharding\": "
+                          "\"none\" of \"distributed\"");
+    *ret = (tutti_slot){.struct_size = sizeof *ret,
+                        .name = u->groups[u->layout.group_of[k]].table->slot_names[slot],
+                        .data = state_find(u, k, slot)};
     return TUTTI_OK;
 }
 
@@ -85,6 +116,21 @@ static float *gradient_factor(void *ctx)
     return scalars_ask_factor(((weights_service *)ctx)->updater->scalars);
 }
 
+static uint32_t slots(void *ctx, uint32_t k)
+{
+    return count_slots(((const weights_service *)ctx)->updater, k);
+}
+
+static tutti_status slot(void *ctx, uint32_t k, uint32_t j, tutti_slot *ret, tutti_error *err)
+{
+    const updater *u = ((const weights_service *)ctx)->updater;
+    tutti_slot found;
+    tutti_status s = weights_find_slot(u, k, j, &found, err);
+    if (!s)
+        s = mirrors_slot(u->mirrors, k, j, &found.data, err);
+    return s ? s : released_give(ret, &found, sizeof found, sizeof found, "tutti_slot", err);
+}
+
 void weights_service_init(weights_service *w, updater *u)
 {
     w->updater = u;
@@ -98,5 +144,7 @@ void weights_service_init(weights_service *w, updater *u)
                                   .lr = lr,
                                   .set_lr = set_lr,
                                   .gradient_factor = gradient_factor,
-                                  .describe = describe};
+                                  .describe = describe,
+                                  .slots = slots,
+                                  .slot = slot};
 }

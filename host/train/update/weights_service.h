@@ -14,5 +14,8 @@ void weights_service_init(weights_service *w, updater *u);
 /* Weight k where it is, with its group.  Errors: E_RANGE. */
 TUTTI_NODISCARD tutti_status weights_find(const updater *u, uint32_t k,
                                           tutti_weight *ret_weight, tutti_error *err);
+/* Slot `slot` of weight k where it is.  Errors: E_RANGE; E_UNSUPPORTED the ranks have parts of it. */
+TUTTI_NODISCARD tutti_status weights_find_slot(const updater *u, uint32_t k, uint32_t slot,
+                                               tutti_slot *ret_slot, tutti_error *err);
 
 #endif

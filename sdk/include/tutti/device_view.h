@@ -69,6 +69,11 @@ typedef struct tutti_device_view_v1 {
      * *ret_known is 0 while nothing has; in the host's memory it is 1 and they are those of now. */
     tutti_status (*peek)(void *ctx, const void *memory, uint64_t bytes, void *to,
                          int32_t *ret_known, tutti_error *err);
+#if TUTTI_USE_MINOR >= 1
+    /* since 1.1.  As tutti.weights/1's `slot`, valid until the tree changes. */
+    tutti_status (*slot)(void *ctx, uint32_t k, uint32_t slot, tutti_slot *ret_slot,
+                         tutti_error *err);
+#endif
 } tutti_device_view_v1;
 
 TUTTI_C_END

@@ -19,6 +19,18 @@ typedef struct tutti_weight {
     int32_t reserved;
 } tutti_weight;
 
+#if TUTTI_USE_MINOR >= 1
+/* since 1.1.  A part of the state that the optimizer keeps of one weight. */
+typedef struct tutti_slot {
+    uint32_t struct_size;
+    uint32_t reserved; /* write 0 */
+    /* What the optimizer calls it in slot_names: "exp_avg".  Lives as long as the run. */
+    const char *name;
+    /* f32, of the weight's shape or what slot_shape says; data.data is NULL with a dimension of 0. */
+    tutti_tensor data;
+} tutti_slot;
+#endif
+
 /* The model's weights and buffers, in a fixed order until the module tree changes. */
 typedef struct tutti_weights_v1 {
     uint32_t struct_size;
@@ -47,6 +59,15 @@ typedef struct tutti_weights_v1 {
     /* What is known of the k-th weight without a look at it: as `at`, with data.data and grad NULL.
      * [step] */
     tutti_status (*describe)(void *ctx, uint32_t k, tutti_weight *ret_weight, tutti_error *err);
+#if TUTTI_USE_MINOR >= 1
+    /* since 1.1.  How many slots the optimizer keeps of the k-th weight; 0: none, or no such weight.  [step] */
+    uint32_t (*slots)(void *ctx, uint32_t k);
+    /* since 1.1.  Slot `slot`, from 0, of the k-th weight: a view as `at` gives of weights, zero before the first
+     * update.  [step]  Errors: E_RANGE there is no such slot; E_UNSUPPORTED the optimizer's state is divided
+     * among the processes ("sharding": "states"). */
+    tutti_status (*slot)(void *ctx, uint32_t k, uint32_t slot, tutti_slot *ret_slot,
+                         tutti_error *err);
+#endif
 } tutti_weights_v1;
 
 TUTTI_C_END

@@ -1,5 +1,6 @@
-/* plugin.c - halve: an algorithm whose kernel is for CPUs alone; it halves the first weight's gradient. */
+/* plugin.c - halve: an algorithm whose kernel is for CPUs alone; it halves the first weight's gradient and its optimizer's slot. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#define TUTTI_USE_MINOR 1 /* slot */
 #include "tutti/device_view.h"
 #include "tutti/kernel.h"
 #include "tutti/tutti.h"
@@ -53,12 +54,14 @@ static tutti_status halve_apply(void *self, const tutti_event *event, int64_t *r
 {
     const halver *h = self;
     tutti_weight w = {.struct_size = sizeof w};
-    const tutti_status s = h->view->weight(h->view->ctx, 0, &w, err);
-    if (s)
+    tutti_slot slot = {.struct_size = sizeof slot};
+    tutti_status s = h->view->weight(h->view->ctx, 0, &w, err);
+    if (s || (s = h->view->slot(h->view->ctx, 0, 0, &slot, err)))
         return s;
     int64_t n = tutti_numel(&w.data.desc);
-    void *const args[] = {&w.grad, &n};
-    return h->kernels->launch(h->kernels->ctx, h->kernel, args, 2, err);
+    void *const gradient[] = {&w.grad, &n}, *const state[] = {&slot.data.data, &n};
+    s = h->kernels->launch(h->kernels->ctx, h->kernel, gradient, 2, err);
+    return s ? s : h->kernels->launch(h->kernels->ctx, h->kernel, state, 2, err);
 }
 
 static const tutti_calls calls = {.struct_size = sizeof calls,

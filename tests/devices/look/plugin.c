@@ -1,5 +1,6 @@
-/* plugin.c - look: an algorithm without kernels, which looks at the first weight's gradient and halves it. */
+/* plugin.c - look: an algorithm without kernels, which halves the first weight's gradient and its optimizer's slot. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#define TUTTI_USE_MINOR 1 /* slot */
 #include "tutti/tutti.h"
 #include "tutti/weights.h"
 
@@ -28,10 +29,15 @@ static tutti_status look_apply(void *self, const tutti_event *event, int64_t *re
 {
     const tutti_weights_v1 *weights = self;
     tutti_weight w = {.struct_size = sizeof w};
-    const tutti_status s = weights->at(weights->ctx, 0, &w, err);
-    float *g = w.grad;
-    for (int64_t k = 0; !s && k < tutti_numel(&w.data.desc); k++)
+    tutti_slot slot = {.struct_size = sizeof slot};
+    tutti_status s = weights->at(weights->ctx, 0, &w, err);
+    if (s || (s = weights->slot(weights->ctx, 0, 0, &slot, err)))
+        return s;
+    float *g = w.grad, *state = slot.data.data;
+    for (int64_t k = 0; k < tutti_numel(&w.data.desc); k++) {
         g[k] *= 0.5f;
+        state[k] *= 0.5f;
+    }
     return s;
 }
 

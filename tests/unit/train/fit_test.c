@@ -570,6 +570,89 @@ START_TEST(a_plan_is_told_in_the_batch_that_it_was_described_in)
 }
 END_TEST
 
+/* Of weight 0: what its momentum is by the gradients so far, m = 0.9 m + g from m = g on. */
+static float momentum[4096];
+
+static void ck_assert_momentum(const tutti_weights_v1 *w, int64_t done)
+{
+    tutti_weight one = {.struct_size = sizeof one};
+    tutti_slot kept = {.struct_size = sizeof kept};
+    tutti_error err = TUTTI_ERROR_INIT;
+    ck_assert_ok(w->at(w->ctx, 0, &one, &err), err);
+    ck_assert_ok(w->slot(w->ctx, 0, 0, &kept, &err), err);
+    ck_assert_str_eq(kept.name, "momentum");
+    ck_assert(tutti_same_shape(&kept.data.desc, &one.data.desc));
+    const int64_t n = tutti_numel(&one.data.desc);
+    ck_assert_int_le(n, (int64_t)(sizeof momentum / sizeof *momentum));
+    float most = 0.0F;
+    for (int64_t i = 0; i < n; i++) {
+        const float g = ((const float *)one.grad)[i];
+        momentum[i] = done == 1 ? g : 0.9F * momentum[i] + g;
+        most = fmaxf(most, fabsf(momentum[i]));
+        ck_assert_close(((const float *)kept.data.data)[i], momentum[i], 1e-6);
+    }
+    ck_assert_msg(most > 1e-4F, "the gradients are 0");
+}
+
+static void ask_for_slots(void *ctx, const tutti_event *event)
+{
+    fitting *f = ctx;
+    const tutti_weights_v1 *w = &f->t->services.weights.table;
+    if (event->id == TUTTI_EVENT_BATCH_END)
+        ck_assert_momentum(w, f->t->run.clock.now.batch);
+    if (event->id == TUTTI_EVENT_BATCH_END)
+        f->counts[event->id]++;
+}
+
+START_TEST(slots_are_those_of_the_optimizer)
+{
+    tutti_slot kept = {.struct_size = sizeof kept};
+    tutti_error err = TUTTI_ERROR_INIT;
+    fitting f;
+    opened(&f, ", \"max_duration\": \"1ep\"");
+    const tutti_weights_v1 *w = &f.t->services.weights.table;
+    engine_watch(trainer_engine(f.t), ask_for_slots, &f);
+    fit(&f, 0, TUTTI_UNIT_NONE);
+    ck_assert_int_eq(f.counts[TUTTI_EVENT_BATCH_END], 3);
+    ck_assert_uint_eq(w->slots(w->ctx, 0), 1);
+    ck_assert_uint_eq(w->slots(w->ctx, w->count(w->ctx)), 0);
+    (void)w->slot(w->ctx, 1, 1, &kept, &err);
+    ck_assert_error(err, TUTTI_E_RANGE, "weight 1 has 1 slots, 1 is past the last");
+    err = (tutti_error)TUTTI_ERROR_INIT;
+    kept.struct_size = sizeof kept - 1;
+    (void)w->slot(w->ctx, 0, 0, &kept, &err);
+    ck_assert_int_eq(err.status, TUTTI_E_ARG);
+    closed(&f);
+}
+END_TEST
+
+/* adafactor keeps rows and columns of a matrix, and no more than a vector's numbers of a bias. */
+START_TEST(slots_have_the_shapes_that_the_optimizer_gives)
+{
+    const char *const adafactor[] = {"optimizer={\"name\": \"adafactor\"}", NULL};
+    tutti_slot kept = {.struct_size = sizeof kept};
+    tutti_error err = TUTTI_ERROR_INIT;
+    fitting f;
+    changes = adafactor;
+    opened(&f, ", \"max_duration\": \"1ba\"");
+    changes = NULL;
+    fit(&f, 0, TUTTI_UNIT_NONE);
+    const tutti_weights_v1 *w = &f.t->services.weights.table;
+    for (uint32_t k = 0; k < w->count(w->ctx); k++) {
+        const tutti_desc *shape = &net_weight(f.t->run.net, k)->data.desc;
+        ck_assert_uint_eq(w->slots(w->ctx, k), 2);
+        ck_assert_ok(w->slot(w->ctx, k, 0, &kept, &err), err);
+        ck_assert_str_eq(kept.name, "row_var");
+        ck_assert_int_eq(tutti_numel(&kept.data.desc), shape->dim[0]);
+        ck_assert_ok(w->slot(w->ctx, k, 1, &kept, &err), err);
+        ck_assert_str_eq(kept.name, "col_var");
+        ck_assert_int_eq(tutti_numel(&kept.data.desc), shape->rank > 1 ? shape->dim[1] : 0);
+        ck_assert(shape->rank > 1 ? kept.data.data != NULL : kept.data.data == NULL);
+    }
+    closed(&f);
+}
+END_TEST
+
 START_TEST(a_wrapper_evaluates_the_batch_twice)
 {
     fitting f;
@@ -698,6 +781,8 @@ int main(void)
     tcase_add_test(tc, a_logger_in_memory_is_read_through_the_host);
     tcase_add_test(tc, activations_are_there_during_a_step_alone);
     tcase_add_test(tc, a_plan_is_told_in_the_batch_that_it_was_described_in);
+    tcase_add_test(tc, slots_are_those_of_the_optimizer);
+    tcase_add_test(tc, slots_have_the_shapes_that_the_optimizer_gives);
     tcase_add_test(tc, a_wrapper_evaluates_the_batch_twice);
     tcase_add_loop_test(tc, tokens_count_in_whole_batches, 0, 4);
     tcase_add_test(tc, iterations_of_tokens_begin_the_data_anew);
