@@ -6,6 +6,10 @@
 #include "common/half.h"
 #include "common/op_util.h"
 
+#if defined(__AVX512BF16__)
+#include <immintrin.h>
+#endif
+
 static inline int half_is(int32_t dtype)
 {
     return dtype == TUTTI_BF16 || dtype == TUTTI_F16;
@@ -23,7 +27,13 @@ static inline void half_upcast(const uint16_t *from, int32_t dtype, float *to, i
 static inline void half_downcast(const float *from, uint16_t *to, int32_t dtype, int64_t n)
 {
     if (dtype == TUTTI_BF16) {
-        OP_LOOP for (int64_t i = 0; i < n; i++) to[i] = half_to_bf16(from[i]);
+        int64_t i = 0;
+#if defined(__AVX512BF16__)
+        for (; i + 16 <= n; i += 16) /* subnormal numbers become 0 */
+            _mm256_storeu_si256((__m256i *)(to + i),
+                                (__m256i)_mm512_cvtneps_pbh(_mm512_loadu_ps(from + i)));
+#endif
+        OP_LOOP for (int64_t k = i; k < n; k++) to[k] = half_to_bf16(from[k]);
     } else {
         OP_LOOP for (int64_t i = 0; i < n; i++) to[i] = half_to_f16(from[i]);
     }

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/gemm.h"
 #include "common/gemm_microkernel.h"
+#include "gelu/gelu.h"
 #include "matmul/matmul.h"
 #include "numbers.h"
 
@@ -139,7 +140,10 @@ static const call calls[] = {
     {&tutti_op_matmul, TUTTI_BF16, TUTTI_F32, MATMUL_NONE},
     {&tutti_op_matmul, TUTTI_F32, TUTTI_F32, MATMUL_GELU},
     {&tutti_op_matmul, TUTTI_BF16, TUTTI_F32, MATMUL_RELU},
+    {&tutti_op_matmul, TUTTI_BF16, TUTTI_F32, MATMUL_GELU_TANH},
+    {&tutti_op_matmul_act, TUTTI_BF16, TUTTI_F32, MATMUL_GELU},
     {&tutti_op_matmul_act, TUTTI_BF16, TUTTI_F32, MATMUL_GELU_TANH},
+    {&tutti_op_matmul_act_grad, TUTTI_BF16, TUTTI_BF16, MATMUL_GELU_TANH},
     {&tutti_op_matmul_act_grad, TUTTI_BF16, TUTTI_BF16, MATMUL_GELU},
     {&tutti_op_matmul_act_grad, TUTTI_F32, TUTTI_BF16, MATMUL_RELU},
 };
@@ -210,6 +214,78 @@ START_TEST(the_operation_reads_and_writes_bf16)
 }
 END_TEST
 
+/* ---- the epilogue, which may use shorter polynomials where it stores bf16 ---- */
+
+enum { SWEEP = 250, BEHIND = 6, FORMS = 6 };
+
+/* What the definition gives of s and x; *ret_bound: rounding to bf16, and a part of it for the polynomials. */
+static double wanted(int64_t act, int grad, float s, float x, double *ret_bound)
+{
+    const gelu_attr form = {act == MATMUL_GELU_TANH};
+    const double y =
+        grad ? gelu_grad_f64((double)s, (double)x, &form) : gelu_f64((double)s, &form);
+    *ret_bound = fabs(y) * (0x1p-8 + 0x1p-13) + (grad ? fabs((double)s) * 0x1p-14 : 1e-7);
+    return y;
+}
+
+/* Numbers [-18.75, 18.6], in rows that end within a register. */
+static void sweep(int64_t act, int grad, int keeps, int part)
+{
+    float s[MATMUL_STORE], from[MATMUL_STORE];
+    uint16_t x[MATMUL_STORE], y[MATMUL_STORE], z[MATMUL_STORE];
+    for (int i = 0; i < MATMUL_STORE; i++) {
+        from[i] = (float)(i * 3 + part - 375) * 0.05f;
+        x[i] = tutti_to_bf16(from[i]);
+        s[i] = from[i] = grad ? (float)(i % 7 - 3) : from[i];
+        y[i] = z[i] = 0xABCD;
+    }
+    const matmul_store to = {act,        y,          keeps ? z : NULL, grad ? x : NULL,
+                             TUTTI_BF16, TUTTI_BF16, TUTTI_BF16,       0};
+    TUTTI_ISA_PICK(matmul_store_row)(&to, s, 0, SWEEP);
+    for (int i = 0; i < SWEEP; i++) {
+        double bound;
+        const double want = wanted(act, grad, from[i], number_of_bf16(x[i]), &bound);
+        number_is_close((double)number_of_bf16(y[i]), want, bound);
+        ck_assert_uint_eq(z[i], keeps ? tutti_to_bf16(from[i]) : 0xABCD);
+    }
+    for (int i = SWEEP; i < SWEEP + BEHIND; i++)
+        ck_assert(y[i] == 0xABCD && z[i] == 0xABCD);
+}
+
+START_TEST(gelu_is_within_rounding_where_it_is_stored_as_bf16)
+{
+    for (int part = 0; part < 3; part++)
+        sweep(_i % 2 ? MATMUL_GELU_TANH : MATMUL_GELU, _i / 2 == 2, _i / 2 == 1, part);
+}
+END_TEST
+
+START_TEST(gelu_of_huge_numbers_and_nan)
+{
+    const int64_t act = _i % 2 ? MATMUL_GELU_TANH : MATMUL_GELU;
+    const float all[6] = {1e30f, -1e30f, NAN, INFINITY, 0.0f, 3e38f};
+    float s[6];
+    uint16_t x[6], y[6], dy[6];
+    memcpy(s, all, sizeof s);
+    const matmul_store to = {act, y, NULL, NULL, TUTTI_BF16, TUTTI_BF16, TUTTI_BF16, 0};
+    TUTTI_ISA_PICK(matmul_store_row)(&to, s, 0, 6);
+    ck_assert_uint_eq(y[0], tutti_to_bf16(1e30f));
+    number_is_close((double)number_of_bf16(y[1]), 0.0, 1e-30);
+    ck_assert(isnan(number_of_bf16(y[2])));
+    ck_assert_uint_eq(y[3], 0x7F80);
+    number_is_close((double)number_of_bf16(y[4]), 0.0, 0.0);
+    for (int i = 0; i < 6; i++) {
+        s[i] = 2.0f;
+        x[i] = tutti_to_bf16(all[i]);
+    }
+    const matmul_store grad = {act, dy, NULL, x, TUTTI_BF16, TUTTI_BF16, TUTTI_BF16, 0};
+    TUTTI_ISA_PICK(matmul_store_row)(&grad, s, 0, 6);
+    number_is_close((double)number_of_bf16(dy[0]), 2.0, 0.0);
+    number_is_close((double)number_of_bf16(dy[1]), 0.0, 1e-30);
+    ck_assert(isnan(number_of_bf16(dy[2])));
+    number_is_close((double)number_of_bf16(dy[4]), 1.0, 0.0);
+}
+END_TEST
+
 /* What it leaves to the host's conversions: F16, and factors of F32 that nobody allowed to round. */
 START_TEST(other_halves_are_refused_without_a_word)
 {
@@ -237,6 +313,8 @@ int main(void)
     tcase_add_loop_test(t, products_are_those_of_the_rounded_factors, 0, SHAPES * LAYOUTS);
     tcase_add_loop_test(t, the_operation_reads_and_writes_bf16, 0,
                         (int)(sizeof calls / sizeof *calls));
+    tcase_add_loop_test(t, gelu_is_within_rounding_where_it_is_stored_as_bf16, 0, FORMS);
+    tcase_add_loop_test(t, gelu_of_huge_numbers_and_nan, 0, 2);
     tcase_add_loop_test(t, other_halves_are_refused_without_a_word, 0, 2);
     suite_add_tcase(s, t);
     return tutti_run(s);
