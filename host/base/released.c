@@ -1,4 +1,4 @@
-/* released.c - holding structs that cross the ABI to what release 1.0 froze. */
+/* released.c - holding structs that cross the ABI to what releases froze. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/released.h"
 #include "tutti/op.h"
@@ -18,13 +18,10 @@ typedef struct member_row {
     uint32_t size;
 } member_row;
 
-#define TUTTI_VALUE(name, value)
-#define TUTTI_TEXT(name, text)
-
 static const size_row sizes[] = {
 #define TUTTI_SIZE(type, size) {#type, size},
 #define TUTTI_MEMBER(type, member, offset, size)
-#include "1.0/layout.inc"
+#include "released.inc"
 #undef TUTTI_SIZE
 #undef TUTTI_MEMBER
 };
@@ -32,14 +29,24 @@ static const size_row sizes[] = {
 static const member_row members[] = {
 #define TUTTI_SIZE(type, size)
 #define TUTTI_MEMBER(type, member, offset, size) {#type, #member, offset, size},
-#include "1.0/layout.inc"
+#include "released.inc"
 #undef TUTTI_SIZE
 #undef TUTTI_MEMBER
 };
 
-tutti_status released_room(uint32_t struct_size, uint32_t least, const char *type,
+/* Bytes of the struct in the first release that has it; `otherwise`: none has. */
+static uint32_t least_size(const char *type, uint32_t otherwise)
+{
+    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
+        if (strcmp(sizes[k].type, type) == 0)
+            return sizes[k].size;
+    return otherwise;
+}
+
+tutti_status released_room(uint32_t struct_size, uint32_t size, const char *type,
                            tutti_error *err)
 {
+    const uint32_t least = least_size(type, size);
     if (struct_size >= least)
         return TUTTI_OK;
     return tutti_fail(err, TUTTI_E_ARG,
@@ -47,12 +54,12 @@ tutti_status released_room(uint32_t struct_size, uint32_t least, const char *typ
                       type, struct_size, least);
 }
 
-tutti_status released_give(void *to, const void *from, uint32_t size, uint32_t least,
-                           const char *type, tutti_error *err)
+tutti_status released_give(void *to, const void *from, uint32_t size, const char *type,
+                           tutti_error *err)
 {
     uint32_t capacity;
     memcpy(&capacity, to, sizeof capacity);
-    const tutti_status s = released_room(capacity, least, type, err);
+    const tutti_status s = released_room(capacity, size, type, err);
     if (s)
         return s;
     memcpy(to, from, capacity < size ? capacity : size);
@@ -81,6 +88,29 @@ static bool is_zero(const void *bytes, uint32_t size)
     return size <= sizeof zeros && memcmp(bytes, zeros, size) == 0;
 }
 
+/* A reserved member that is not 0, of those that `size` bytes have; NULL: there is none. */
+static const char *find_reserved(const void *from, const char *type, uint32_t size)
+{
+    for (size_t k = 0; k < sizeof members / sizeof *members; k++) {
+        const member_row *m = &members[k];
+        if (strcmp(m->type, type) == 0 && strncmp(m->member, "reserved", 8) == 0 &&
+            m->offset + m->size <= size && !is_zero((const char *)from + m->offset, m->size))
+            return m->member;
+    }
+    return NULL;
+}
+
+tutti_status released_take(const void *from, uint32_t size, const char *type, tutti_error *err)
+{
+    uint32_t given;
+    memcpy(&given, from, sizeof given);
+    const tutti_status s = released_room(given, size, type, err);
+    const char *reserved = s ? NULL : find_reserved(from, type, given);
+    return reserved ? tutti_fail(err, TUTTI_E_ARG, "the caller's %s has a %s that is not 0",
+                                 type, reserved)
+                    : s;
+}
+
 tutti_status released_table(const void *table, const char *id, tutti_error *err)
 {
     const char *type = NULL;
@@ -94,11 +124,8 @@ tutti_status released_table(const void *table, const char *id, tutti_error *err)
     if (size < least)
         return tutti_fail(err, TUTTI_E_VERSION, "its %s has struct_size %u, want at least %u",
                           id, size, least);
-    for (size_t k = 0; type && k < sizeof members / sizeof *members; k++) {
-        const member_row *m = &members[k];
-        if (strcmp(m->type, type) == 0 && strncmp(m->member, "reserved", 8) == 0 &&
-            !is_zero((const char *)table + m->offset, m->size))
-            return tutti_fail(err, TUTTI_E_ARG, "its %s has a %s that is not 0", id, m->member);
-    }
-    return TUTTI_OK;
+    const char *reserved = type ? find_reserved(table, type, size) : NULL;
+    return reserved
+               ? tutti_fail(err, TUTTI_E_ARG, "its %s has a %s that is not 0", id, reserved)
+               : TUTTI_OK;
 }

@@ -104,7 +104,7 @@ static uint64_t read_orders(const target *t, int turn)
                                    .epoch = (k >> 1) + turn,
                                    .batch_size = 8};
         tutti_error e = TUTTI_ERROR_INIT;
-        if (table->order(t->self, &epoch, index, &e))
+        if (table->order(t->self, &epoch, index, (uint64_t)places, &e))
             fail(t, "order: %s", e.text);
         h = digest(h, index, (size_t)places * sizeof *index);
     }
@@ -227,8 +227,8 @@ static bool take_slots(const target *t, param_range *s)
         tutti_desc shape = matrix;
         tutti_error e = TUTTI_ERROR_INIT;
         if (asks)
-            table->slot_shape(t->self, &matrix, k, &shape);
-        if (tutti_desc_check(&shape, 0, &e) || shape.dtype != TUTTI_F32) {
+            (void)table->slot_shape(t->self, &matrix, k, &shape, &e);
+        if (e.status || tutti_desc_check(&shape, 0, &e) || shape.dtype != TUTTI_F32) {
             fail(t, "slot_shape gives slot %u of a weight (%d, 40) %s", k, NUMBERS / 40,
                  e.status ? e.text : "another dtype than f32");
             return false;

@@ -116,12 +116,13 @@ static tutti_status encode_prompt(generation *g, tutti_error *err)
         g->tokens = calloc(room, sizeof *g->tokens);
         if (!g->tokens)
             return tutti_fail(err, TUTTI_E_NOMEM, "no memory for the prompt");
+        why = (tutti_error)TUTTI_ERROR_INIT;
         const tutti_status s =
             g->vocabulary->encode(g->vocabulary_self, g->prompt.data, g->prompt.size, g->tokens,
                                   room, &g->given, &why);
-        if (s)
-            return tutti_fail(err, s, "the prompt: %s", why.text);
         wanted = g->given + (uint64_t)g->most;
+        if (s && (s != TUTTI_E_RANGE || wanted <= room))
+            return tutti_fail(err, s, "the prompt: %s", why.text);
     } while (wanted > room);
     return TUTTI_OK;
 }

@@ -64,6 +64,7 @@ static tutti_status call_rule(onnx_graph *g, const graph_node *n, const tutti_op
                          .graph = &g->builder,
                          .call = call,
                          .in = common ? base : in,
+                         .opset = TUTTI_ONNX_OPSET,
                          .shape = shape_of_result},
                    .g = g,
                    .here = call->out,

@@ -146,8 +146,12 @@ static void send_file(const plan_files *m, const tutti_timestamp *t, const char 
     if (!m->remote_name)
         return;
     add_name(m, t, m->remote_name, end, name, sizeof name);
+    const tutti_upload what = {.struct_size = sizeof what,
+                               .overwrite = m->overwrite,
+                               .remote_name = name,
+                               .path = path};
     const tutti_status s =
-        m->sent ? m->sent->upload(m->sent->ctx, name, path, m->overwrite, &why)
+        m->sent ? m->sent->upload(m->sent->ctx, &what, &why)
                 : tutti_fail(&why, TUTTI_E_UNSUPPORTED, "%s is not sent: this host has no %s",
                              path, TUTTI_FILES_V1);
     if (s && m->log)

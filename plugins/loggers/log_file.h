@@ -375,11 +375,13 @@ static inline void log_file_send(log_file *f)
     tutti_error why = TUTTI_ERROR_INIT;
     if (!f->remote_name || !f->out || !f->regular)
         return;
+    const tutti_upload what = {
+        .struct_size = sizeof what, .overwrite = 1, .remote_name = name, .path = f->path};
     const tutti_status s =
         !f->files ? tutti_fail(&why, TUTTI_E_UNSUPPORTED, "%s is not sent: this host has no %s",
                                f->path, TUTTI_FILES_V1)
         : log_file_name(f, f->remote_name, name, sizeof name)
-            ? f->files->upload(f->files->ctx, name, f->path, 1, &why)
+            ? f->files->upload(f->files->ctx, &what, &why)
             : tutti_fail(&why, TUTTI_E_RANGE, "%s: remote_file_name is too long", f->who);
     if (s && f->log)
         f->log->write(f->log->ctx, TUTTI_LOG_WARNING, why.text);

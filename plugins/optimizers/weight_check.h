@@ -79,7 +79,8 @@ static inline void weight_open(weight_drill *d, const weight_variant *v)
     for (uint32_t k = 0; k < v->nslots; k++) {
         d->shape[k] = d->desc;
         if (TUTTI_HAS(d->table, tutti_optimizer_v1, slot_shape) && d->table->slot_shape)
-            d->table->slot_shape(d->subject.self, &d->desc, k, &d->shape[k]);
+            ck_assert_ok(d->table->slot_shape(d->subject.self, &d->desc, k, &d->shape[k], &err),
+                         err);
         ck_assert_ok(tutti_desc_check(&d->shape[k], 0, &err), err);
         if (tutti_numel(&d->shape[k]))
             d->slot[k] = calloc((size_t)tutti_numel(&d->shape[k]), sizeof(float));

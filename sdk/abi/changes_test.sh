@@ -77,12 +77,14 @@ grown "${tagged/ \/\* since 1.$next \*\//}"
 says "one without its tag" 1 "scheduler.h:19: what is behind TUTTI_USE_MINOR >= $next has no \`since 1.$next\`"
 grown "s|^(    double scale_ratio;.*)\$|\\1\\n    double next; /* since 1.$next */|"
 says "one that is not hidden" 1 "\`since 1.$next\` stands behind TUTTI_USE_MINOR >= 0"
+grown "s|^typedef struct tutti_schedule .*\$|typedef struct tutti_loose {\\n    int32_t one;\\n} tutti_loose;\\n\\n&|"
+says "a struct without a size" 1 "scheduler.h: tutti_loose has no struct_size, and sdk/CONTRACT.md does not say that it never grows"
 
 # A repository of its own, with 1.0 alone, which becomes frozen.
 tree=$work/tree
 mkdir -p "$tree/tools" "$tree/sdk"
 cp "$source"/tools/abi* "$tree/tools/"
-cp -r "$source/sdk/abi" "$source/sdk/template" "$source/sdk/template_cuda" "$tree/sdk/"
+cp -r "$source/sdk/abi" "$source/sdk/CONTRACT.md" "$source/sdk/template" "$source/sdk/template_cuda" "$tree/sdk/"
 cp -r "$source/sdk/abi/1.0/include" "$tree/sdk/include"
 rm -rf "$tree/sdk/abi/1.0/commit" "$tree"/sdk/abi/1.[1-9]*
 for name in abi include; do find "$tree/sdk/$name" -name __pycache__ -prune -exec rm -rf {} +; done

@@ -225,9 +225,11 @@ static void update(void *self, const tutti_update *u)
     u->slot[0][is(w, "overrun") ? 1 : 0] += 1.0f;
 }
 
-static void slot_shape(void *self, const tutti_desc *desc, uint32_t slot, tutti_desc *shape)
+static tutti_status slot_shape(void *self, const tutti_desc *desc, uint32_t slot,
+                               tutti_desc *shape, tutti_error *err)
 {
     *shape = (tutti_desc){{is(self, "shape") ? -2 : 1}, 1, TUTTI_F32};
+    return TUTTI_OK;
 }
 
 static const void *query_optimizer(void *self, const char *interface_id)

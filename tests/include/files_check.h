@@ -12,18 +12,17 @@ static char files_given
     [4096]; /* "NAME of BYTES bytes, over" a line each; ", over" where it may be written over */
 static tutti_status files_fail; /* what it answers with */
 
-static inline tutti_status files_take(void *ctx, const char *remote_name, const char *path,
-                                      int32_t overwrite, tutti_error *err)
+static inline tutti_status files_take(void *ctx, const tutti_upload *what, tutti_error *err)
 {
     struct stat st;
     const size_t used = strlen(files_given);
     (void)ctx;
     if (files_fail)
         return tutti_fail(err, files_fail, "%s is not sent: no logger of the run takes files",
-                          remote_name);
-    ck_assert_int_eq(stat(path, &st), 0);
+                          what->remote_name);
+    ck_assert_int_eq(stat(what->path, &st), 0);
     (void)snprintf(files_given + used, sizeof files_given - used, "%s of %lld bytes%s\n",
-                   remote_name, (long long)st.st_size, overwrite ? ", over" : "");
+                   what->remote_name, (long long)st.st_size, what->overwrite ? ", over" : "");
     return TUTTI_OK;
 }
 

@@ -106,7 +106,7 @@ static tutti_status collect(trainer *t, saved_state *w, bool copies, tutti_error
     const bool shards = checkpoint_is_index(w->path);
     tutti_status s = contents_collect(t, &w->parts, w->clock, &w->contents, err);
     if (!s)
-        contents_select(&w->contents, w->weights, w->part->ignore);
+        contents_select(&w->contents, w->weights, w->part->ignore_keys);
     if (!s && shards)
         s = name_parts(t, w, err);
     if (s)

@@ -62,7 +62,7 @@ static bool is_json(const char *text)
 
 static tutti_status check_table(const tutti_table *t, tutti_error *err)
 {
-    const tutti_status s = released_room(t->struct_size, sizeof *t, "tutti_table", err);
+    const tutti_status s = RELEASED_TAKE(tutti_table, t, err);
     if (s)
         return s;
     if (!t->name || !*t->name || !t->ncolumns)
@@ -154,7 +154,7 @@ static tutti_status check_classes(const tutti_images *images, tutti_error *err)
 
 tutti_status run_log_images(run_log *l, const tutti_images *given, tutti_error *err)
 {
-    tutti_status s = released_room(given->struct_size, sizeof *given, "tutti_images", err);
+    tutti_status s = RELEASED_TAKE(tutti_images, given, err);
     if (s)
         return s;
     if (!given->name || !*given->name || !given->pixels)

@@ -1,23 +1,26 @@
 /* run_log_files.c - files of the run to and from elsewhere, by its loggers. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/released.h"
 #include "train/context/run_log_each.h"
 
 /* Every logger gets it, also behind one that fails. */
-static tutti_status files_upload(void *ctx, const char *remote_name, const char *path,
-                                 int32_t overwrite, tutti_error *err)
+static tutti_status files_upload(void *ctx, const tutti_upload *what, tutti_error *err)
 {
     run_log *l = ctx;
-    tutti_status s = TUTTI_E_NOTFOUND;
+    tutti_status s = RELEASED_TAKE(tutti_upload, what, err);
+    if (s)
+        return s;
+    s = TUTTI_E_NOTFOUND;
     FOR_EACH_LOGGER(l, i, table, "upload")
     {
         const tutti_files_v1 *files = instance_query(i, TUTTI_FILES_V1);
-        const tutti_status one = files && files->upload ? files->upload(files->ctx, remote_name,
-                                                                        path, overwrite, err)
-                                                        : s;
+        const tutti_status one =
+            files && files->upload ? files->upload(files->ctx, what, err) : s;
         s = s == TUTTI_E_NOTFOUND || s == TUTTI_OK ? one : s;
     }
     return s == TUTTI_E_NOTFOUND
-               ? tutti_fail(err, s, "%s is not sent: no logger of the run takes files", path)
+               ? tutti_fail(err, s, "%s is not sent: no logger of the run takes files",
+                            what->path)
                : s;
 }
 
@@ -26,8 +29,10 @@ static tutti_status files_download(void *ctx, const tutti_download *what, tutti_
 {
     run_log *l = ctx;
     tutti_error why = TUTTI_ERROR_INIT;
-    tutti_status s =
-        tutti_fail(&why, TUTTI_E_NOTFOUND, "%s is not fetched: no logger of the run has files",
+    tutti_status s = RELEASED_TAKE(tutti_download, what, err);
+    if (s)
+        return s;
+    s = tutti_fail(&why, TUTTI_E_NOTFOUND, "%s is not fetched: no logger of the run has files",
                    what->name);
     FOR_EACH_LOGGER(l, i, table, "download")
     {
@@ -40,20 +45,21 @@ static tutti_status files_download(void *ctx, const tutti_download *what, tutti_
     return s ? tutti_fail(err, s, "%s", why.text) : TUTTI_OK;
 }
 
-static tutti_status files_list(void *ctx, const char *prefix,
-                               void (*each)(void *asker, const char *name), void *asker,
-                               tutti_error *err)
+static tutti_status files_list(void *ctx, const tutti_listing *what, tutti_error *err)
 {
     run_log *l = ctx;
-    tutti_status s = TUTTI_E_NOTFOUND;
+    tutti_status s = RELEASED_TAKE(tutti_listing, what, err);
+    if (s)
+        return s;
+    s = TUTTI_E_NOTFOUND;
     FOR_EACH_LOGGER(l, i, table, "list")
     {
         const tutti_files_v1 *files = instance_query(i, TUTTI_FILES_V1);
         if ((s == TUTTI_E_NOTFOUND || s == TUTTI_OK) && files && files->list)
-            s = files->list(files->ctx, prefix, each, asker, err);
+            s = files->list(files->ctx, what, err);
     }
     return s == TUTTI_E_NOTFOUND
-               ? tutti_fail(err, s, "%s: no logger of the run has files", prefix)
+               ? tutti_fail(err, s, "%s: no logger of the run has files", what->prefix)
                : s;
 }
 

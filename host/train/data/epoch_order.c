@@ -52,7 +52,8 @@ static tutti_status ask(const epoch_orders *o, epoch_list *l, tutti_error *err)
     if (o->sampler)
         return epoch_sampler_order(o->sampler, &epoch, l->index, err);
     instance_call c = instance_enter(o->dataset, "order");
-    const tutti_status s = o->table->order(instance_self(o->dataset), &epoch, l->index, err);
+    const tutti_status s =
+        o->table->order(instance_self(o->dataset), &epoch, l->index, (uint64_t)o->places, err);
     instance_leave(&c);
     if (s && !err->status)
         return tutti_fail(err, s,

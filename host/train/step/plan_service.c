@@ -49,8 +49,7 @@ static tutti_status describe(void *ctx, tutti_plan_facts *ret_facts, tutti_error
                                     .peak_bytes = program_peak(q)};
     t->plans.described = q;
     t->plans.valued = p;
-    return released_give(ret_facts, &facts, sizeof facts, sizeof facts, "tutti_plan_facts",
-                         err);
+    return RELEASED_GIVE(tutti_plan_facts, ret_facts, &facts, err);
 }
 
 static tutti_status check_described(const trainer *t, tutti_error *err)
@@ -78,7 +77,7 @@ static tutti_status result(void *ctx, uint32_t k, tutti_planned *ret_result, tut
                                .offset = at.offset,
                                .first = at.first,
                                .last = at.last};
-    return released_give(ret_result, &one, sizeof one, sizeof one, "tutti_planned", err);
+    return RELEASED_GIVE(tutti_planned, ret_result, &one, err);
 }
 
 static tutti_status value(void *ctx, uint32_t k, tutti_planned_value *ret_value,
@@ -93,7 +92,7 @@ static tutti_status value(void *ctx, uint32_t k, tutti_planned_value *ret_value,
     if (k < 1 || k > n)
         return tutti_fail(err, TUTTI_E_RANGE, "there is no value %u, the graph has %u", k, n);
     plan_value(t->plans.valued, k, &one);
-    return released_give(ret_value, &one, sizeof one, sizeof one, "tutti_planned_value", err);
+    return RELEASED_GIVE(tutti_planned_value, ret_value, &one, err);
 }
 
 void plan_service_init(trainer *t)

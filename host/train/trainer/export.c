@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/trainer/export.h"
 
+#include "base/released.h"
 #include "base/text.h"
 #include "train/step/trainer_state.h"
 #include "train/trainer/begin.h"
@@ -67,18 +68,21 @@ tutti_status trainer_export_folder(trainer *t, const char *checkpoint, const cha
 
 /* ---- tutti.export/1 ---- */
 
-static tutti_status export_write(void *ctx, const char *format, const char *path,
-                                 tutti_error *err)
+static tutti_status export_write(void *ctx, const tutti_export *what, tutti_error *err)
 {
     static const onnx_options as_it_is = {.model = NULL};
     onnx_report file;
     publish_report folder;
-    if (strcmp(format, "onnx") == 0)
-        return write_onnx(ctx, path, &as_it_is, &file, err);
-    if (strcmp(format, "huggingface") == 0)
-        return write_folder(ctx, path, 0, &folder, err);
+    const tutti_status s = RELEASED_TAKE(tutti_export, what, err);
+    if (s)
+        return s;
+    if (strcmp(what->format, "onnx") == 0)
+        return write_onnx(ctx, what->path, &as_it_is, &file, err);
+    if (strcmp(what->format, "huggingface") == 0)
+        return write_folder(ctx, what->path, 0, &folder, err);
     return tutti_fail(err, TUTTI_E_ARG,
-                      "%s: there is no format \"%s\", want onnx or huggingface", path, format);
+                      "%s: there is no format \"%s\", want onnx or huggingface", what->path,
+                      what->format);
 }
 
 void export_service_init(trainer *t)

@@ -41,8 +41,7 @@ static tutti_status checkpoint_save_behind(void *ctx, const char *path, tutti_er
 static tutti_status checkpoint_save_part(void *ctx, const char *path,
                                          const tutti_save_part *part, tutti_error *err)
 {
-    const tutti_status s =
-        released_room(part->struct_size, sizeof *part, "tutti_save_part", err);
+    const tutti_status s = RELEASED_TAKE(tutti_save_part, part, err);
     if (s)
         return s;
     if (part->flags & ~(uint32_t)(TUTTI_SAVE_WEIGHTS | TUTTI_SAVE_BEHIND))
@@ -63,13 +62,8 @@ static tutti_status checkpoint_settle(void *ctx, int32_t wait, int32_t *ret_whol
 static tutti_status checkpoint_load(void *ctx, const char *path, const tutti_load *how,
                                     tutti_error *err)
 {
-    const tutti_status s = released_room(how->struct_size, sizeof *how, "tutti_load", err);
-    if (s)
-        return s;
-    if (how->reserved)
-        return tutti_fail(err, TUTTI_E_ARG,
-                          "%s: loaded by a tutti_load whose reserved is not 0", path);
-    return trainer_load_part(ctx, path, how, err);
+    const tutti_status s = RELEASED_TAKE(tutti_load, how, err);
+    return s ? s : trainer_load_part(ctx, path, how, err);
 }
 
 static const char *checkpoint_run_name(void *ctx)

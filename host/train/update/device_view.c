@@ -110,7 +110,7 @@ static tutti_status optimizer_slot(void *ctx, uint32_t k, uint32_t j, tutti_slot
     tutti_status s = weights_find_slot(v->kernels->updater, k, j, &found, err);
     if (!s && copies(v))
         s = mirrors_slot(v->kernels->mirrors, k, j, &found.data, err);
-    return s ? s : released_give(ret, &found, sizeof found, sizeof found, "tutti_slot", err);
+    return s ? s : RELEASED_GIVE(tutti_slot, ret, &found, err);
 }
 
 /* Whether weight w goes on where `span` ends. */

@@ -20,8 +20,13 @@ static tutti_status ask_shape(const updater *u, const param_range *r, uint32_t s
     if (!TUTTI_HAS(g->table, tutti_optimizer_v1, slot_shape) || !g->table->slot_shape)
         return TUTTI_OK;
     instance_call c = instance_enter(g->optimizer, "slot_shape");
-    g->table->slot_shape(instance_self(g->optimizer), &w->data.desc, slot, ret_shape);
+    const tutti_status s = g->table->slot_shape(instance_self(g->optimizer), &w->data.desc,
+                                                slot, ret_shape, &cause);
     instance_leave(&c);
+    if (s)
+        return tutti_fail(err, s, "optimizer %s: weight %s: %s",
+                          object_describe(instance_object(g->optimizer))->name, w->path,
+                          cause.status ? cause.text : "it has no shape for its slot");
     if (!tutti_desc_check(ret_shape, 0, &cause) && ret_shape->dtype != TUTTI_F32)
         (void)tutti_fail(&cause, TUTTI_E_ARG, "dtype %s, want f32",
                          tutti_dtype_name(ret_shape->dtype));

@@ -128,7 +128,7 @@ static tutti_status slot(void *ctx, uint32_t k, uint32_t j, tutti_slot *ret, tut
     tutti_status s = weights_find_slot(u, k, j, &found, err);
     if (!s)
         s = mirrors_slot(u->mirrors, k, j, &found.data, err);
-    return s ? s : released_give(ret, &found, sizeof found, sizeof found, "tutti_slot", err);
+    return s ? s : RELEASED_GIVE(tutti_slot, ret, &found, err);
 }
 
 void weights_service_init(weights_service *w, updater *u)

@@ -314,8 +314,8 @@ static tutti_status save_part(void *ctx, const char *path, const tutti_save_part
                               tutti_error *err)
 {
     ck_assert_uint_eq(part->flags, TUTTI_SAVE_WEIGHTS);
-    ck_assert_str_eq(part->ignore[0], "model.head");
-    ck_assert_ptr_null(part->ignore[1]);
+    ck_assert_str_eq(part->ignore_keys[0], "model.head");
+    ck_assert_ptr_null(part->ignore_keys[1]);
     return stage_save(ctx, path, err);
 }
 

@@ -264,7 +264,7 @@ static tutti_status write_file(const saver *v, const char *path, bool behind, tu
     return c->save_part(c->ctx, path,
                         &(tutti_save_part){.struct_size = sizeof(tutti_save_part),
                                            .flags = v->part | (behind ? TUTTI_SAVE_BEHIND : 0),
-                                           .ignore = v->ignored},
+                                           .ignore_keys = v->ignored},
                         err);
 }
 

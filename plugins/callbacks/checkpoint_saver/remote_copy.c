@@ -33,7 +33,12 @@ static tutti_status send_one(const remote_copy *c, const char *remote, const cha
 {
     char path[1024];
     (void)snprintf(path, sizeof path, "%s/%s", folder, name);
-    return c->files->upload(c->files->ctx, remote, path, c->overwrite, err);
+    return c->files->upload(c->files->ctx,
+                            &(tutti_upload){.struct_size = sizeof(tutti_upload),
+                                            .overwrite = c->overwrite,
+                                            .remote_name = remote,
+                                            .path = path},
+                            err);
 }
 
 /* Beside the index, under their own names: it knows them by these. */
@@ -71,7 +76,12 @@ static tutti_status send_latest(const remote_copy *c, const char *link, const ch
     const int written = out ? fputs(remote, out) : -1;
     if (!out || (fclose(out) != 0) | (written < 0) || rename(part, path) != 0)
         return tutti_fail(err, TUTTI_E_IO, "cannot write %s: %s", path, strerror(errno));
-    return c->files->upload(c->files->ctx, to, path, 1, err);
+    return c->files->upload(c->files->ctx,
+                            &(tutti_upload){.struct_size = sizeof(tutti_upload),
+                                            .overwrite = 1,
+                                            .remote_name = to,
+                                            .path = path},
+                            err);
 }
 
 tutti_status remote_copy_send(const remote_copy *c, const char *folder, const char *name,

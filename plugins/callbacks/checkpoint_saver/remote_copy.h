@@ -12,7 +12,7 @@ typedef struct remote_copy {
     const char *
         latest; /* of a small file that names the newest one, without its ".symlink"; NULL: none */
     const char *run;
-    int32_t overwrite;
+    uint32_t overwrite;
 } remote_copy;
 
 /* Whether the names can be made.  Errors: those of name_expand. */

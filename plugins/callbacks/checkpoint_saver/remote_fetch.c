@@ -19,15 +19,17 @@ typedef struct search {
     char name[REMOTE_NAME];
 } search;
 
-static void take_newer(void *ctx, const char *name)
+static tutti_status take_newer(void *ctx, const char *name, tutti_error *err)
 {
     search *f = ctx;
     int64_t batch, epoch;
+    (void)err;
     if (!name_match(f->copy->name, f->copy->run, name, &batch, &epoch) || batch <= f->batch ||
         batch >= f->below || strlen(name) >= sizeof f->name)
-        return;
+        return TUTTI_OK;
     f->batch = batch;
     (void)snprintf(f->name, sizeof f->name, "%s", name);
+    return TUTTI_OK;
 }
 
 /* The names as far as they are the same for all checkpoints. */
@@ -84,13 +86,15 @@ static tutti_status find_file(const remote_copy *c, uint32_t k, const char *fold
                               tutti_error *err)
 {
     char prefix[REMOTE_NAME];
+    const tutti_listing what = {
+        .struct_size = sizeof what, .prefix = prefix, .each = take_newer, .asker = f};
     tutti_status s = TUTTI_OK;
     f->copy = c;
     f->below = INT64_MAX;
     common_prefix(c, prefix, sizeof prefix);
     for (uint32_t n = 0; n <= k && !s; n++) {
         f->batch = -1;
-        s = c->files->list(c->files->ctx, prefix, take_newer, f, err);
+        s = c->files->list(c->files->ctx, &what, err);
         if (!s && f->batch < 0)
             return k == 0 && !strstr(c->name, "{batch}")
                        ? read_latest(c, folder, f, err)
@@ -106,19 +110,17 @@ typedef struct shards {
     const remote_copy *copy;
     const char *index; /* the name of here */
     const char *folder;
-    tutti_status status;
-    tutti_error *err;
 } shards;
 
-static void get_shard(void *ctx, const char *name)
+static tutti_status get_shard(void *ctx, const char *name, tutti_error *err)
 {
-    shards *s = ctx;
+    const shards *s = ctx;
     const char *slash = strrchr(name, '/'), *own = slash ? slash + 1 : name;
     char index[512], path[1400];
-    if (s->status || !name_is_shard(own, index, sizeof index) || strcmp(index, s->index) != 0)
-        return;
+    if (!name_is_shard(own, index, sizeof index) || strcmp(index, s->index) != 0)
+        return TUTTI_OK;
     (void)snprintf(path, sizeof path, "%s/%s", s->folder, own);
-    s->status = get_file(s->copy, name, path, s->err);
+    return get_file(s->copy, name, path, err);
 }
 
 static void make_folders(const char *path)
@@ -149,10 +151,12 @@ tutti_status remote_copy_fetch(const remote_copy *c, uint32_t k, const char *fol
     (void)snprintf(ret_name, size, "%s", own);
     if (name_is_index(own)) { /* the index last: it says that they are there */
         char prefix[REMOTE_NAME];
-        shards all = {c, own, folder, TUTTI_OK, err};
+        shards all = {c, own, folder};
+        const tutti_listing what = {
+            .struct_size = sizeof what, .prefix = prefix, .each = get_shard, .asker = &all};
         (void)snprintf(prefix, sizeof prefix, "%.*s", (int)head, f.name);
-        s = c->files->list(c->files->ctx, prefix, get_shard, &all, err);
-        if (s || (s = all.status))
+        s = c->files->list(c->files->ctx, &what, err);
+        if (s)
             return s;
     }
     (void)snprintf(path, sizeof path, "%s/%s", folder, own);

@@ -9,15 +9,15 @@ static subject it;
 static char format[64], written[1200];
 static int calls, claims;
 
-static tutti_status write_model(void *ctx, const char *of_format, const char *path,
-                                tutti_error *err)
+static tutti_status write_model(void *ctx, const tutti_export *what, tutti_error *err)
 {
     (void)ctx;
     calls++;
-    (void)snprintf(format, sizeof format, "%s", of_format);
-    (void)snprintf(written, sizeof written, "%s", path);
-    return strstr(path, "full") ? tutti_fail(err, TUTTI_E_IO, "%s: the disk is full", path)
-                                : TUTTI_OK;
+    (void)snprintf(format, sizeof format, "%s", what->format);
+    (void)snprintf(written, sizeof written, "%s", what->path);
+    return strstr(what->path, "full")
+               ? tutti_fail(err, TUTTI_E_IO, "%s: the disk is full", what->path)
+               : TUTTI_OK;
 }
 
 static const tutti_export_v1 table = {.struct_size = sizeof table, .write = write_model};

@@ -50,13 +50,15 @@ static tutti_status exporter_open(const tutti_host *host, const tutti_params *pa
 static tutti_status exporter_event(void *self, const tutti_event *event, tutti_error *err)
 {
     const exporter *e = self;
+    const tutti_export what = {
+        .struct_size = sizeof what, .format = e->format, .path = e->path};
     (void)event;
     if (!e->writes)
         return TUTTI_OK;
     const tutti_status s =
         e->own_folder ? e->run->claim(e->run->ctx, e->run->run_folder(e->run->ctx), err)
                       : TUTTI_OK;
-    return s ? s : e->model->write(e->model->ctx, e->format, e->path, err);
+    return s ? s : e->model->write(e->model->ctx, &what, err);
 }
 
 CALLBACK_PLUGIN("export_for_inference", .open = exporter_open, .run_event = exporter_event,

@@ -110,9 +110,10 @@ static tutti_status encode_prompt(generate *g, uint32_t k, tutti_error *err)
         t->tokens = calloc(room + (uint64_t)g->new_tokens, sizeof *t->tokens);
         if (!t->tokens)
             return tutti_fail(err, TUTTI_E_NOMEM, "generate: no memory for prompt %u", k);
+        why = (tutti_error)TUTTI_ERROR_INIT;
         s = g->vocabulary->encode(g->dataset, t->prompt, size, t->tokens, room, &t->given,
                                   &why);
-    } while (s == TUTTI_OK && t->given > room);
+    } while ((s == TUTTI_OK || s == TUTTI_E_RANGE) && t->given > room);
     if (s)
         return tutti_fail(err, s, "generate: prompt %u: %s", k, why.text);
     if (t->given < 1)

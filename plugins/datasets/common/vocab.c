@@ -193,7 +193,12 @@ tutti_status vocab_words_encode(const vocab *v, const char *text, uint64_t size,
         *ret_count = count;
     }
     free(all);
-    return s;
+    return s == TUTTI_OK && capacity >= size && capacity < count
+               ? tutti_fail(err, TUTTI_E_RANGE,
+                            "room for %llu tokens of a text of %llu bytes that has %llu",
+                            (unsigned long long)capacity, (unsigned long long)size,
+                            (unsigned long long)count)
+               : s;
 }
 
 const char *vocab_words_token(const vocab *v, int64_t token, uint64_t *ret_size)

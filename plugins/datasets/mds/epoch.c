@@ -36,14 +36,16 @@ static tutti_status draw_order(const mds_epochs *e, const tutti_epoch *epoch,
     return mds_order_samples(&order, epoch->epoch, ret_index, err);
 }
 
-static tutti_status epoch_order(void *self, const tutti_epoch *epoch, int64_t *ret_index,
-                                tutti_error *err)
+static tutti_status epoch_order(void *self, const tutti_epoch *epoch, int64_t *index,
+                                uint64_t room, tutti_error *err)
 {
     const mds *m = self;
-    const tutti_status s = draw_order(&m->epochs, epoch, ret_index, err);
-    return s || !m->set.cache
-               ? s
-               : mds_cache_plan(m->set.cache, ret_index, epoch_places(self), err);
+    const int64_t places = epoch_places(self);
+    if (room < (uint64_t)places)
+        return tutti_fail(err, TUTTI_E_RANGE, "mds: room for %llu of %lld places",
+                          (unsigned long long)room, (long long)places);
+    const tutti_status s = draw_order(&m->epochs, epoch, index, err);
+    return s || !m->set.cache ? s : mds_cache_plan(m->set.cache, index, places, err);
 }
 
 const tutti_sample_order_v1 *mds_order_table(const mds *m)

@@ -433,10 +433,13 @@ START_TEST(an_epoch_has_the_order_of_streaming)
     open_set("x");
     const tutti_sample_order_v1 *of = subject_query(&it, TUTTI_SAMPLE_ORDER_V1);
     ck_assert_int_eq(of->places(it.self), 60);
-    ck_assert_ok(of->order(it.self, &epoch, order, &err), err);
+    ck_assert_ok(of->order(it.self, &epoch, order, sizeof order / sizeof *order, &err), err);
     ck_assert_mem_eq(order, want, sizeof want);
+    ck_assert_int_eq(of->order(it.self, &epoch, order, 59, &err), TUTTI_E_RANGE);
+    ck_assert_error(err, TUTTI_E_RANGE, "mds: room for 59 of 60 places");
+    err = (tutti_error)TUTTI_ERROR_INIT;
     epoch.shuffle = 0; /* the two halves of the set take turns */
-    ck_assert_ok(of->order(it.self, &epoch, order, &err), err);
+    ck_assert_ok(of->order(it.self, &epoch, order, sizeof order / sizeof *order, &err), err);
     for (int k = 0; k < 60; k++)
         ck_assert_int_eq(order[k], k / 2 + k % 2 * 30);
     subject_close(&it);
@@ -446,7 +449,7 @@ START_TEST(an_epoch_has_the_order_of_streaming)
     of = subject_query(&it, TUTTI_SAMPLE_ORDER_V1);
     ck_assert_int_eq(of->places(it.self), 63);
     epoch = (tutti_epoch){sizeof epoch, 1, 7, 2, 4};
-    ck_assert_ok(of->order(it.self, &epoch, order, &err), err);
+    ck_assert_ok(of->order(it.self, &epoch, order, sizeof order / sizeof *order, &err), err);
     subject_close(&it);
     shuffle_algo = 0;
     tutti_error refused = TUTTI_ERROR_INIT;
@@ -490,7 +493,7 @@ START_TEST(streams_are_one_set)
     }
     const tutti_sample_order_v1 *of = subject_query(&it, TUTTI_SAMPLE_ORDER_V1);
     ck_assert_int_eq(of->places(it.self), 13 + 7);
-    ck_assert_ok(of->order(it.self, &epoch, order, &err), err);
+    ck_assert_ok(of->order(it.self, &epoch, order, sizeof order / sizeof *order, &err), err);
     int times[13] = {0}, second = 0;
     for (int k = 0; k < 20; k++)
         times[order[k]]++;
@@ -506,14 +509,15 @@ START_TEST(streams_are_one_set)
     ck_assert_ok(open_path(NULL, "x", 0, 0, &err), err);
     of = subject_query(&it, TUTTI_SAMPLE_ORDER_V1);
     ck_assert_int_eq(of->places(it.self), 16);
-    ck_assert_ok(of->order(it.self, &epoch, order, &err), err);
+    ck_assert_ok(of->order(it.self, &epoch, order, sizeof order / sizeof *order, &err), err);
     for (int k = second = 0; k < 16; k++) {
         ck_assert_int_eq(order[k] < 3, order[k - k % 4] < 3);
         second += order[k] >= 3;
     }
     ck_assert_int_eq(second, 4);
     const tutti_epoch other = {sizeof other, 1, 5, 2, 5};
-    ck_assert_int_eq(of->order(it.self, &other, order, &err), TUTTI_E_ARG);
+    ck_assert_int_eq(of->order(it.self, &other, order, sizeof order / sizeof *order, &err),
+                     TUTTI_E_ARG);
     ck_assert_str_eq(err.text, "mds: batch_size is 4, and the run's is 5");
     subject_close(&it);
     shuffle_seed = -1;

@@ -340,7 +340,7 @@ START_TEST(shards_of_a_shuffle_are_fetched_ahead)
         .struct_size = sizeof epoch, .shuffle = 1, .seed = 5, .epoch = 1, .batch_size = 4};
     const tutti_sample_order_v1 *of = subject_query(&it, TUTTI_SAMPLE_ORDER_V1);
     ck_assert_int_eq(of->places(it.self), ALL);
-    ck_assert_ok(of->order(it.self, &epoch, order, &err), err);
+    ck_assert_ok(of->order(it.self, &epoch, order, sizeof order / sizeof *order, &err), err);
     for (int k = 0; k < ALL; k += SAMPLES) /* shard by shard */
         seen[n++] = order[k] / SAMPLES;
     const uint32_t before = there.requests; /* the index, and the first shard for its shape */

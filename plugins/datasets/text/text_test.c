@@ -311,8 +311,13 @@ START_TEST(a_tokenizer_json_is_a_vocabulary)
     ck_assert_int_eq(s.info.columns[1].classes, 5);
     expect(0, all, 6);
     const tutti_vocabulary_v1 *v = subject_query(&s.subject, TUTTI_VOCABULARY_V1);
-    ck_assert_ok(v->encode(s.subject.self, "b", 1, tokens, 1, &n, &err), err);
-    ck_assert_uint_eq(n, 2); /* more than there are bytes: the caller asks again */
+    ck_assert_ok(v->encode(s.subject.self, "b", 1, tokens, 0, &n, &err), err);
+    ck_assert_uint_eq(n, 2);
+    n = 0; /* more than there are bytes: the caller asks again */
+    ck_assert_int_eq(v->encode(s.subject.self, "b", 1, tokens, 1, &n, &err), TUTTI_E_RANGE);
+    ck_assert_error(err, TUTTI_E_RANGE, "room for 1 tokens of a text of 1 bytes that has 2");
+    ck_assert_uint_eq(n, 2);
+    err = (tutti_error)TUTTI_ERROR_INIT;
     ck_assert_ok(v->encode(s.subject.self, "b", 1, tokens, 2, &n, &err), err);
     ck_assert_mem_eq(tokens, prompt, sizeof prompt);
     const char *word = v->token(s.subject.self, 3, &n);

@@ -97,8 +97,7 @@ tutti_status folder_put(const place *p, job *j, tutti_error *err)
     return put_in_place(j, part, path, err);
 }
 
-tutti_status folder_get(const place *p, const char *name, const tutti_download *what,
-                        tutti_error *err)
+tutti_status folder_get(const place *p, const char *name, const char *target, tutti_error *err)
 {
     struct stat st = {0};
     char path[sizeof p->folder + JOB_NAME];
@@ -111,30 +110,36 @@ tutti_status folder_get(const place *p, const char *name, const tutti_download *
             (void)close(from);
         return s;
     }
-    const int to = open(what->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    const int to = open(target, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     const source f = {from, path, (uint64_t)st.st_size};
-    tutti_status s = to < 0 ? fail_io(what->path, err) : copy_bytes(p, &f, to, what->path, err);
+    tutti_status s = to < 0 ? fail_io(target, err) : copy_bytes(p, &f, to, target, err);
     (void)close(from);
     if (to >= 0 && close(to) != 0 && !s)
-        s = fail_io(what->path, err);
+        s = fail_io(target, err);
     if (s)
-        (void)unlink(what->path);
+        (void)unlink(target);
     return s;
 }
 
-tutti_status folder_list(const place *p, const place_names *names, tutti_error *err)
+tutti_status folder_list(const place *p, const tutti_listing *what, tutti_error *err)
 {
     char path[sizeof p->folder + JOB_NAME], name[JOB_NAME];
-    const char *slash = strrchr(names->prefix, '/');
-    const int head = slash ? (int)(slash - names->prefix) + 1 : 0;
-    (void)snprintf(path, sizeof path, "%s/%.*s", p->folder, head, names->prefix);
+    const char *slash = strrchr(what->prefix, '/');
+    const int head = slash ? (int)(slash - what->prefix) + 1 : 0;
+    (void)snprintf(path, sizeof path, "%s/%.*s", p->folder, head, what->prefix);
     DIR *dir = opendir(path);
     if (!dir && errno != ENOENT)
         return tutti_fail(err, TUTTI_E_IO, "remote_uploader: %s: %s", path, strerror(errno));
-    for (struct dirent *e = dir ? readdir(dir) : NULL; e; e = readdir(dir)) {
-        (void)snprintf(name, sizeof name, "%.*s%s", head, names->prefix, e->d_name);
-        if (e->d_type != DT_DIR && strncmp(name, names->prefix, strlen(names->prefix)) == 0)
-            names->each(names->ctx, name);
+    tutti_status s = TUTTI_OK;
+    for (struct dirent *e = dir ? readdir(dir) : NULL; e && !s; e = readdir(dir)) {
+        if (p->must_end(p->ctx)) {
+            s = tutti_fail(err, TUTTI_E_INTERRUPTED, "remote_uploader: %s: not read to its end",
+                           path);
+            continue;
+        }
+        (void)snprintf(name, sizeof name, "%.*s%s", head, what->prefix, e->d_name);
+        if (e->d_type != DT_DIR && strncmp(name, what->prefix, strlen(what->prefix)) == 0)
+            s = what->each(what->asker, name, err);
     }
     if (dir)
         (void)closedir(dir);

@@ -63,28 +63,40 @@ tutti_status place_put(const place *p, job *j, tutti_error *err)
 
 /* ---- back ---- */
 
-typedef struct getting {
+/* Of whoever asks for files beside the run's. */
+typedef struct asking {
     const place *place;
-    const tutti_download *what;
-} getting;
+    int32_t (*must_end)(void *asker);
+    void *asker;
+} asking;
 
-static bool get_must_end(void *ctx)
+static bool asking_must_end(void *ctx)
 {
-    const getting *g = ctx;
-    return g->place->must_end(g->place->ctx) ||
-           (g->what->must_end && g->what->must_end(g->what->asker));
+    const asking *a = ctx;
+    return a->place->must_end(a->place->ctx) || (a->must_end && a->must_end(a->asker));
+}
+
+static place place_asked(asking *a)
+{
+    place p = *a->place;
+    p.must_end = asking_must_end;
+    p.ctx = a;
+    return p;
 }
 
 tutti_status place_get(const place *p, const char *name, const tutti_download *what,
                        tutti_error *err)
 {
-    getting g = {p, what};
-    const remote_check check = {.most = UINT64_MAX, .must_end = get_must_end, .ctx = &g};
+    asking a = {p, what->must_end, what->asker};
+    const place asked = place_asked(&a);
+    const remote_check check = {.most = UINT64_MAX, .must_end = asking_must_end, .ctx = &a};
     return p->remote ? remote_fetch(p->remote, name, what->path, &check, err)
-                     : folder_get(p, name, what, err);
+                     : folder_get(&asked, name, what->path, err);
 }
 
-tutti_status place_list(const place *p, const place_names *names, tutti_error *err)
+tutti_status place_list(const place *p, const tutti_listing *what, tutti_error *err)
 {
-    return p->remote ? s3_list(p, names, err) : folder_list(p, names, err);
+    asking a = {p, what->must_end, what->asker};
+    const place asked = place_asked(&a);
+    return p->remote ? s3_list(&asked, what, err) : folder_list(&asked, what, err);
 }

@@ -32,24 +32,20 @@ TUTTI_NODISCARD tutti_status place_put(const place *p, job *j, tutti_error *err)
 TUTTI_NODISCARD tutti_status place_get(const place *p, const char *name,
                                        const tutti_download *what, tutti_error *err);
 
-/* Calls `each` with every name that begins with `prefix` and has no "/" behind it.  Errors: E_IO, E_NOMEM.  [any] */
-typedef struct place_names {
-    const char *prefix;
-    void (*each)(void *ctx, const char *name);
-    void *ctx;
-} place_names;
-TUTTI_NODISCARD tutti_status place_list(const place *p, const place_names *names,
+/* Calls what->each with every name that begins with the prefix and has no "/" behind it; `must_end` is asked beside
+ * what's own.  Errors: as tutti.files/1.  [any] */
+TUTTI_NODISCARD tutti_status place_list(const place *p, const tutti_listing *what,
                                         tutti_error *err);
 
 /* ---- s3.c, s3_list.c, folder.c ---- */
 
 TUTTI_NODISCARD tutti_status s3_put(const place *p, job *j, tutti_error *err);
-TUTTI_NODISCARD tutti_status s3_list(const place *p, const place_names *names,
+TUTTI_NODISCARD tutti_status s3_list(const place *p, const tutti_listing *what,
                                      tutti_error *err);
 TUTTI_NODISCARD tutti_status folder_put(const place *p, job *j, tutti_error *err);
-TUTTI_NODISCARD tutti_status folder_get(const place *p, const char *name,
-                                        const tutti_download *what, tutti_error *err);
-TUTTI_NODISCARD tutti_status folder_list(const place *p, const place_names *names,
+TUTTI_NODISCARD tutti_status folder_get(const place *p, const char *name, const char *target,
+                                        tutti_error *err);
+TUTTI_NODISCARD tutti_status folder_list(const place *p, const tutti_listing *what,
                                          tutti_error *err);
 
 #endif

@@ -196,18 +196,17 @@ static void put_number(void *ctx, uint64_t number)
     outbox_put(up->outbox, text, (size_t)n);
 }
 
-static tutti_status uploader_upload(void *ctx, const char *remote_name, const char *path,
-                                    int32_t overwrite, tutti_error *err)
+static tutti_status uploader_upload(void *ctx, const tutti_upload *what, tutti_error *err)
 {
     uploader *up = ctx;
     char name[JOB_NAME];
     if (__atomic_load_n(&up->waiting, __ATOMIC_RELAXED) >= up->queue_size)
         return tutti_fail(err, TUTTI_E_STATE,
                           "remote_uploader: %" PRId64 " files wait already, %s is not uploaded",
-                          up->queue_size, path);
-    tutti_status s = expand_name(up, remote_name, name, sizeof name, err);
+                          up->queue_size, what->path);
+    tutti_status s = expand_name(up, what->remote_name, name, sizeof name, err);
     if (!s)
-        s = job_make(up->folder, up->next, name, path, overwrite != 0, err);
+        s = job_make(up->folder, up->next, name, what->path, what->overwrite != 0, err);
     if (!s)
         put_number(up, up->next);
     return s;
@@ -226,29 +225,32 @@ static tutti_status uploader_download(void *ctx, const tutti_download *what, tut
 /* Whoever asked has the names without what the format puts around them. */
 typedef struct listing {
     char head[JOB_NAME], tail[JOB_NAME];
-    void (*each)(void *asker, const char *name);
-    void *asker;
+    const tutti_listing *what;
 } listing;
 
-static void uploader_each(void *ctx, const char *name)
+static tutti_status uploader_each(void *ctx, const char *name, tutti_error *err)
 {
     const listing *l = ctx;
     char own[JOB_NAME];
     const size_t head = strlen(l->head), tail = strlen(l->tail), n = strlen(name);
     if (n <= head + tail || strncmp(name, l->head, head) != 0 ||
         strcmp(name + n - tail, l->tail) != 0)
-        return;
+        return TUTTI_OK;
     (void)snprintf(own, sizeof own, "%.*s", (int)(n - head - tail), name + head);
-    l->each(l->asker, own);
+    return l->what->each(l->what->asker, own, err);
 }
 
-static tutti_status uploader_list(void *ctx, const char *prefix,
-                                  void (*each)(void *asker, const char *name), void *asker,
-                                  tutti_error *err)
+static int32_t uploader_list_must_end(void *ctx)
+{
+    const listing *l = ctx;
+    return l->what->must_end && l->what->must_end(l->what->asker);
+}
+
+static tutti_status uploader_list(void *ctx, const tutti_listing *what, tutti_error *err)
 {
     static const char mark[] = "\n"; /* which no name has */
     const uploader *up = ctx;
-    listing l = {.each = each, .asker = asker};
+    listing l = {.what = what};
     char begin[2 * JOB_NAME];
     tutti_status s = expand_name(up, mark, l.head, sizeof l.head, err);
     char *at = s ? NULL : strchr(l.head, *mark);
@@ -256,9 +258,13 @@ static tutti_status uploader_list(void *ctx, const char *prefix,
         return s;
     (void)snprintf(l.tail, sizeof l.tail, "%s", at + 1);
     *at = '\0';
-    (void)snprintf(begin, sizeof begin, "%s%s", l.head, prefix);
-    const place_names names = {begin, uploader_each, &l};
-    return place_list(&up->place, &names, err);
+    (void)snprintf(begin, sizeof begin, "%s%s", l.head, what->prefix);
+    const tutti_listing named = {.struct_size = sizeof named,
+                                 .prefix = begin,
+                                 .each = uploader_each,
+                                 .must_end = uploader_list_must_end,
+                                 .asker = &l};
+    return place_list(&up->place, &named, err);
 }
 
 static void make_folder(char *path)

@@ -199,10 +199,18 @@ static void assert_stored(const char *name, size_t size)
     assert_bytes(o->data, size);
 }
 
-static void upload(const tutti_files_v1 *f, const char *name, const char *from, int32_t over)
+static tutti_status try_upload(const tutti_files_v1 *f, const char *name, const char *from,
+                               uint32_t over, tutti_error *err)
+{
+    const tutti_upload what = {
+        .struct_size = sizeof what, .overwrite = over, .remote_name = name, .path = from};
+    return f->upload(f->ctx, &what, err);
+}
+
+static void upload(const tutti_files_v1 *f, const char *name, const char *from, uint32_t over)
 {
     tutti_error err = TUTTI_ERROR_INIT;
-    ck_assert_ok(f->upload(f->ctx, name, from, over, &err), err);
+    ck_assert_ok(try_upload(f, name, from, over, &err), err);
 }
 
 /* Nothing waits any more. */
@@ -241,10 +249,23 @@ END_TEST
 
 static char names[512];
 
-static void take_name(void *asker, const char *name)
+/* *asker names, and no more. */
+static tutti_status take_name(void *asker, const char *name, tutti_error *err)
 {
-    (void)asker;
+    int *room = asker;
+    if ((*room)-- == 0)
+        return tutti_fail(err, TUTTI_E_RANGE, "no room for %s", name);
     (void)strcat(strcat(names, name), "\n");
+    return TUTTI_OK;
+}
+
+static tutti_status list(const tutti_files_v1 *f, const char *prefix, int room,
+                         tutti_error *err)
+{
+    const tutti_listing what = {
+        .struct_size = sizeof what, .prefix = prefix, .each = take_name, .asker = &room};
+    names[0] = '\0';
+    return f->list(f->ctx, &what, err);
 }
 
 static tutti_status download(const tutti_files_v1 *f, const char *name, const char *to,
@@ -261,8 +282,12 @@ START_TEST(files_come_back_by_their_names)
     server_start(&there);
     keep_bytes(&objects[0], "/models/deep/of/trial/a%26b/one", "bytes", 5);
     const tutti_files_v1 *f = open_at("s3://models/deep/", 100);
-    ck_assert_ok(f->list(f->ctx, "a&b/", take_name, NULL, &err), err);
+    ck_assert_ok(list(f, "a&b/", 3, &err), err);
     ck_assert_str_eq(names, "a&b/\na&b/one\na&b/2 < 3\n");
+    ck_assert_int_eq(list(f, "a&b/", 1, &err), TUTTI_E_RANGE); /* whoever asks has enough */
+    ck_assert_error(err, TUTTI_E_RANGE, "no room for a&b/one");
+    ck_assert_str_eq(names, "a&b/\n");
+    err = (tutti_error)TUTTI_ERROR_INIT;
     (void)snprintf(to, sizeof to, "%s/back", run.run_folder);
     ck_assert_ok(download(f, "a&b/one", to, &err), err);
     FILE *in = fopen(to, "r");
@@ -462,7 +487,7 @@ START_TEST(no_more_files_wait_than_may)
     (void)make_file("a", 10);
     for (int k = 0; k < 6; k++)
         upload(f, (const char *[]){"a", "b", "c", "d", "e", "f"}[k], path, 1);
-    ck_assert_int_eq(f->upload(f->ctx, "b", path, 1, &err), TUTTI_E_STATE);
+    ck_assert_int_eq(try_upload(f, "b", path, 1, &err), TUTTI_E_STATE);
     ck_assert_ptr_nonnull(strstr(err.text, "remote_uploader: 6 files wait already, /tmp/"));
     subject_close(&it);
 }
@@ -503,14 +528,14 @@ START_TEST(what_cannot_be_sent_is_refused_at_once)
     tutti_error err = TUTTI_ERROR_INIT;
     given g;
     const tutti_files_v1 *f = open_at("s3://models", 0);
-    ck_assert_int_eq(f->upload(f->ctx, "a", "/no/such/file", 1, &err), TUTTI_E_IO);
+    ck_assert_int_eq(try_upload(f, "a", "/no/such/file", 1, &err), TUTTI_E_IO);
     ck_assert_error(err, TUTTI_E_IO,
                     "remote_uploader: cannot read /no/such/file: No such file or directory");
     err = (tutti_error)TUTTI_ERROR_INIT;
-    ck_assert_int_eq(f->upload(f->ctx, "a", "/tmp", 1, &err), TUTTI_E_ARG);
+    ck_assert_int_eq(try_upload(f, "a", "/tmp", 1, &err), TUTTI_E_ARG);
     ck_assert_error(err, TUTTI_E_ARG, "remote_uploader: /tmp is no regular file");
     err = (tutti_error)TUTTI_ERROR_INIT;
-    ck_assert_int_eq(f->upload(f->ctx, "a\nb", make_file("a", 1), 1, &err), TUTTI_E_ARG);
+    ck_assert_int_eq(try_upload(f, "a\nb", make_file("a", 1), 1, &err), TUTTI_E_ARG);
     subject_close(&it);
     given_init(&g);
     given_null(&g, "endpoint");

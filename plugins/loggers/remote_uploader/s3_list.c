@@ -78,7 +78,7 @@ static tutti_status get_page(const place *p, const char *query, char **ret_page,
     return s ? tutti_fail(err, s, "remote_uploader: %s", why.text) : TUTTI_OK;
 }
 
-tutti_status s3_list(const place *p, const place_names *names, tutti_error *err)
+tutti_status s3_list(const place *p, const tutti_listing *what, tutti_error *err)
 {
     char query[QUERY], token[TEXT] = "", folder[REMOTE_ADDRESS];
     tutti_status s = TUTTI_OK;
@@ -98,13 +98,13 @@ tutti_status s3_list(const place *p, const place_names *names, tutti_error *err)
         (void)strcat(query, "delimiter=%2F&list-type=2&prefix=");
         add_escaped(query, sizeof query, folder);
         add_escaped(query, sizeof query, *folder ? "/" : "");
-        add_escaped(query, sizeof query, names->prefix);
+        add_escaped(query, sizeof query, what->prefix);
         s = get_page(p, query, &page, err);
         const char *at = page, *tail = page;
         more = !s && next_element(&tail, "NextContinuationToken", token, sizeof token);
         while (!s && next_element(&at, "Key", name, sizeof name))
             if (strlen(name) > skip)
-                names->each(names->ctx, name + skip);
+                s = what->each(what->asker, name + skip, err);
         free(page);
     }
     return s;

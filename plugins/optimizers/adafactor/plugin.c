@@ -180,13 +180,15 @@ static uint64_t adafactor_scratch(void *self, const tutti_desc *desc)
 }
 
 /* As torch keeps them; a vector's variance is all in the first. */
-static void adafactor_slot_shape(void *self, const tutti_desc *desc, uint32_t slot,
-                                 tutti_desc *shape)
+static tutti_status adafactor_slot_shape(void *self, const tutti_desc *desc, uint32_t slot,
+                                         tutti_desc *shape, tutti_error *err)
 {
+    (void)self, (void)err;
     if (desc->rank > 1)
         shape->dim[desc->rank - (slot == 0 ? 1 : 2)] = 1;
     else if (slot > 0)
         *shape = (tutti_desc){{0}, 1, TUTTI_F32};
+    return TUTTI_OK;
 }
 
 static void find_kernels(adafactor *o, const tutti_host *host)

@@ -58,11 +58,13 @@ static uint64_t muon_scratch(void *self, const tutti_desc *d)
 }
 
 /* A matrix has momentum alone. */
-static void muon_slot_shape(void *self, const tutti_desc *desc, uint32_t slot,
-                            tutti_desc *shape)
+static tutti_status muon_slot_shape(void *self, const tutti_desc *desc, uint32_t slot,
+                                    tutti_desc *shape, tutti_error *err)
 {
+    (void)self, (void)err;
     if (desc->rank == 2 && slot > 0)
         *shape = (tutti_desc){{0}, 1, TUTTI_F32};
+    return TUTTI_OK;
 }
 
 /* ---- the passes, by one thread or several ---- */

@@ -23,7 +23,7 @@ typedef struct tutti_save_part {
     uint32_t flags; /* TUTTI_SAVE_* */
     /* Shell patterns of names that are left out, "optimizer" or "model.head.*", as load_ignore_keys of run files has
      * them; a NULL ends them; NULL: none. */
-    const char *const *ignore;
+    const char *const *ignore_keys;
 } tutti_save_part;
 
 /* What is taken of a file.  since 1.1 */

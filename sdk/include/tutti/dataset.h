@@ -60,9 +60,9 @@ typedef struct tutti_sample_order_v1 {
     /* Samples that an epoch gives, each counted as often as it comes: at least 1, more or fewer than the
      * dataset's.  Fixed after open.  [any] */
     int64_t (*places)(void *self);
-    /* Which sample is at each place, from 0 to the dataset's number of samples less one; `index` has room for
-     * all places.  [any], also while samples are read. */
-    tutti_status (*order)(void *self, const tutti_epoch *epoch, int64_t *ret_index,
+    /* Writes which sample is at each place, from 0 to the dataset's number of samples less one, to index[0] and on.
+     * [any], also while samples are read.  Errors: E_RANGE `room` is less than `places` says. */
+    tutti_status (*order)(void *self, const tutti_epoch *epoch, int64_t *index, uint64_t room,
                           tutti_error *err);
 } tutti_sample_order_v1;
 

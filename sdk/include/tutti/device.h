@@ -175,7 +175,8 @@ typedef struct tutti_device_v1 {
     tutti_status (*block)(void *device, void *stream, int32_t part, const float *guard,
                           tutti_error *err);
 #if TUTTI_USE_MINOR >= 1
-    /* since 1.1: how many nodes that are launched a graph has, a block counted as one; 0: not known. */
+    /* since 1.1: how many nodes that are launched a graph has, a block counted as one; 0, and a NULL
+     * call: not known. */
     uint64_t (*graph_nodes)(void *device, void *graph);
 #endif
 } tutti_device_v1;

@@ -10,19 +10,26 @@ TUTTI_C_BEGIN
 
 #define TUTTI_EXPORT_V1 "tutti.export/1" /* since 1.1 */
 
+/* A model in a file or folder of another program.  since 1.1 */
+typedef struct tutti_export {
+    uint32_t struct_size;
+    uint32_t reserved; /* write 0 */
+    const char *
+        format; /* "onnx", a file of opset 17, or "huggingface", a folder with config.json and safetensors */
+    const char *path; /* of the file, whose folder is there, or of the folder, which is made */
+} tutti_export;
+
 /* Of a run with a model.  since 1.1 */
 typedef struct tutti_export_v1 {
     uint32_t struct_size;
     uint32_t reserved;
     void *ctx;
-    /* Writes the model as it is evaluated, in f32, with the weights of now.  `format`: "onnx", a file at `path` of opset
-     * 17, whose folder exists, or "huggingface", a folder at `path` with config.json and safetensors, which is made.
-     * What is there is replaced; a failure leaves an ONNX file as it was, and a folder without the new config.json.
-     * One process of a run calls it.  since 1.1  [control]
+    /* Writes the model as it is evaluated, in f32, with the weights of now.  What is there is replaced; a failure leaves
+     * an ONNX file as it was, and a folder without the new config.json.  One process of a run calls it.  [control]
      * Errors: E_ARG an unknown format; E_UNSUPPORTED names the operation or the model without a form there, or the
      * library that the host was built without; E_STATE an algorithm has made another model of it, for "huggingface";
      * E_IO. */
-    tutti_status (*write)(void *ctx, const char *format, const char *path, tutti_error *err);
+    tutti_status (*write)(void *ctx, const tutti_export *what, tutti_error *err);
 } tutti_export_v1;
 
 TUTTI_C_END

@@ -48,7 +48,7 @@ typedef struct tutti_table {
     uint64_t nrows;
 } tutti_table;
 
-/* A class for each pixel of images.  since 1.1 */
+/* A class for each pixel of images.  No struct_size, as tutti_named_value.  since 1.1 */
 typedef struct tutti_image_mask {
     const char *name;   /* "prediction", "ground_truth" */
     const int32_t *map; /* (N, H, W), each at least 0 */

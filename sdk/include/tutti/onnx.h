@@ -11,7 +11,7 @@ TUTTI_C_BEGIN
 struct tutti_op_call;
 
 /* since 1.1 */
-enum { TUTTI_ONNX_OPSET = 17 }; /* of the domain ai.onnx */
+enum { TUTTI_ONNX_OPSET = 17 }; /* of the domain ai.onnx: the oldest that a host asks for */
 
 /* since 1.1.  One node, as the rule `onnx` of its operation's traits sees it.  The host owns everything; valid for the
  * call.  All members [control]. */
@@ -27,6 +27,8 @@ struct tutti_onnx {
      * number, the file has a fixed one. */
     const struct tutti_op_call *call;
     const tutti_value *in; /* nin */
+    uint32_t opset; /* of the domain ai.onnx, that of the file: what is emitted must be in it */
+    uint32_t reserved; /* 0 */
     /* The dimensions of result 0 as I64 (rank), for whatever number of samples the model is run with. */
     tutti_value (*shape)(const tutti_onnx *o);
 };

@@ -98,11 +98,12 @@ typedef struct tutti_optimizer_v1 {
      * of a weight of these dimensions, by them and the settings alone; its dtype stays f32.  The host keeps as many
      * numbers, in checkpoints under this shape; with a dimension of 0 there are none, and the update's pointer is
      * NULL.  NULL, and what hosts of 1.0 do: each slot has the weight's shape.  [control] */
-    void (*slot_shape)(void *self, const tutti_desc *desc, uint32_t slot, tutti_desc *shape);
+    tutti_status (*slot_shape)(void *self, const tutti_desc *desc, uint32_t slot,
+                               tutti_desc *shape, tutti_error *err);
     /* since 1.1.  For by_weight.  1: the host computes the norm of all gradients before each update, a pass over
      * them, and tells it.  0: it does not. */
     uint32_t reads_norm;
-    uint32_t reserved2;
+    uint32_t reserved2; /* write 0 */
 #endif
 } tutti_optimizer_v1;
 

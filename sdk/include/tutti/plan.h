@@ -23,7 +23,7 @@ typedef struct tutti_plan_facts {
 /* One place in the arena; results in use at different times may share bytes.  since 1.1 */
 typedef struct tutti_planned {
     uint32_t struct_size;
-    uint32_t reserved; /* write 0 */
+    uint32_t reserved; /* 0 */
     const char *op; /* the operation that writes it first, "conv2d"; "" for what is copied in */
     const char *module; /* "stage1.block0.conv1"; "" for none */
     uint64_t bytes;

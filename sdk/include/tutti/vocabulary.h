@@ -15,7 +15,9 @@ typedef struct tutti_vocabulary_v1 {
     uint32_t struct_size;
     uint32_t reserved;
     /* The tokens of `size` bytes of UTF-8: writes the first `room` of them and sets *ret_count to
-     * how many there are: at most `size`, but of tokenizers that rewrite the text perhaps more.  Errors say which byte has no token.  [any] */
+     * how many there are: at most `size`.  A tokenizer that rewrites the text may make more of it, which fails where the
+     * caller counts on the bound: E_RANGE, with *ret_count set, room for `size` tokens or more is too little.  Other
+     * errors say which byte has no token.  [any] */
     tutti_status (*encode)(void *self, const char *text, uint64_t size, int32_t *tokens,
                            uint64_t room, uint64_t *ret_count, tutti_error *err);
     /* The *ret_size bytes of one token, not ended by a zero; they may be a part of a character.

@@ -23,7 +23,7 @@ typedef struct tutti_weight {
 /* since 1.1.  A part of the state that the optimizer keeps of one weight. */
 typedef struct tutti_slot {
     uint32_t struct_size;
-    uint32_t reserved; /* write 0 */
+    uint32_t reserved; /* 0 */
     /* What the optimizer calls it in slot_names: "exp_avg".  Lives as long as the run. */
     const char *name;
     /* f32, of the weight's shape or what slot_shape says; data.data is NULL with a dimension of 0. */

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/released.h"
 #include "registry_check.h"
+#include "tutti/state.h"
 #include "tutti/stateful.h"
 #include "tutti/weights.h"
 
@@ -84,9 +85,7 @@ START_TEST(an_out_struct_gets_no_more_than_it_has_room_for)
     unsigned char newer[sizeof from + 8];
     memset(newer, 0xff, sizeof newer);
     memcpy(newer, &from, sizeof from);
-    ck_assert_ok(released_give(&mine.w, newer, sizeof newer, RELEASED(tutti_weight),
-                               "tutti_weight", &err),
-                 err);
+    ck_assert_ok(released_give(&mine.w, newer, sizeof newer, "tutti_weight", &err), err);
     ck_assert_str_eq(mine.w.path, "a.b");
     ck_assert_int_eq(mine.w.group, 3);
     ck_assert_uint_eq(mine.w.struct_size, sizeof mine.w);
@@ -100,6 +99,24 @@ START_TEST(an_out_struct_gets_no_more_than_it_has_room_for)
 }
 END_TEST
 
+/* Whoever made the struct set one of these wrong. */
+START_TEST(a_struct_that_is_taken_is_whole_and_has_nothing_reserved)
+{
+    tutti_error err = TUTTI_ERROR_INIT;
+    tutti_data given = {.struct_size = sizeof given};
+    ck_assert_ok(RELEASED_TAKE(tutti_data, &given, &err), err);
+    given.reserved = 1;
+    ck_assert_int_eq(RELEASED_TAKE(tutti_data, &given, &err), TUTTI_E_ARG);
+    ck_assert_error(err, TUTTI_E_ARG, "the caller's tutti_data has a reserved that is not 0");
+    err = (tutti_error)TUTTI_ERROR_INIT;
+    given = (tutti_data){.struct_size = 8};
+    ck_assert_int_eq(RELEASED_TAKE(tutti_data, &given, &err), TUTTI_E_ARG);
+    ck_assert_error(err, TUTTI_E_ARG,
+                    "the caller's tutti_data has struct_size 8, want at least 32: set it to "
+                    "sizeof");
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("tables");
@@ -109,6 +126,7 @@ int main(void)
     tcase_add_test(t, a_whole_table_is_there);
     tcase_add_test(t, a_flag_that_came_after_1_0_is_known);
     tcase_add_test(t, an_out_struct_gets_no_more_than_it_has_room_for);
+    tcase_add_test(t, a_struct_that_is_taken_is_whole_and_has_nothing_reserved);
     suite_add_tcase(suite, t);
     return tutti_run(suite);
 }

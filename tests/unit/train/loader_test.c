@@ -243,10 +243,11 @@ static int64_t given_places(void *self)
 
 /* Epoch e is 49 - e, 48 - e ...; of epoch 9 one is no sample, and epoch 8 has none. */
 static tutti_status given_order(void *self, const tutti_epoch *epoch, int64_t *index,
-                                tutti_error *err)
+                                uint64_t room, tutti_error *err)
 {
     (void)self, (void)err;
     asked++;
+    ck_assert_uint_eq(room, PLACES);
     ck_assert_uint_eq(epoch->seed, 17);
     ck_assert_int_eq(epoch->batch_size, BATCH);
     ck_assert_uint_eq(epoch->shuffle, 1);

@@ -12,13 +12,14 @@ typedef struct norm_descent {
 } norm_descent;
 
 /* One number for each row, of (rows, columns...). */
-static void norm_descent_slot_shape(void *self, const tutti_desc *desc, uint32_t slot,
-                                    tutti_desc *shape)
+static tutti_status norm_descent_slot_shape(void *self, const tutti_desc *desc, uint32_t slot,
+                                            tutti_desc *shape, tutti_error *err)
 {
-    (void)self, (void)slot;
+    (void)self, (void)slot, (void)err;
     for (int32_t k = 1; k < desc->rank; k++)
         shape->dim[k] = 0;
     shape->rank = desc->rank > 1 ? 1 : desc->rank;
+    return TUTTI_OK;
 }
 
 /* The mean of a row's steps goes on with a half of its momentum. */
