@@ -31,7 +31,7 @@ static const struct {
      "not know"},
     {"callback", "order", TUTTI_E_VERSION,
      "@/tables/tables/tables.so: callback it: its tutti.sample_order/1 has struct_size 0, want "
-     "at least 4"},
+     "at least 24"},
 };
 
 START_TEST(a_table_that_is_not_as_released_is_refused_at_open)
