@@ -112,6 +112,21 @@ for optimizer in '{"name": "adamw", "lr": 0.01}' '{"name": "adamw", "lr": 0.01, 
   check "nearly the same weights" python3 "$e2e/near_weights.py" "$(latest here)" "$(latest gpu)" 1e-3
 done
 
+# What a callback reads of an optimizer's state, where it lies.
+for optimizer in '{"name": "adamw", "lr": 0.01}' '{"name": "sgd", "lr": 0.05, "momentum": 0.9}' '{"name": "muon", "lr": 0.002}'; do
+  rm -rf here there gpu && mkdir here there gpu
+  echo "{\"optimizer\": $optimizer, \"max_duration\": \"4ba\", \"eval\": [],
+    \"callbacks\": [{\"name\": \"optimizer_monitor\", \"batch_log_interval\": 2}],
+    \"loggers\": [{\"name\": \"jsonl\", \"filename\": \"log.jsonl\"}]}" >members.json
+  small_run | python3 "$e2e/small_run.py" members.json | tee here/run.json there/run.json >gpu/run.json
+  check "$optimizer: moments on cpu" sh -c "cd here && '$TUTTI' train run.json && [ \$(grep -c l2_norm/moment/ log.jsonl) -ge 8 ]"
+  check "$optimizer: moments on the device" sh -c "cd there && '$TUTTI' train run.json --device shadow --plugin-path '$shadow' 2>err.txt && [ ! -s err.txt ]"
+  check "are the same" python3 "$e2e/same_metrics.py" here/log.jsonl there/log.jsonl
+  [ -e "$standin/libcudart.so.13" ] || continue
+  check "$optimizer: moments on the stand-in" sh -c "cd gpu && LD_LIBRARY_PATH='$standin' '$TUTTI' train run.json --device cuda 2>err.txt && ! grep 'looks at' err.txt"
+  check "are nearly the same" python3 "$e2e/same_metrics.py" here/log.jsonl gpu/log.jsonl 1e-3
+done
+
 # In 16 bits, whose copies the update writes, and with a loss scale that leaves updates out.
 for optimizer in '{"name": "lamb", "lr": 0.01}' '{"name": "adafactor"}' '{"name": "muon", "lr": 0.002}'; do
   for precision in amp_bf16 amp_fp16; do

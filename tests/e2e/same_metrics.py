@@ -13,7 +13,7 @@ def read(path):
         for line in file:
             entry = json.loads(line)
             for name, value in entry.get("values", {}).items():
-                if name.startswith(("metrics/", "loss/")):
+                if name.startswith(("metrics/", "loss/", "l2_norm/")):
                     table.setdefault((entry["batch"], name), []).append(value)
     return table
 

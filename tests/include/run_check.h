@@ -9,6 +9,7 @@
 #include "tutti/log.h"
 #include "tutti/logger.h"
 #include "tutti/metrics.h"
+#include "tutti/optimizer.h"
 #include "tutti/state.h"
 #include "tutti/weights.h"
 #include "view_check.h"
@@ -45,6 +46,11 @@ typedef struct stage {
     double lr[2];
     tutti_weight weight_list[STAGE_WEIGHTS];
     uint32_t nweights;
+#if TUTTI_USE_MINOR >= 1
+    tutti_slot slot_list[STAGE_WEIGHTS][TUTTI_OPTIMIZER_MAX_SLOTS];
+    uint32_t nslots[STAGE_WEIGHTS];
+    int32_t slots_are_divided; /* among processes */
+#endif
     uint32_t nhyper;   /* calls of metrics->hyperparameter */
     char hyper[128];   /* the last one: "name=json" */
     char stopped[256]; /* reason of the last stop */
@@ -267,6 +273,34 @@ static inline void stage_weight(stage *s, const char *path, int64_t n, float *da
                        .grad = grad};
 }
 
+#if TUTTI_USE_MINOR >= 1
+static inline uint32_t stage_slots(void *ctx, uint32_t k)
+{
+    return ((const stage *)ctx)->nslots[k];
+}
+
+static inline tutti_status stage_slot_at(void *ctx, uint32_t k, uint32_t slot, tutti_slot *ret,
+                                         tutti_error *err)
+{
+    const stage *s = (const stage *)ctx;
+    ck_assert_uint_lt(slot, s->nslots[k]);
+    if (s->slots_are_divided)
+        return tutti_fail(err, TUTTI_E_UNSUPPORTED, "the state is divided");
+    *ret = s->slot_list[k][slot];
+    return TUTTI_OK;
+}
+
+/* Another slot of the k-th weight: as many numbers. */
+static inline void stage_slot(stage *s, uint32_t k, const char *name, float *data)
+{
+    ck_assert_uint_lt(s->nslots[k], TUTTI_OPTIMIZER_MAX_SLOTS);
+    s->slot_list[k][s->nslots[k]++] =
+        (tutti_slot){.struct_size = (uint32_t)sizeof(tutti_slot),
+                     .name = name,
+                     .data = {data, s->weight_list[k].data.desc, TUTTI_DEVICE_CPU, 0}};
+}
+#endif
+
 static inline uint32_t stage_groups(void *ctx)
 {
     (void)ctx;
@@ -366,6 +400,10 @@ static inline void stage_init(stage *s)
                                     .groups = stage_groups,
                                     .optimizer = stage_optimizer,
                                     .lr = stage_lr};
+#if TUTTI_USE_MINOR >= 1
+    s->weights.slots = stage_slots;
+    s->weights.slot = stage_slot_at;
+#endif
     s->checkpoint = (tutti_checkpoint_v1){.struct_size = (uint32_t)sizeof s->checkpoint,
                                           .ctx = s,
                                           .due = stage_due,

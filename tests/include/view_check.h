@@ -59,6 +59,15 @@ static inline tutti_status view_check_span(void *ctx, uint32_t k, tutti_span *re
     return s;
 }
 
+#if TUTTI_USE_MINOR >= 1
+static inline tutti_status view_check_slot(void *ctx, uint32_t k, uint32_t slot,
+                                           tutti_slot *ret, tutti_error *err)
+{
+    const view_check *v = (const view_check *)ctx;
+    return v->weights->slot(v->weights->ctx, k, slot, ret, err);
+}
+#endif
+
 static inline tutti_status view_check_take(void *ctx, uint64_t bytes, void **ret,
                                            tutti_error *err)
 {
@@ -108,6 +117,9 @@ static inline void view_check_init(view_check *v, const tutti_state_v1 *state,
     v->table.give = view_check_give;
     v->table.copy = view_check_copy;
     v->table.peek = view_check_peek;
+#if TUTTI_USE_MINOR >= 1
+    v->table.slot = view_check_slot;
+#endif
 }
 
 #endif

@@ -1,5 +1,6 @@
 /* optimizer_monitor_test.c - the callback through its entry function. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#define TUTTI_USE_MINOR 1 /* slots */
 #include "run_check.h"
 
 static stage run;
@@ -80,6 +81,81 @@ START_TEST(an_update_counts_from_the_first_gradient)
 }
 END_TEST
 
+/* Of weights whose optimizer keeps one, whatever else it keeps. */
+START_TEST(moments_are_those_of_the_optimizer)
+{
+    float squares[2] = {100.0f, 100.0f}, moment[2] = {-8.0f, 15.0f}, rows[1] = {7.0f};
+    open_it(1);
+    stage_slot(&run, 0, "exp_avg_sq", squares);
+    stage_slot(&run, 0, "exp_avg", moment);
+    stage_slot(&run, 2, "row_var", rows);
+    batch();
+    batch();
+    ck_assert_uint_eq(run.nvalues, 8);
+    ck_assert_close(value("l2_norm/moment/a.weight"), 17.0, 1e-12);
+    moment[0] = 3.0f, moment[1] = 4.0f;
+    batch();
+    batch();
+    ck_assert_close(value("l2_norm/moment/a.weight"), 5.0, 1e-12);
+    subject_close(&it);
+    stage_fini(&run);
+}
+END_TEST
+
+START_TEST(moments_that_lie_apart_or_together_are_each_summed)
+{
+    static float state[3][40000]; /* more than one piece each */
+    static float weights[3][40000], gradients[3][40000];
+    static const char *const paths[] = {"one", "two", "three"};
+    given g;
+    tutti_error err = TUTTI_ERROR_INIT;
+    given_init(&g);
+    given_bool(&g, "log_optimizer_metrics", 1);
+    given_int(&g, "batch_log_interval", 2);
+    stage_init(&run);
+    stage_kernels(&run);
+    double want[3] = {0.0};
+    for (uint32_t k = 0; k < 3; k++) {
+        stage_weight(&run, paths[k], 40000, weights[k], gradients[k]);
+        stage_slot(&run, k, "momentum", state[_i ? 2 - k : k]);
+        for (int i = 0; i < 40000; i++) {
+            state[_i ? 2 - k : k][i] = (float)(i % 7) * (float)(k + 1);
+            want[k] += pow((i % 7) * (double)(k + 1), 2.0);
+        }
+    }
+    ck_assert_ok(subject_open(&it, PLUGIN_PATH, TUTTI_KIND_CALLBACK, "optimizer_monitor", &g,
+                              run.services, &err),
+                 err);
+    batch();
+    batch();
+    ck_assert_close(value("l2_norm/moment/one"), sqrt(want[0]), 1e-9);
+    ck_assert_close(value("l2_norm/moment/two"), sqrt(want[1]), 1e-9);
+    ck_assert_close(value("l2_norm/moment/three"), sqrt(want[2]), 1e-9);
+    subject_close(&it);
+    stage_fini(&run);
+}
+END_TEST
+
+START_TEST(moments_that_are_divided_are_told_of_once)
+{
+    float moment[2] = {3.0f, 4.0f};
+    open_it(1);
+    stage_slot(&run, 0, "momentum", moment);
+    run.slots_are_divided = 1;
+    batch();
+    batch();
+    ck_assert_uint_eq(run.nvalues, 7);
+    ck_assert_str_eq(run.noted, "moments are not logged: the state is divided");
+    ck_assert_int_eq(run.noted_level, TUTTI_LOG_WARNING);
+    run.noted[0] = '\0';
+    batch();
+    batch();
+    ck_assert_str_eq(run.noted, "");
+    subject_close(&it);
+    stage_fini(&run);
+}
+END_TEST
+
 START_TEST(gradients_alone_can_be_asked_for)
 {
     open_it(0);
@@ -99,6 +175,9 @@ int main(void)
     suite_add_tcase(suite, tc);
     tcase_add_test(tc, lengths_are_logged_at_the_interval);
     tcase_add_test(tc, an_update_counts_from_the_first_gradient);
+    tcase_add_test(tc, moments_are_those_of_the_optimizer);
+    tcase_add_loop_test(tc, moments_that_lie_apart_or_together_are_each_summed, 0, 2);
+    tcase_add_test(tc, moments_that_are_divided_are_told_of_once);
     tcase_add_test(tc, gradients_alone_can_be_asked_for);
     return tutti_run(suite);
 }

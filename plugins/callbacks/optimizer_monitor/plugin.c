@@ -1,7 +1,10 @@
-/* plugin.c - optimizer_monitor: logs the lengths of gradients, weights and updates. */
+/* plugin.c - optimizer_monitor: logs the lengths of gradients, moments, weights and updates. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "../../common/squares.h"
+#define TUTTI_USE_MINOR 1 /* slot */
+#include "moments.h"
+
 #include "../callback.h"
+#include "tutti/log.h"
 #include "tutti/metrics.h"
 
 #include <math.h>
@@ -10,14 +13,16 @@
 
 typedef struct optimizer_monitor {
     squares squares;
+    moments moments;
     const tutti_metrics_v1 *metrics;
+    const tutti_log_v1 *log;
     int64_t interval;
     float **before; /* by span: the weights of a batch that is due, before its update */
     uint32_t nbefore;
     int32_t updates;
     uint64_t version; /* of the model's tree then */
     int32_t taken; /* `before` is of this batch, whose gradients may be taken more than once */
-    int32_t reserved;
+    int32_t no_moments; /* they are elsewhere, which has been told */
 } optimizer_monitor;
 
 static void optimizer_monitor_forget(optimizer_monitor *m)
@@ -35,6 +40,7 @@ static tutti_status monitor_close(void *self, tutti_error *err)
     optimizer_monitor *m = self;
     (void)err;
     optimizer_monitor_forget(m);
+    moments_fini(&m->moments);
     squares_fini(&m->squares);
     free(m);
     return TUTTI_OK;
@@ -45,7 +51,9 @@ static tutti_status monitor_open(const tutti_host *host, const tutti_params *par
 {
     const tutti_metrics_v1 *metrics =
         callback_service(host, "optimizer_monitor", TUTTI_METRICS_V1, err);
-    if (!metrics)
+    const tutti_log_v1 *log =
+        metrics ? callback_service(host, "optimizer_monitor", TUTTI_LOG_V1, err) : NULL;
+    if (!metrics || !log)
         return TUTTI_E_UNSUPPORTED;
     optimizer_monitor *m = calloc(1, sizeof *m);
     if (!m)
@@ -55,7 +63,9 @@ static tutti_status monitor_open(const tutti_host *host, const tutti_params *par
         (void)monitor_close(m, NULL);
         return s;
     }
+    m->moments.squares = &m->squares;
     m->metrics = metrics;
+    m->log = log;
     m->interval = tutti_param_i64(params, "batch_log_interval");
     m->updates = tutti_param_i64(params, "log_optimizer_metrics") != 0;
     *ret_self = m;
@@ -118,9 +128,9 @@ static void log_one(const optimizer_monitor *m, const char *what, const char *pa
     m->metrics->log(m->metrics->ctx, &v, 1);
 }
 
-/* Brings the sums over, which waits for them, and logs each weight's. */
+/* Brings the sums over, which waits for them, and logs each weight's; of `only` those that it has. */
 static tutti_status log_all(optimizer_monitor *m, const char *what, int32_t global,
-                            tutti_error *err)
+                            const moments *only, tutti_error *err)
 {
     const squares *s = &m->squares;
     double all = 0.0;
@@ -131,12 +141,14 @@ static tutti_status log_all(optimizer_monitor *m, const char *what, int32_t glob
                                         TUTTI_COPY_FROM_DEVICE, err);
     for (uint32_t k = 0; k < s->count && !status;) {
         const uint32_t weight = s->pieces[k].weight;
+        const int32_t is_there = !only || only->pieces[2 * (size_t)k + 1] > 0;
         tutti_weight w = {.struct_size = sizeof w};
         double sum = 0.0;
         for (; k < s->count && s->pieces[k].weight == weight; k++)
             sum += parts[k];
-        status = s->view->weight(s->view->ctx, weight, &w, err);
-        if (!status)
+        if (is_there)
+            status = s->view->weight(s->view->ctx, weight, &w, err);
+        if (!status && is_there)
             log_one(m, what, w.path, sum);
         all += sum;
     }
@@ -146,17 +158,34 @@ static tutti_status log_all(optimizer_monitor *m, const char *what, int32_t glob
     return status;
 }
 
+/* Moments that ranks have parts of are told of once, and left out. */
+static tutti_status log_moments(optimizer_monitor *m, tutti_error *err)
+{
+    char text[sizeof(tutti_error) + 64];
+    tutti_error cause = TUTTI_ERROR_INIT;
+    const tutti_status status = m->no_moments ? TUTTI_OK : moments_launch(&m->moments, &cause);
+    if (status == TUTTI_E_UNSUPPORTED) {
+        m->no_moments = 1;
+        (void)snprintf(text, sizeof text, "moments are not logged: %s", cause.text);
+        m->log->write(m->log->ctx, TUTTI_LOG_WARNING, text);
+    } else if (status) {
+        return tutti_fail(err, status, "%s", cause.text);
+    }
+    return m->no_moments ? TUTTI_OK : log_all(m, "moment", 0, &m->moments, err);
+}
+
 static tutti_status optimizer_monitor_report(optimizer_monitor *m, tutti_error *err)
 {
     squares *s = &m->squares;
     tutti_status status = squares_launch(s, SQUARES_OF_GRADIENTS, NULL, err);
-    if (status || (status = log_all(m, "grad", 1, err)) || !m->updates)
+    if (status || (status = log_all(m, "grad", 1, NULL, err)) || !m->updates)
         return status;
-    if ((status = squares_launch(s, SQUARES_OF_WEIGHTS, NULL, err)) ||
-        (status = log_all(m, "param", 0, err)) || !m->taken || m->version != s->version)
+    if ((status = log_moments(m, err)) ||
+        (status = squares_launch(s, SQUARES_OF_WEIGHTS, NULL, err)) ||
+        (status = log_all(m, "param", 0, NULL, err)) || !m->taken || m->version != s->version)
         return status;
     status = squares_launch(s, SQUARES_OF_WEIGHTS, m->before, err);
-    return status ? status : log_all(m, "update", 0, err);
+    return status ? status : log_all(m, "update", 0, NULL, err);
 }
 
 static tutti_status monitor_event(void *self, const tutti_event *event, tutti_error *err)
