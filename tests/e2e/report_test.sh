@@ -65,7 +65,7 @@ if [ -e "$library" ] && [ -n "$browser" ]; then
   timeout 120 "$browser" --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --user-data-dir="$work/profile" \
     --window-size=1400,3000 --virtual-time-budget=8000 --dump-dom "file://$work/all.html" >dom.html 2>browser.txt
   check "the browser has run the page to its end" grep -q 'data-ready="true"' dom.html
-  check "and drawn charts" grep -q '<canvas tabindex="0" role="img" aria-label="loss/train/total over the batch[^>]*width: [1-9]' dom.html
+  check "and drawn charts" grep -q '<canvas tabindex="0" role="img" aria-describedby="chart-keys" aria-label="loss/train/total over the batch[^>]*width: [1-9]' dom.html
   check "with tables beside them" grep -q '<summary>Table of loss/train/total</summary>' dom.html
   check "names are text" eval '! grep -q "<img src=\"\?x" dom.html && grep -q "&lt;img src=x onerror=alert(1)&gt;" dom.html'
   check "images have their classes, in words too" grep -Eq '<img src="data:image/png;base64,[A-Za-z0-9+/=]+" alt="Sample 0, (right: class [0-9]|wrong: class [0-9], it is class [0-9])"' dom.html
@@ -73,5 +73,7 @@ if [ -e "$library" ] && [ -n "$browser" ]; then
   check "answers say which are wrong" grep -q '<td class="bad">✗ wrong</td>' dom.html
   check "memory has its parts" grep -q '<th scope="row">results of forward and backward pass</th>' dom.html
   check "algorithms have lanes" grep -q 'label_smoothing at before_loss: ran 12 of 12 times' dom.html
+  mkdir seen
+  check "keyboards, screen readers and eyes get all of it" python3 "$e2e/report_keys.py" "$browser" all.html seen
 fi
 finish

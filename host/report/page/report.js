@@ -192,6 +192,8 @@ function options(title) {
 function setZoom(zoom) {
   state.zoom = zoom;
   $("reset").disabled = !zoom;
+  const ends = zoom && zoom.map((v) => (state.axis === "t" ? duration(Math.max(0, v)) : String(Math.round(v))));
+  $("range").textContent = zoom ? (state.axis === "t" ? "" : "batch ") + ends[0] + " to " + ends[1] : "";
   refresh();
 }
 
@@ -243,7 +245,7 @@ function summary(name) {
 
 function figure(name) {
   const series = runs.map((r) => r.byName.get(name) || null);
-  const canvas = element("canvas", { tabindex: "0", role: "img" });
+  const canvas = element("canvas", { tabindex: "0", role: "img", "aria-describedby": "chart-keys" });
   const box = element("div", { class: "plot" }, canvas), table = summary(name);
   const fig = element("figure", { "data-name": name }, element("h3", null, name), box, table);
   const entry = { chart: null, canvas, series, dirty: true, visible: false };
@@ -313,6 +315,7 @@ function allCurves() {
   const shown = names.filter((n) => !filter || n.toLowerCase().includes(filter));
   for (const c of charts) { watcher.unobserve(c.canvas); if (c.chart) c.chart.destroy(); }
   charts.clear();
+  $("filter-out").textContent = filter ? shown.length + " of " + names.length : "";
   $("charts").replaceChildren();
   $("system-charts").replaceChildren();
   for (const [title, , open] of GROUPS) {
@@ -412,7 +415,6 @@ function setTheme(theme) {
   state.theme = theme;
   document.documentElement.dataset.theme = theme;
   $("theme").textContent = theme === "dark" ? "Light" : "Dark";
-  $("theme").setAttribute("aria-pressed", String(theme === "dark"));
   document.querySelectorAll(".swatch").forEach((s) => { s.style.borderTopColor = colour(Number(s.dataset.run)); });
   document.querySelectorAll(".lane canvas, canvas.matrix").forEach((c) => c.repaint());
   refresh();

@@ -56,7 +56,7 @@ function matrix(m, title) {
   m.data.forEach((row, r) => {
     body.append(element("tr", null, element("th", { scope: "row" }, String(row[0])), ...row.slice(1).map((v, c) => {
       const cell = element("td", { class: "num" + (r === c ? " diagonal" : ""), title: m.columns[r + 1] + " taken for " + m.columns[c + 1] }, number(v));
-      cell.style.background = "rgba(var(--cell), " + 0.6 * (v / most) + ")";
+      cell.style.background = "rgba(var(--cell), " + 0.5 * (v / most) + ")";
       return cell;
     })));
   });
