@@ -85,6 +85,36 @@ void conv2d_wgrad_pairs_run(const conv2d_wgrad_pairs *s, const void *x, const vo
                             float *dw, void *scratch);
 void conv2d_wgrad_pairs_destroy(conv2d_wgrad_pairs *s); /* NULL is fine */
 
+/* A convolution and, with stride 1, its gradient by the input, with products of bf16 by AMX: sums over taps and channels
+ * of lines that lie packed once for all taps; `dtypes.bf16` is set.  Results are the same with any number of
+ * threads. */
+typedef struct conv2d_direct_state conv2d_direct_state;
+
+int conv2d_direct_fits(int32_t kind, const conv2d_geometry *g);
+tutti_status conv2d_direct_create(int32_t kind, const conv2d_geometry *g,
+                                  const conv2d_dtypes *t, int32_t threads,
+                                  conv2d_direct_state **ret, uint64_t *ret_scratch,
+                                  tutti_error *err);
+/* What is read, filters, and what is written; bias may be NULL. */
+void conv2d_direct_run(const conv2d_direct_state *s, const void *x, const void *w,
+                       const float *bias, void *y, void *scratch);
+void conv2d_direct_destroy(conv2d_direct_state *s); /* NULL is fine */
+
+/* dw (F32) of windows larger than a pixel in the same way: sums over positions for every tap. */
+typedef struct conv2d_wgrad_direct conv2d_wgrad_direct;
+
+int conv2d_wgrad_direct_fits(const conv2d_geometry *g);
+/* E_UNSUPPORTED for a dw that is not F32. */
+tutti_status conv2d_wgrad_direct_create(const conv2d_geometry *g, const conv2d_dtypes *t,
+                                        int32_t threads, conv2d_wgrad_direct **ret,
+                                        uint64_t *ret_scratch, tutti_error *err);
+void conv2d_wgrad_direct_run(const conv2d_wgrad_direct *s, const void *x, const void *dy,
+                             float *dw, void *scratch);
+void conv2d_wgrad_direct_destroy(conv2d_wgrad_direct *s); /* NULL is fine */
+
+/* Whether this CPU has the registers for both. */
+int conv2d_direct_here(void);
+
 /* dw as a sum, in a fixed order, of what each thread alone makes of its images: nobody waits for
  * others but once. */
 typedef struct conv2d_wgrad_per_thread conv2d_wgrad_per_thread;

@@ -9,12 +9,14 @@
 
 typedef struct state {
     conv2d_geometry g;
-    dnn *big; /* or one of the next six, or none: the plain loops */
+    dnn *big; /* or one of the next eight, or none: the plain loops */
     conv2d_1x1 *gemm_1x1;
     conv2d_dgrad_flipped *dgrad;
     conv2d_wgrad_per_thread *wgrad;
     conv2d_winograd_state *winograd;
     conv2d_wgrad_pairs *pairs;
+    conv2d_direct_state *direct;
+    conv2d_wgrad_direct *wgrad_direct;
     conv2d_im2col *im2col;
 } state;
 
@@ -29,6 +31,8 @@ static void destroy(void *self)
     conv2d_wgrad_per_thread_destroy(s->wgrad);
     conv2d_winograd_destroy(s->winograd);
     conv2d_wgrad_pairs_destroy(s->pairs);
+    conv2d_direct_destroy(s->direct);
+    conv2d_wgrad_direct_destroy(s->wgrad_direct);
     conv2d_im2col_destroy(s->im2col);
     free(s);
 }
@@ -45,6 +49,7 @@ enum {
     GEMM_1X1,
     WINOGRAD,
     WGRAD_PAIRS,
+    DIRECT_AMX,
     NAMES,
     MAX_ALGORITHMS = 6
 };
@@ -65,6 +70,7 @@ static void name_algorithms(void)
     memcpy(names[1][GEMM_1X1], "bf16 tiles", sizeof "bf16 tiles");
     memcpy(names[1][WINOGRAD], "bf16 Winograd", sizeof "bf16 Winograd");
     memcpy(names[1][WGRAD_PAIRS], "bf16 pairs", sizeof "bf16 pairs");
+    memcpy(names[1][DIRECT_AMX], "bf16 AMX direct", sizeof "bf16 AMX direct");
 }
 
 static conv2d_geometry geometry(int kind, const tutti_op_call *c)
@@ -106,6 +112,12 @@ static int is_known(const tutti_op_call *c, const conv2d_dtypes *t)
     return c->nin < 3 || c->in[2].dtype == TUTTI_F32; /* a bias, or what dw is added to */
 }
 
+static int direct_fits(int kind, const conv2d_geometry *g)
+{
+    return conv2d_direct_here() && (kind == DNN_CONV_GRAD_WEIGHT ? conv2d_wgrad_direct_fits(g)
+                                                                 : conv2d_direct_fits(kind, g));
+}
+
 /* The first one is for everything, the others for what they fit and are worth measuring for: oneDNN has other
  * kernels for f32 that lies otherwise, for bf16 it has the same. */
 static uint32_t algorithms_of(int kind, const conv2d_geometry *g, int bf16, int32_t threads,
@@ -129,6 +141,8 @@ static uint32_t algorithms_of(int kind, const conv2d_geometry *g, int bf16, int3
         ret[n++] = WINOGRAD;
     if (bf16 && kind == DNN_CONV_GRAD_WEIGHT && conv2d_wgrad_pairs_fit(g))
         ret[n++] = WGRAD_PAIRS;
+    if (bf16 && direct_fits(kind, g))
+        ret[n++] = DIRECT_AMX;
     return n;
 }
 
@@ -147,6 +161,10 @@ static tutti_status prepare_algorithm(state *s, int kind, const tutti_op_call *c
         return conv2d_wgrad_pairs_create(g, t, c->threads, &s->pairs, ret_scratch, err);
     if (algorithm == WINOGRAD)
         return conv2d_winograd_create(kind, g, t, c->threads, &s->winograd, ret_scratch, err);
+    if (algorithm == DIRECT_AMX && kind == DNN_CONV_GRAD_WEIGHT)
+        return conv2d_wgrad_direct_create(g, t, c->threads, &s->wgrad_direct, ret_scratch, err);
+    if (algorithm == DIRECT_AMX)
+        return conv2d_direct_create(kind, g, t, c->threads, &s->direct, ret_scratch, err);
     dnn_call call = conv2d_call(kind, g, t, c->threads, algorithm);
     if (kind == DNN_CONV && c->nin > 2)
         call.slot[DNN_BIAS] = (dnn_tensor){.rank = 1, .dim = {g->o}, .stride = {1}};
@@ -263,6 +281,13 @@ static tutti_status run_winograd(const state *s, const void *const *in, const fl
     return TUTTI_OK;
 }
 
+static tutti_status run_direct(const state *s, const void *const *in, const float *bias,
+                               void *out, void *scratch)
+{
+    conv2d_direct_run(s->direct, in[0], in[1], bias, out, scratch);
+    return TUTTI_OK;
+}
+
 static tutti_status run_im2col(const state *s, const void *const *in, const float *bias,
                                void *out, void *scratch)
 {
@@ -281,6 +306,8 @@ static tutti_status forward_run(void *self, const tutti_op_call *c, const void *
         return conv2d_1x1_run(s->gemm_1x1, in[0], in[1], bias, out[0], scratch);
     if (s->winograd)
         return run_winograd(s, in, bias, out[0], scratch);
+    if (s->direct)
+        return run_direct(s, in, bias, out[0], scratch);
     if (s->big)
         return run_big(s, in[0], in[1], bias, out[0], scratch);
     const int64_t pixels = s->g.b * s->g.oh * s->g.ow;
@@ -302,6 +329,8 @@ static tutti_status input_run(void *self, const tutti_op_call *c, const void *co
         return conv2d_dgrad_flipped_run(s->dgrad, in[0], in[1], out[0], scratch);
     if (s->winograd)
         return run_winograd(s, in, NULL, out[0], scratch);
+    if (s->direct)
+        return run_direct(s, in, NULL, out[0], scratch);
     if (s->big)
         return run_big(s, out[0], in[1], NULL, in[0], scratch);
     const int64_t pixels = s->g.b * s->g.h * s->g.w;
@@ -325,6 +354,10 @@ static tutti_status weight_run(void *self, const tutti_op_call *c, const void *c
         return run_winograd(s, in, NULL, out[0], scratch);
     if (s->pairs) {
         conv2d_wgrad_pairs_run(s->pairs, in[0], in[1], out[0], scratch);
+        return TUTTI_OK;
+    }
+    if (s->wgrad_direct) {
+        conv2d_wgrad_direct_run(s->wgrad_direct, in[0], in[1], out[0], scratch);
         return TUTTI_OK;
     }
     if (s->big)
