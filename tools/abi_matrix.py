@@ -23,7 +23,11 @@ SETTINGS = {"input_noise": {"sigma": 0.5}, "weight_pull": {"rate": 0.05}, "norm_
 
 
 class Fault(Exception):
-    """A cell of the matrix does not hold; the text says which and why."""
+    """A cell of the matrix does not hold; the text says which and why; `said` is all that a command said."""
+
+    def __init__(self, text, said=""):
+        super().__init__(text)
+        self.said = said
 
 
 def run(what, *words, folder=None, extra=None):
@@ -31,7 +35,8 @@ def run(what, *words, folder=None, extra=None):
     done = subprocess.run([str(w) for w in words], cwd=folder, capture_output=True, text=True, check=False,
                           env=os.environ | {"TUTTI_TUNE": "0"} | (extra or {}))
     if done.returncode:
-        raise Fault(f"{what}: {(done.stderr or done.stdout).strip()[-2000:]}")
+        said = (done.stderr or done.stdout).strip()
+        raise Fault(f"{what}: {said[-2000:]}", said)
     return done.stdout
 
 
@@ -83,22 +88,41 @@ def old_plugins(version, sources, include, host, cc, work):
 
 
 def compile_with(headers, root, build, to):
-    """All plugins of this tree as the build compiles them, but with other headers, into `to`; how many."""
+    """All plugins of this tree as the build compiles them, but with the headers of a release, into `to`; how many, and
+    the names of those that ask for a later minor than the headers have, which are there as the build has them."""
     targets = [t.split(":")[0] for t in run("ninja", "ninja", "-C", build, "-t", "targets", "all").splitlines()
                if re.match(r"lib/tutti/plugins/[^/]+/[^/]+\.so:", t)]
-    commands = run("ninja", "ninja", "-C", build, "-t", "commands", *targets).splitlines()
-    for command in commands:
-        if f"-I{root}/sdk/include" not in command and " -shared " not in command:
-            continue
-        output = pathlib.Path(shlex.split(command)[shlex.split(command).index("-o") + 1])
-        if not output.is_absolute():
-            (to / output).parent.mkdir(parents=True, exist_ok=True)
-        run(f"{output} with the headers of {headers.parent.name}", "sh", "-c",
-            command.replace(f"-I{root}/sdk/include", f"-I{headers}"), folder=to)
-    for manifest in (build / "lib/tutti/plugins").glob("*/plugin.json"):
-        if (to / "lib/tutti/plugins" / manifest.parent.name).is_dir():
-            shutil.copy(manifest, to / "lib/tutti/plugins" / manifest.parent.name)
-    return len(targets)
+    made, later = {}, []  # whether a command's output is there
+    for target in targets:
+        for command in run("ninja", "ninja", "-C", build, "-t", "commands", target).splitlines():
+            if not any(word in command for word in (f"-I{root}/sdk/include", " -shared ", " qc ")):
+                continue
+            if command not in made:
+                made[command] = compile_one(command, f"-I{root}/sdk/include", headers, to)
+            if not made[command]:
+                later.append(pathlib.Path(target).parent.name)
+                shutil.copytree(build / pathlib.Path(target).parent, to / pathlib.Path(target).parent, dirs_exist_ok=True)
+                break
+        else:
+            shutil.copy(build / pathlib.Path(target).parent / "plugin.json", to / pathlib.Path(target).parent)
+    return len(targets) - len(later), later
+
+
+def compile_one(command, include, headers, to):
+    """Whether a compiler's command does its work with other headers; False: it asks for a later minor."""
+    words = shlex.split(command)
+    output = pathlib.Path(words[words.index("-o") + 1] if "-o" in words else
+                          next(word for word in words if word.endswith(".a")))
+    if not output.is_absolute():
+        (to / output).parent.mkdir(parents=True, exist_ok=True)
+    try:
+        run(f"{output} with the headers of {headers.parent.name}", "sh", "-c", command.replace(include, f"-I{headers}"),
+            folder=to)
+    except Fault as fault:
+        if "these headers are older" in fault.said:
+            return False
+        raise
+    return True
 
 
 def frozen_at(release):
@@ -161,7 +185,9 @@ def new_plugins(release, host, plugins, work):
         raise Fault(f"{what}: it lists other plugins than the {count} in its path")
     folder = work / f"today-on-{release.name}"
     folder.mkdir()
-    (folder / "run.json").write_text(json.dumps(SMALL | {"algorithms": [{"name": "label_smoothing"}, {"name": "ema"}]}))
+    members = {"algorithms": [{"name": "label_smoothing"}, {"name": "ema"}],
+               "loggers": [one for one in SMALL["loggers"] if (only / one["name"]).is_dir()]}
+    (folder / "run.json").write_text(json.dumps(SMALL | members))
     run(what, host, "train", "run.json", folder=folder, extra=alone)
     return count
 
@@ -180,9 +206,10 @@ def matrix(releases, root, build, cc, everything, work):
         if everything:
             again = work / f"all-{release.name}"
             again.mkdir()
-            count = compile_with(release / "include", root, build, again)
+            count, later = compile_with(release / "include", root, build, again)
             new_plugins(release, today, again / "lib/tutti/plugins", again)
-            lines.append(f"today's plugins compiled with the headers of {release.name} on today's host: {count}")
+            lines.append(f"today's plugins compiled with the headers of {release.name} on today's host: {count}" +
+                         (f" (as built, because they ask for a later minor: {', '.join(later)})" if later else ""))
         host, why = old_host(release, root, build, work, everything)
         count = new_plugins(release, host, build / "lib/tutti/plugins", work)
         lines.append(f"today's plugins on the host of {release.name}: {count}" +
