@@ -85,8 +85,8 @@ void conv2d_wgrad_pairs_run(const conv2d_wgrad_pairs *s, const void *x, const vo
                             float *dw, void *scratch);
 void conv2d_wgrad_pairs_destroy(conv2d_wgrad_pairs *s); /* NULL is fine */
 
-/* A convolution and, with stride 1, its gradient by the input, with products of bf16 by AMX: sums over taps and channels
- * of lines that lie packed once for all taps; `dtypes.bf16` is set.  Results are the same with any number of
+/* A convolution and its gradient by the input, with products of bf16 by AMX: sums over taps and channels of lines that
+ * lie packed once for all taps; `dtypes.bf16` is set.  Results are the same with any number of
  * threads. */
 typedef struct conv2d_direct_state conv2d_direct_state;
 

@@ -158,9 +158,31 @@ INLINE void store_result(const f32x16 *v, int32_t dtype, void *to)
         *(f32x16 *)to = *v;
 }
 
+/* 32 channels of a position, or 16, to their pixel. */
+INLINE void store_results(int wide, const float *sums, const float *bias, int32_t dtype,
+                          void *to)
+{
+    f32x16 low = *(const f32x16 *)sums, high = {0};
+    if (bias)
+        low += *(const f32x16 *)bias;
+    if (wide)
+        high = *(const f32x16 *)(sums + LANES);
+    if (wide && bias)
+        high += *(const f32x16 *)(bias + LANES);
+#if defined(__AVX512BF16__)
+    if (wide && dtype == TUTTI_BF16) {
+        _mm512_storeu_si512(to, (__m512i)_mm512_cvtne2ps_pbh((__m512)high, (__m512)low));
+        return;
+    }
+#endif
+    store_result(&low, dtype, to);
+    if (wide)
+        store_result(&high, dtype, (char *)to + bytes_of(dtype, LANES));
+}
+
 /* `wide`: 32 channels, else 16; a constant after inlining. */
 INLINE void results_of(int wide, const direct_sums *s, int64_t c, const float *bias,
-                       const direct_images *y, char *data)
+                       const direct_images *y, int32_t dtype, char *data)
 {
     const int64_t cols = wide ? DIRECT_TILE : LANES;
     float sums[DIRECT_TILE * DIRECT_TILE] __attribute__((aligned(64)));
@@ -172,22 +194,21 @@ INLINE void results_of(int wide, const direct_sums *s, int64_t c, const float *b
     amx_store_sums(1, wide, sums, DIRECT_TILE * sizeof(float));
     AMX_WRITTEN();
     for (int64_t q = 0; q < DIRECT_TILE; q++)
-        for (int64_t j = 0; j < cols && y->pixel[q] >= 0; j += LANES) {
-            f32x16 v = *(const f32x16 *)(sums + q * DIRECT_TILE + j);
-            if (bias)
-                v += *(const f32x16 *)(bias + c + j);
-            store_result(&v, y->dtype,
-                         data + bytes_of(y->dtype, y->pixel[q] * y->channels + c + j));
-        }
+        if (y->pixel[q] >= 0)
+            store_results(wide, sums + q * DIRECT_TILE, bias ? bias + c : NULL, dtype,
+                          data + bytes_of(dtype, y->pixel[q] * y->channels + c));
 }
 
 static void results(const direct_sums *s, int64_t c, const float *bias, const direct_images *y,
                     void *data)
 {
-    if (y->channels - c > LANES)
-        results_of(1, s, c, bias, y, data);
+    const int wide = y->channels - c > LANES;
+    if (wide && y->dtype == TUTTI_BF16)
+        results_of(1, s, c, bias, y, TUTTI_BF16, data);
+    else if (wide)
+        results_of(1, s, c, bias, y, TUTTI_F32, data);
     else
-        results_of(0, s, c, bias, y, data);
+        results_of(0, s, c, bias, y, y->dtype, data);
 }
 
 /* `high` and `wide` are constants after inlining. */

@@ -24,7 +24,9 @@ static int64_t pitch_of(int64_t results, int64_t read, int64_t reach, int64_t st
 {
     const int64_t all = results + reach / stride;
     const int64_t behind = all - before - read;
-    return stride == 1 && behind >= 0 && before <= reach ? read + most_of(before, behind) : all;
+    return stride == 1 && behind >= 0 && before >= 0 && before <= reach
+               ? read + most_of(before, behind)
+               : all;
 }
 
 void positions_plan(conv2d_positions *p, int64_t most, int64_t least_blocks)
@@ -32,6 +34,8 @@ void positions_plan(conv2d_positions *p, int64_t most, int64_t least_blocks)
     const int64_t reach = (p->kh - 1) * p->dh / p->sh;
     p->pitch = pitch_of(p->ow, p->w, (p->kw - 1) * p->dw, p->sw, p->pw);
     p->high = pitch_of(p->oh, p->h, (p->kh - 1) * p->dh, p->sh, p->ph);
+    if (!p->step_h)
+        p->to_h = p->oh, p->to_w = p->ow, p->step_h = p->step_w = 1;
     p->rows = p->oh;
     p->parts = 1;
     p->some = most_of(1, least_of(p->images, most / (p->high * p->pitch)));
@@ -98,15 +102,27 @@ void positions_read(const conv2d_positions *p, int64_t block, int64_t phase, int
     }
 }
 
-void positions_written(const conv2d_positions *p, int64_t block, int64_t *pixel)
+/* A row of results, whose pixels are at `to` and further ones. */
+static void write_row(const conv2d_positions *p, int64_t first, int64_t to, int64_t *pixel)
+{
+    for (int64_t j = 0; j < p->ow; j++) {
+        const int64_t x = first + j * p->step_w;
+        if (x < p->to_w)
+            pixel[j] = to + x;
+    }
+}
+
+void positions_written(const conv2d_positions *p, int64_t block, int64_t phase, int64_t *pixel)
 {
     const int64_t top = first_row(p, block), image = first_image(p, block);
     const int64_t rows = least_of(p->rows, p->oh - top);
     const int64_t images = least_of(p->some, p->images - image);
     fill(pixel, p->results);
     for (int64_t n = 0; n < images; n++)
-        for (int64_t i = 0; i < rows; i++)
-            for (int64_t j = 0; j < p->ow; j++)
-                pixel[(n * p->high + i) * p->pitch + j] =
-                    ((image + n) * p->oh + top + i) * p->ow + j;
+        for (int64_t i = 0; i < rows; i++) {
+            const int64_t y = (top + i) * p->step_h + phase / p->step_w;
+            if (y < p->to_h)
+                write_row(p, phase % p->step_w, ((image + n) * p->to_h + y) * p->to_w,
+                          pixel + (n * p->high + i) * p->pitch);
+        }
 }

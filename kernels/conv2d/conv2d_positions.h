@@ -13,6 +13,9 @@ typedef struct conv2d_positions {
     int64_t images, h, w; /* that are read */
     int64_t oh, ow;       /* results of an image */
     int64_t kh, kw, sh, sw, ph, pw, dh, dw;
+    /* images that are written: result (i, j) of phase (r, s) is pixel (i * step_h + r, j * step_w + s), if there is one;
+     * 0: these are (oh, ow), with steps of 1 */
+    int64_t to_h, to_w, step_h, step_w;
     /* what positions_plan makes of it */
     int64_t pitch, high; /* positions of a row; rows of an image in a block */
     int64_t rows, some;  /* rows of results, and images, of a block */
@@ -32,7 +35,7 @@ int64_t positions_offset(const conv2d_positions *p, int64_t u, int64_t v);
 
 /* The pixel, counted over all images, of each position of a phase; -1: a zero.  `count` numbers and another -1. */
 void positions_read(const conv2d_positions *p, int64_t block, int64_t phase, int64_t *pixel);
-/* The result's pixel of each position; -1: none.  `results` numbers. */
-void positions_written(const conv2d_positions *p, int64_t block, int64_t *pixel);
+/* The pixel of each position's result; -1: none.  `phase` is r * step_w + s.  `results` numbers. */
+void positions_written(const conv2d_positions *p, int64_t block, int64_t phase, int64_t *pixel);
 
 #endif

@@ -10,6 +10,9 @@
  * many, which go through memory once a block. */
 enum { BLOCK_BYTES = 1 << 20, BLOCK_POSITIONS = 1024 };
 
+/* From so many bytes of pairs on these are gone through once a block and dy again and again; else dy once. */
+enum { PAIRS_BYTES = 3 << 19 };
+
 struct conv2d_wgrad_direct {
     const conv2d_direct_loops *loops;
     conv2d_geometry g;
@@ -116,17 +119,28 @@ static void sums(const conv2d_wgrad_direct *s, const work *w, int64_t o, int64_t
                   w->dw + o * row + tap * g->c + c, row);
 }
 
+/* Tile `k` of the weights: taps follow each other. */
+static void tile(const conv2d_wgrad_direct *s, const work *w, int64_t k, int start)
+{
+    const int64_t taps = s->g.kh * s->g.kw, tap = k % taps, at = k / taps;
+    const int64_t high = parts_of(s->g.o, DIRECT_TILE), wide = parts_of(s->g.c, DIRECT_TILE);
+    if (s->phases * s->g.c / DIRECT_LANES * s->pairs * 4 > PAIRS_BYTES)
+        sums(s, w, at % high * DIRECT_TILE, at / high * DIRECT_TILE, tap, start);
+    else
+        sums(s, w, at / wide * DIRECT_TILE, at % wide * DIRECT_TILE, tap, start);
+}
+
 static void block(const conv2d_wgrad_direct *s, const work *w, int64_t k)
 {
-    const int64_t taps = s->g.kh * s->g.kw, wide = parts_of(s->g.c, DIRECT_TILE);
-    const int64_t tiles = taps * wide * parts_of(s->g.o, DIRECT_TILE);
+    const int64_t taps = s->g.kh * s->g.kw;
+    const int64_t tiles = taps * parts_of(s->g.o, DIRECT_TILE) * parts_of(s->g.c, DIRECT_TILE);
 #pragma omp for schedule(static)
     for (int64_t r = 0; r <= s->phases; r++) {
         int64_t *pixel = w->pixel + r * (s->p.count + 1);
         if (r < s->phases)
             positions_read(&s->p, k, r, pixel);
         else
-            positions_written(&s->p, k, pixel);
+            positions_written(&s->p, k, 0, pixel);
     }
 #pragma omp for schedule(static)
     for (int64_t r = 0; r < (s->phases * s->g.c + s->g.o) / DIRECT_LANES; r++)
@@ -135,8 +149,7 @@ static void block(const conv2d_wgrad_direct *s, const work *w, int64_t k)
     for (int64_t t = 0; t < s->threads; t++) {
         s->loops->enter();
         for (int64_t r = tiles * t / s->threads; r < tiles * (t + 1) / s->threads; r++)
-            sums(s, w, r / taps / wide * DIRECT_TILE, r / taps % wide * DIRECT_TILE, r % taps,
-                 k == 0);
+            tile(s, w, r, k == 0);
         s->loops->leave();
     }
 }

@@ -59,6 +59,51 @@ static const conv2d_geometry shapes[] = {
      .ph = 1,
      .pw = 2,
      .dw = 2},
+    {.b = 3,
+     .h = 9,
+     .w = 12,
+     .c = 48,
+     .o = 32,
+     .kh = 3,
+     .kw = 3,
+     .sh = 2,
+     .sw = 2,
+     .ph = 1,
+     .pw = 1},
+    {.b = 2,
+     .h = 66,
+     .w = 65,
+     .c = 32,
+     .o = 128,
+     .kh = 3,
+     .kw = 3,
+     .sh = 2,
+     .sw = 2,
+     .ph = 1,
+     .pw = 1},
+    {.b = 2,
+     .h = 12,
+     .w = 13,
+     .c = 32,
+     .o = 64,
+     .kh = 5,
+     .kw = 2,
+     .sh = 2,
+     .sw = 3,
+     .ph = 4,
+     .pw = 0,
+     .dh = 2},
+    {.b = 2,
+     .h = 7,
+     .w = 9,
+     .c = 32,
+     .o = 32,
+     .kh = 2,
+     .kw = 3,
+     .sh = 3,
+     .sw = 4,
+     .ph = 0,
+     .pw = 1},
     {.b = 6, .h = 8, .w = 8, .c = 160, .o = 224, .kh = 3, .kw = 3, .ph = 1, .pw = 1},
     {.b = 4, .h = 8, .w = 8, .c = 16, .o = 48, .kh = 3, .kw = 3, .ph = 1, .pw = 1}};
 enum { SHAPES = sizeof shapes / sizeof *shapes, KINDS = 3 };
@@ -203,14 +248,14 @@ START_TEST(sums_are_those_of_the_rounded_factors)
         free(want), free(size);
         tried++;
     }
-    ck_assert_int_ge(tried, 1);
+    ck_assert_int_eq(tried, 1 + (g.c % 32 == 0) + (g.o % 32 == 0));
     for (int i = 0; i < 3; i++)
         numbers_free(&in[i]);
     numbers_free(&bias);
 }
 END_TEST
 
-/* Groups, channels that fill no line, single pixels; of the input's gradient also strides. */
+/* Groups, channels that fill no line, single pixels. */
 START_TEST(what_does_not_fit_is_left_to_others)
 {
     conv2d_geometry g = geometry_of(&shapes[0]), other = g;
@@ -223,8 +268,6 @@ START_TEST(what_does_not_fit_is_left_to_others)
     other = g;
     other.kh = other.kw = 1;
     ck_assert(!fits(0, &other) && !fits(1, &other) && !fits(2, &other));
-    g.sh = 2;
-    ck_assert(fits(0, &g) && !fits(1, &g) && fits(2, &g));
 }
 END_TEST
 
