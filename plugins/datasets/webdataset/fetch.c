@@ -55,39 +55,54 @@ static tutti_status open_folder(wds_fetch *f, const char *address, size_t size,
     fetch_end(f);
     memcpy(f->base, address, size);
     f->base[size] = '\0';
-    const remote_options from = {"webdataset: path", f->base,
-                                 tutti_param_str(f->params, "endpoint"),
-                                 tutti_param_i64(f->params, "download_retry"),
-                                 tutti_param_f64(f->params, "download_timeout")};
+    const remote_options from = {"webdataset: path", f->base, f->source->endpoint,
+                                 f->source->retries, f->source->silence_s};
     return remote_open(&from, &f->from, err);
 }
 
-tutti_status fetch_shard(wds_fetch *f, char **path, tutti_error *err)
+tutti_status fetch_source(wds_source *x, const tutti_params *params, tutti_error *err)
+{
+    const char *folder = tutti_param_str(params, "cache_folder");
+    const char *endpoint = tutti_param_str(params, "endpoint");
+    *x = (wds_source){.folder = folder ? strdup(folder) : NULL,
+                      .endpoint = endpoint ? strdup(endpoint) : NULL,
+                      .retries = tutti_param_i64(params, "download_retry"),
+                      .silence_s = tutti_param_f64(params, "download_timeout")};
+    if ((folder && !x->folder) || (endpoint && !x->endpoint))
+        return tutti_fail(err, TUTTI_E_NOMEM, "webdataset: no memory");
+    return TUTTI_OK;
+}
+
+void fetch_source_free(wds_source *x)
+{
+    free(x->folder);
+    free(x->endpoint);
+    *x = (wds_source){0};
+}
+
+tutti_status fetch_shard(wds_fetch *f, const char *address, char **ret_path, tutti_error *err)
 {
     static const remote_check check = {.most = UINT64_C(1) << 50, .check = check_archive};
-    const char *folder = tutti_param_str(f->params, "cache_folder");
-    const char *rest = strstr(*path, "://") + 3, *name = strrchr(*path, '/') + 1;
+    const char *folder = f->source->folder;
+    const char *rest = strstr(address, "://") + 3, *name = strrchr(address, '/') + 1;
     char here[PATH_ROOM];
     if (!folder)
         return tutti_fail(
             err, TUTTI_E_ARG,
-            "webdataset: path is %s, want cache_folder too, where shards are kept", *path);
+            "webdataset: path is %s, want cache_folder too, where shards are kept", address);
     const int length = snprintf(here, sizeof here, "%s/%s", folder, rest);
     if (strstr(rest, "..") || name <= rest || !*name || length >= (int)sizeof here)
         return tutti_fail(err, TUTTI_E_ARG, "%s: want the address of a file, without \"..\"",
-                          *path);
+                          address);
     tutti_status s = TUTTI_OK;
     if (access(here, F_OK) != 0 &&
-        !(s = open_folder(f, *path, (size_t)(name - 1 - *path), err)))
+        !(s = open_folder(f, address, (size_t)(name - 1 - address), err)))
         s = remote_fetch(f->from, name, here, &check, err);
-    char *copy = s ? NULL : strdup(here);
-    if (!s && !copy)
-        s = tutti_fail(err, TUTTI_E_NOMEM, "webdataset: no memory for the shards");
     if (s)
         return s;
-    free(*path);
-    *path = copy;
-    return TUTTI_OK;
+    *ret_path = strdup(here);
+    return *ret_path ? TUTTI_OK
+                     : tutti_fail(err, TUTTI_E_NOMEM, "webdataset: no memory for the shards");
 }
 
 void fetch_end(wds_fetch *f)

@@ -3,10 +3,7 @@
 #include "index.h"
 
 #include "../common/npy_array.h"
-#include "braces.h"
-#include "fetch.h"
 #include "tar.h"
-#include "unpack.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -161,7 +158,7 @@ static void begin_sample(reading *r, const char *name, size_t length)
 {
     memcpy(r->sample, name, length);
     r->sample[length] = '\0';
-    r->place = (place){.shard = (uint32_t)(r->shard - r->index->shards)};
+    r->place = (place){.shard = (uint32_t)(r->shard - r->index->shards.all)};
     r->input = r->inputs->count;
     r->has_target = 0;
 }
@@ -222,45 +219,6 @@ static tutti_status read_shard(reading *r, tutti_error *err)
 
 /* ---- all shards ---- */
 
-static tutti_status open_shard(shard *s, const char *folder, tutti_error *err)
-{
-    tutti_status status = mapped_file_open(&s->file, s->path, err);
-    if (status || !unpack_is_packed(&s->file))
-        return status;
-    mapped_file packed = s->file;
-    s->file = (mapped_file){NULL, 0};
-    status = unpack_file(&packed, s->path, folder, &s->file, err);
-    mapped_file_close(&packed);
-    return status;
-}
-
-static const char *unpack_folder(const tutti_params *params)
-{
-    const char *given = tutti_param_str(params, "unpack_folder"), *usual = getenv("TMPDIR");
-    return given ? given : usual && *usual ? usual : "/var/tmp";
-}
-
-static tutti_status open_shards(wds_index *x, const tutti_params *params, tutti_error *err)
-{
-    braces names;
-    wds_fetch fetch = {.params = params};
-    tutti_status s = braces_expand(&names, tutti_param_str(params, "path"), err);
-    if (s == TUTTI_OK && !(x->shards = calloc(names.count, sizeof *x->shards)))
-        s = tutti_fail(err, TUTTI_E_NOMEM, "webdataset: no memory for the shards");
-    for (uint32_t k = 0; s == TUTTI_OK && k < names.count; k++) {
-        x->shards[k].path = names.texts[k];
-        names.texts[k] = NULL;
-        x->nshards = k + 1;
-        if (fetch_is_address(x->shards[k].path))
-            s = fetch_shard(&fetch, &x->shards[k].path, err);
-        if (s == TUTTI_OK)
-            s = open_shard(&x->shards[k], unpack_folder(params), err);
-    }
-    fetch_end(&fetch);
-    braces_free(&names);
-    return s;
-}
-
 /* Classes by the file `path`, or NULL: by their numbers alone. */
 static tutti_status name_classes(reading *r, const char *path, tutti_error *err)
 {
@@ -279,10 +237,27 @@ static tutti_status name_classes(reading *r, const char *path, tutti_error *err)
     return TUTTI_OK;
 }
 
+static tutti_status read_shards(reading *r, tutti_error *err)
+{
+    wds_index *x = r->index;
+    wds_fetch fetch = {.source = &x->shards.source};
+    tutti_status s = TUTTI_OK;
+    for (uint32_t k = 0; s == TUTTI_OK && k < x->shards.count; k++) {
+        r->shard = &x->shards.all[k];
+        s = shards_first(&x->shards, &fetch, k, err);
+        if (s == TUTTI_OK)
+            s = read_shard(r, err);
+        if (s == TUTTI_OK)
+            s = shards_settle(&x->shards, k, err);
+    }
+    fetch_end(&fetch);
+    return s;
+}
+
 tutti_status wds_open(wds_index *x, const tutti_params *params, tutti_error *err)
 {
     memset(x, 0, sizeof *x);
-    tutti_status s = open_shards(x, params, err);
+    tutti_status s = shards_open(&x->shards, params, err);
     reading *r = calloc(1, sizeof *r);
     if (s == TUTTI_OK && !r)
         s = tutti_fail(err, TUTTI_E_NOMEM, "webdataset: no memory");
@@ -294,12 +269,10 @@ tutti_status wds_open(wds_index *x, const tutti_params *params, tutti_error *err
                        .given = tutti_param_i64(params, "classes")};
     if (s == TUTTI_OK)
         s = name_classes(r, tutti_param_str(params, "labels"), err);
-    for (uint32_t k = 0; s == TUTTI_OK && k < x->nshards; k++) {
-        r->shard = &x->shards[k];
-        s = read_shard(r, err);
-    }
+    if (s == TUTTI_OK)
+        s = read_shards(r, err);
     if (s == TUTTI_OK && x->count == 0)
-        s = tutti_fail(err, TUTTI_E_FORMAT, "%s: holds no samples", x->shards[0].path);
+        s = tutti_fail(err, TUTTI_E_FORMAT, "%s: holds no samples", x->shards.all[0].path);
     if (s == TUTTI_OK && r->target && r->given)
         x->classes = r->given;
     free(r);
@@ -308,11 +281,7 @@ tutti_status wds_open(wds_index *x, const tutti_params *params, tutti_error *err
 
 void wds_close(wds_index *x)
 {
-    for (uint32_t k = 0; k < x->nshards; k++) {
-        mapped_file_close(&x->shards[k].file);
-        free(x->shards[k].path);
-    }
-    free(x->shards);
+    shards_close(&x->shards);
     free(x->places);
     label_names_free(&x->names);
     memset(x, 0, sizeof *x);

@@ -4,16 +4,11 @@
 #define PLUGIN_WEBDATASET_INDEX_H
 
 #include "../common/label_names.h"
-#include "../common/mapped_file.h"
 
+#include "shards.h"
 #include "value.h"
 
 #include "tutti/params.h"
-
-typedef struct shard {
-    char *path;
-    mapped_file file;
-} shard;
 
 /* One sample's input. */
 typedef struct place {
@@ -24,17 +19,17 @@ typedef struct place {
 } place;
 
 typedef struct wds_index {
-    shard *shards;
+    wds_shards shards;
     place *places;
     int64_t count;
     int64_t capacity;
     int64_t classes;   /* 0: no targets */
     label_names names; /* of the file `labels`; else none */
-    uint32_t nshards;
-    int32_t kind; /* wds_kind, of every input */
+    int32_t kind;      /* wds_kind, of every input */
+    int32_t reserved;
 } wds_index;
 
-/* Maps the shards, unpacked where they are compressed, and reads their headers and classes.  `x` is for wds_close even after an error.
+/* Makes the shards readable, one after the other, and reads their headers and classes.  `x` is for wds_close even after an error.
  * Errors, which name the shard and the sample: E_IO, E_FORMAT, E_RANGE, E_UNSUPPORTED, E_NOMEM.
  * [control] */
 TUTTI_NODISCARD tutti_status wds_open(wds_index *x, const tutti_params *params,

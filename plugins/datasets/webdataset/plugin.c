@@ -23,8 +23,8 @@ typedef struct webdataset {
 static tutti_status bad_input(const webdataset *w, const place *p, tutti_status status,
                               const char *why, tutti_error *err)
 {
-    return tutti_fail(err, status, "%s: input at byte %llu: %s", w->index.shards[p->shard].path,
-                      (unsigned long long)p->at, why);
+    return tutti_fail(err, status, "%s: input at byte %llu: %s",
+                      w->index.shards.all[p->shard].path, (unsigned long long)p->at, why);
 }
 
 /* ---- the dataset ---- */
@@ -41,15 +41,28 @@ static tutti_status wds_info(void *self, tutti_dataset_info *ret, tutti_error *e
     return TUTTI_OK;
 }
 
-static tutti_status value_of(const webdataset *w, const place *p, tutti_desc *ret, void *to,
+/* The stored input, until shards_done of its shard. */
+static tutti_status use_input(webdataset *w, const place *p, const uint8_t **ret_data,
+                              tutti_error *err)
+{
+    const tutti_status s = shards_use(&w->index.shards, p->shard, err);
+    *ret_data = s ? NULL : w->index.shards.all[p->shard].file.data + p->at;
+    return s;
+}
+
+static tutti_status value_of(webdataset *w, const place *p, tutti_desc *ret, void *to,
                              uint64_t capacity, tutti_error *err)
 {
-    const shard *s = &w->index.shards[p->shard];
+    const uint8_t *data;
     char name[512];
-    (void)snprintf(name, sizeof name, "%s: input at byte %llu", s->path,
-                   (unsigned long long)p->at);
-    return wds_value((wds_kind)w->index.kind, name, w->key, s->file.data + p->at, p->size, ret,
-                     to, capacity, err);
+    tutti_status s = use_input(w, p, &data, err);
+    if (s)
+        return s;
+    (void)snprintf(name, sizeof name, "%s: input at byte %llu",
+                   w->index.shards.all[p->shard].path, (unsigned long long)p->at);
+    s = wds_value((wds_kind)w->index.kind, name, w->key, data, p->size, ret, to, capacity, err);
+    shards_done(&w->index.shards, p->shard);
+    return s;
 }
 
 static int value_fits(const tutti_desc *d, const tutti_desc *all)
@@ -60,7 +73,7 @@ static int value_fits(const tutti_desc *d, const tutti_desc *all)
     return same;
 }
 
-static tutti_status read_value(const webdataset *w, const place *p, tutti_tensor *to,
+static tutti_status read_value(webdataset *w, const place *p, tutti_tensor *to,
                                uint64_t capacity, tutti_error *err)
 {
     char why[200], have[80], want[80];
@@ -71,6 +84,19 @@ static tutti_status read_value(const webdataset *w, const place *p, tutti_tensor
                    tutti_desc_text(&to->desc, have, sizeof have),
                    tutti_desc_text(&w->desc, want, sizeof want));
     return bad_input(w, p, TUTTI_E_SHAPE, why, err);
+}
+
+static tutti_status read_picture(webdataset *w, const place *p, tutti_tensor *to,
+                                 uint64_t capacity, tutti_error *err)
+{
+    char why[IMAGE_WHY_SIZE];
+    const uint8_t *data;
+    tutti_status s = use_input(w, p, &data, err);
+    if (s)
+        return s;
+    s = pictures_read(&w->pictures, data, p->size, to, capacity, why);
+    shards_done(&w->index.shards, p->shard);
+    return s ? bad_input(w, p, s, why, err) : TUTTI_OK;
 }
 
 /* A dimension in which a few samples differ is open. */
@@ -96,8 +122,7 @@ static tutti_status probe_values(webdataset *w, tutti_error *err)
 static tutti_status wds_read(void *self, int64_t index, tutti_tensor *columns,
                              const uint64_t *capacity, uint32_t ncolumns, tutti_error *err)
 {
-    const webdataset *w = self;
-    char why[IMAGE_WHY_SIZE];
+    webdataset *w = self;
     if (index < 0 || index >= w->index.count || ncolumns != (w->index.classes ? 2u : 1u))
         return tutti_fail(err, TUTTI_E_RANGE, "webdataset: sample %lld, there are %lld",
                           (long long)index, (long long)w->index.count);
@@ -108,12 +133,8 @@ static tutti_status wds_read(void *self, int64_t index, tutti_tensor *columns,
             return bad_input(w, p, TUTTI_E_RANGE, "its class does not fit", err);
         *(int32_t *)columns[1].data = p->label;
     }
-    const uint8_t *data = w->index.shards[p->shard].file.data + p->at;
-    if (w->index.kind != WDS_IMAGE)
-        return read_value(w, p, &columns[0], capacity[0], err);
-    const tutti_status s =
-        pictures_read(&w->pictures, data, p->size, &columns[0], capacity[0], why);
-    return s ? bad_input(w, p, s, why, err) : TUTTI_OK;
+    return w->index.kind == WDS_IMAGE ? read_picture(w, p, &columns[0], capacity[0], err)
+                                      : read_value(w, p, &columns[0], capacity[0], err);
 }
 
 static tutti_status webdataset_probe(webdataset *w, tutti_error *err)
@@ -121,8 +142,12 @@ static tutti_status webdataset_probe(webdataset *w, tutti_error *err)
     char why[IMAGE_WHY_SIZE];
     for (int64_t k = 0; k < PICTURES_PROBES; k++) {
         const place *p = &w->index.places[w->index.count * k / PICTURES_PROBES];
-        const uint8_t *data = w->index.shards[p->shard].file.data + p->at;
-        const tutti_status s = pictures_probe(&w->pictures, data, p->size, why);
+        const uint8_t *data;
+        tutti_status s = use_input(w, p, &data, err);
+        if (s)
+            return s;
+        s = pictures_probe(&w->pictures, data, p->size, why);
+        shards_done(&w->index.shards, p->shard);
         if (s)
             return bad_input(w, p, s, why, err);
     }
@@ -168,14 +193,17 @@ static const char *wds_class(void *self, const char *column, int64_t index)
 static tutti_status wds_file(void *self, int64_t index, uint32_t column, void *to,
                              uint64_t capacity, uint64_t *ret_size, tutti_error *err)
 {
-    const webdataset *w = self;
-    (void)err;
+    webdataset *w = self;
+    const uint8_t *data;
     *ret_size = 0;
     if (index < 0 || index >= w->index.count || column != 0 || w->index.kind != WDS_IMAGE)
         return TUTTI_OK;
     const place *p = &w->index.places[index];
-    pictures_copy(&w->pictures, w->index.shards[p->shard].file.data + p->at, p->size, to,
-                  capacity, ret_size);
+    const tutti_status s = use_input(w, p, &data, err);
+    if (s)
+        return s;
+    pictures_copy(&w->pictures, data, p->size, to, capacity, ret_size);
+    shards_done(&w->index.shards, p->shard);
     return TUTTI_OK;
 }
 
