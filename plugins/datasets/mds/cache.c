@@ -20,7 +20,12 @@ struct mds_cache {
     int64_t *plan;     /* shards in the order in which an epoch first uses them; NULL: theirs */
     int64_t *turn;     /* of each shard in it; -1: the epoch does not use it */
     int64_t nplan;
+    int64_t
+        around; /* without any order that tells more: from here on shards are looked through */
+    int64_t looked; /* so many; -1: they are not */
+    int64_t more;   /* of those that are missing, so many are fetched */
     int stop, runs;
+    int all_fit; /* the disk has room for the whole set */
     pthread_t thread;
 };
 
@@ -204,6 +209,28 @@ static void go_on_by_plan(mds_cache *c, int64_t number)
     (void)pthread_cond_signal(&c->wake);
 }
 
+/* Shard by shard: those behind `number`. */
+static void go_on_in_order(mds_cache *c, int64_t number)
+{
+    const int64_t last = (int64_t)c->set->nshards, end = number + 1 + c->options.ahead;
+    c->next = c->next > number && c->next <= end ? c->next : number + 1;
+    c->end = end < last ? end : last;
+    (void)pthread_cond_signal(&c->wake);
+}
+
+/* From anywhere: all are needed soon, so more of the missing ones, where none has to leave for them. */
+static void go_on_around(mds_cache *c, int64_t number)
+{
+    if (!c->all_fit)
+        return;
+    if (c->looked < 0) {
+        c->around = number + 1;
+        c->looked = 0;
+    }
+    c->more = c->options.ahead;
+    (void)pthread_cond_signal(&c->wake);
+}
+
 void mds_cache_touch(mds_cache *c, mds_shard *s)
 {
     const int64_t number = s - c->set->shards;
@@ -212,18 +239,34 @@ void mds_cache_touch(mds_cache *c, mds_shard *s)
     if (!c->runs)
         return;
     (void)pthread_mutex_lock(&c->lock);
-    const int64_t from = c->last, end = number + 1 + c->options.ahead;
+    const int64_t from = c->last;
     c->last = number;
     if (c->plan)
         go_on_by_plan(c, number);
-    /* Any order but theirs does not tell which is next. */
-    else if (number != from && number - from <= 1 && from - number <= 1) {
-        const int64_t last = (int64_t)c->set->nshards;
-        c->next = c->next > number && c->next <= end ? c->next : number + 1;
-        c->end = end < last ? end : last;
-        (void)pthread_cond_signal(&c->wake);
-    }
+    else if (number - from > 1 || from - number > 1)
+        go_on_around(c, number);
+    else if (number != from)
+        go_on_in_order(c, number);
     (void)pthread_mutex_unlock(&c->lock);
+}
+
+/* The shard to fetch now; -1: none. */
+static int64_t next_ahead(mds_cache *c)
+{
+    const int64_t n = (int64_t)c->set->nshards;
+    if (c->next < c->end) {
+        const int64_t turn = c->next++;
+        return c->plan ? c->plan[turn] : turn;
+    }
+    while (c->more > 0 && c->looked >= 0 && c->looked < n) {
+        const int64_t number = (c->around + c->looked++) % n;
+        const mds_shard *s = &c->set->shards[number];
+        if (!shard_remote(c, s) || __atomic_load_n(&s->kept, __ATOMIC_RELAXED))
+            continue;
+        c->more--;
+        return number;
+    }
+    return -1;
 }
 
 /* A failure is told by whoever needs the shard. */
@@ -242,12 +285,12 @@ static void *work_ahead(void *ctx)
     mds_cache *c = ctx;
     (void)pthread_mutex_lock(&c->lock);
     while (!c->stop) {
-        if (c->next >= c->end) {
+        const int64_t number = next_ahead(c);
+        if (number < 0) {
             (void)pthread_cond_wait(&c->wake, &c->lock);
             continue;
         }
-        const int64_t next = c->next++;
-        mds_shard *s = &c->set->shards[c->plan ? c->plan[next] : next];
+        mds_shard *s = &c->set->shards[number];
         (void)pthread_mutex_unlock(&c->lock);
         fetch_ahead(c, s);
         (void)pthread_mutex_lock(&c->lock);
@@ -261,11 +304,12 @@ static void *work_ahead(void *ctx)
 /* What earlier runs have left here. */
 static tutti_status count_files(mds_cache *c, tutti_error *err)
 {
-    uint64_t largest = 1;
+    uint64_t largest = 1, all = 0;
     for (uint64_t k = 0; k < c->set->nshards; k++) {
         mds_shard *s = &c->set->shards[k];
         const uint64_t bytes = shard_remote(c, s) ? shard_bytes(s) : 0;
         largest = bytes > largest ? bytes : largest;
+        all += bytes;
         if (c->options.limit && bytes > c->options.limit)
             return tutti_fail(err, TUTTI_E_ARG,
                               "%s: has %llu bytes, and disk_mib allows no more than %llu",
@@ -274,6 +318,7 @@ static tutti_status count_files(mds_cache *c, tutti_error *err)
         s->kept = bytes && shard_is_here(s);
         c->used += s->kept ? bytes : 0;
     }
+    c->all_fit = !c->options.limit || all <= c->options.limit;
     /* What is fetched ahead does not push out what is in use, nor the one before it. */
     const int64_t fit = (int64_t)(c->options.limit / largest) - 2;
     if (c->options.limit && c->options.ahead > fit)
@@ -288,7 +333,7 @@ tutti_status mds_cache_open(mds_set *set, const mds_cache_options *options, tutt
         return tutti_fail(err, TUTTI_E_NOMEM, "mds: no memory");
     c->set = set;
     c->options = *options;
-    c->last = -1; /* the first shard is in order */
+    c->last = c->looked = -1; /* the first shard is in order */
     (void)pthread_mutex_init(&c->lock, NULL);
     (void)pthread_cond_init(&c->wake, NULL);
     tutti_status s = count_files(c, err);

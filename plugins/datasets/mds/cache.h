@@ -10,7 +10,7 @@ typedef struct mds_cache mds_cache;
 typedef struct mds_cache_options {
     uint64_t limit; /* bytes of shards' files; 0: no limit */
     int64_t
-        ahead; /* shards to fetch behind the one in use, while shards are used in their order or by a plan */
+        ahead; /* shards to fetch behind the one in use; by a plan, in their order, or any where all have room */
 } mds_cache_options;
 
 /* For a sealed set: the folders of those that are remote are the cache; the others stay as they are.

@@ -355,6 +355,54 @@ START_TEST(shards_of_a_shuffle_are_fetched_ahead)
 }
 END_TEST
 
+/* Opens a set and waits for what that fetches: the index, shard 0 for its shape, and two ahead. */
+static void open_with_three(void)
+{
+    predownload = 2;
+    server_start(&there);
+    open_remote();
+    server_wait(&there, 4);
+}
+
+/* A shuffle of the run does not: whatever is missing, two with each sample. */
+START_TEST(missing_shards_are_fetched_under_any_other_order)
+{
+    static const struct {
+        int read;
+        uint32_t requests; /* by then */
+        int here[3];       /* those that have come */
+    } steps[] = {
+        {6, 7, {6, 7, 8}}, {4, 10, {4, 9, 10}}, {8, 12, {11, 3, 3}}, {2, 13, {5, 5, 5}}};
+    nshards = 12;
+    open_with_three();
+    for (size_t k = 0; k < sizeof steps / sizeof *steps; k++) {
+        read_sample((int64_t)steps[k].read * SAMPLES);
+        server_wait(&there, steps[k].requests);
+        ck_assert_uint_eq(there.requests, steps[k].requests);
+        for (int j = 0; j < 3; j++)
+            ck_assert_uint_eq(asked[steps[k].here[j]], 1);
+    }
+    read_everything();
+    subject_close(&it);
+    for (int k = 0; k < nshards; k++)
+        ck_assert_uint_eq(asked[k], 1);
+}
+END_TEST
+
+START_TEST(but_not_where_others_had_to_leave_for_them)
+{
+    nshards = SHARDS;
+    disk_mib = 1;
+    open_with_three();
+    read_sample(7 * SAMPLES);
+    read_sample(3 * SAMPLES);
+    read_sample(12 * SAMPLES);
+    subject_close(&it);
+    for (int k = 0; k < SHARDS; k++)
+        ck_assert_uint_eq(asked[k], k <= 3 || k == 7 || k == 12);
+}
+END_TEST
+
 static void *read_anywhere(void *failed)
 {
     uint32_t turn = (uint32_t) * (int *)failed;
@@ -475,6 +523,8 @@ int main(void)
     tcase_add_test(c, the_disk_is_bounded);
     tcase_add_test(c, shards_are_fetched_ahead);
     tcase_add_test(c, shards_of_a_shuffle_are_fetched_ahead);
+    tcase_add_test(c, missing_shards_are_fetched_under_any_other_order);
+    tcase_add_test(c, but_not_where_others_had_to_leave_for_them);
     tcase_add_test(c, threads_share_the_disk);
     tcase_add_test(c, requests_of_s3_are_signed);
     tcase_add_test(c, classes_are_not_counted_by_fetching_everything);
