@@ -5,10 +5,7 @@
 
 #include "common/half.h"
 #include "common/op_util.h"
-
-#if defined(__AVX512BF16__)
-#include <immintrin.h>
-#endif
+#include "common/simd.h"
 
 static inline int half_is(int32_t dtype)
 {
@@ -29,9 +26,8 @@ static inline void half_downcast(const float *from, uint16_t *to, int32_t dtype,
     if (dtype == TUTTI_BF16) {
         int64_t i = 0;
 #if defined(__AVX512BF16__)
-        for (; i + 16 <= n; i += 16) /* subnormal numbers become 0 */
-            _mm256_storeu_si256((__m256i *)(to + i),
-                                (__m256i)_mm512_cvtneps_pbh(_mm512_loadu_ps(from + i)));
+        for (; i + SIMD_WIDTH <= n; i += SIMD_WIDTH)
+            simd_store_bf16((const simd_f32 *)(from + i), to + i);
 #endif
         OP_LOOP for (int64_t k = i; k < n; k++) to[k] = half_to_bf16(from[k]);
     } else {

@@ -5,6 +5,10 @@
 
 #include <stdint.h>
 
+#if defined(__AVX512BF16__)
+#include <immintrin.h>
+#endif
+
 /* One AVX-512 register of f32, two of f64; compilers make several of them where registers are smaller.
  * Sums take a few numbers in each lane in f32 and join the lanes in f64. */
 enum { SIMD_LANES = 16, SIMD_LANES_F64 = 8 };
@@ -46,9 +50,18 @@ SIMD_INLINE void simd_load_bf16(const uint16_t *x, simd_f32 *ret)
     *ret = (simd_f32)(__builtin_convertvector(*(const simd_u16 *)x, simd_u32) << 16);
 }
 
-/* And back, rounded to nearest, ties to even, NaNs quiet: tutti_to_bf16. */
+/* And back, rounded to nearest, ties to even, NaNs quiet: tutti_to_bf16.  The instruction for it makes subnormal
+ * numbers 0, so these go another way: no level changes a bit. */
 SIMD_INLINE void simd_store_bf16(const simd_f32 *x, uint16_t *to)
 {
+#if defined(__AVX512BF16__)
+    enum { SUBNORMAL = 0x20 };
+    const __m512 v = (__m512)*x;
+    if (__builtin_expect(_mm512_fpclass_ps_mask(v, SUBNORMAL) == 0, 1)) {
+        _mm256_storeu_si256((__m256i *)to, (__m256i)_mm512_cvtneps_pbh(v));
+        return;
+    }
+#endif
     const simd_u32 bits = (simd_u32)*x;
     const simd_u32 nan = (simd_u32)((bits & 0x7FFFFFFFu) > 0x7F800000u);
     const simd_u32 rounded = bits + 0x7FFFu + (bits >> 16 & 1u);

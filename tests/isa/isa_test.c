@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "isa_level.h"
 #include "op_table.h"
+#include "tutti/half.h"
 #include "tutti_check.h"
 
 #include <sys/wait.h>
@@ -57,6 +58,31 @@ START_TEST(the_compiler_sees_the_same_cpu)
 }
 END_TEST
 #endif
+
+/* Numbers around every rounding, subnormal ones, infinities, NaNs: each beside fifteen usual ones, and all together. */
+START_TEST(every_level_rounds_to_the_same_bf16)
+{
+    static const uint32_t all[16] = {0x3F808000, 0x3F818000, 0x3F807FFF, 0xBF808001,
+                                     0x7F7FFFFF, 0x7F800000, 0xFF800000, 0x7F800001,
+                                     0xFFC12345, 0x00000001, 0x807FFFFF, 0x00408000,
+                                     0x00800000, 0x80000000, 0x00008000, 0x00018000};
+    typedef void store(const float *, uint16_t *, uint16_t *);
+    for (int32_t level = 0; level <= tutti_isa_cpu(); level++)
+        for (int k = 0; k <= 16; k++) {
+            float x[16];
+            uint16_t simd[16], rows[16];
+            for (int i = 0; i < 16; i++) {
+                const uint32_t bits = k == 16 || i == k ? all[i] : 0x3F9E0651u + (uint32_t)i;
+                memcpy(&x[i], &bits, sizeof bits);
+            }
+            TUTTI_ISA_CAST(store *, tutti_isa_at(&isa_store_isa, level))(x, simd, rows);
+            for (int i = 0; i < 16; i++) {
+                ck_assert_uint_eq(simd[i], tutti_to_bf16(x[i]));
+                ck_assert_uint_eq(rows[i], tutti_to_bf16(x[i]));
+            }
+        }
+}
+END_TEST
 
 /* What tutti_isa says in a process of its own with TUTTI_ISA set so. */
 static int32_t level_with(const char *text)
@@ -115,6 +141,7 @@ int main(void)
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
     tcase_add_test(t, the_compiler_sees_the_same_cpu);
 #endif
+    tcase_add_test(t, every_level_rounds_to_the_same_bf16);
     tcase_add_test(t, the_environment_lowers_the_level);
     tcase_add_test(t, the_table_of_operations_follows_the_level);
     suite_add_tcase(s, t);
