@@ -100,7 +100,7 @@ static inline double class_average(const class_counts *m, class_ratio (*ratio)(c
 static inline void class_counts_add(const class_counts *m, const float *x, int64_t classes,
                                     int64_t c)
 {
-    const int hit = metric_rank(x, classes, c) < (m->top_k < classes ? m->top_k : classes);
+    const int hit = metric_rank(x, classes, c) < m->top_k;
     const int64_t guess = hit ? c : metric_argmax(x, classes);
     const int one = m->classes == 1;
     m->sums[one ? 0 : c] += hit;
@@ -118,6 +118,8 @@ static tutti_status class_counts_update(void *self, const tutti_metric_input *in
     const tutti_desc *d = &in->outputs[0].desc;
     const int64_t classes = d->dim[d->rank - 1], rows = tutti_numel(d) / classes;
     const float *x = (const float *)in->outputs[0].data;
+    if (m->top_k > classes)
+        return metric_refuse_k(METRIC_NAME, "top_k", m->top_k, classes, err);
     if (m->classes > 1 && classes != m->classes)
         return tutti_fail(err, TUTTI_E_SHAPE,
                           METRIC_NAME ": outputs have %lld classes, num_classes is %lld",

@@ -31,6 +31,8 @@ static tutti_status metric_update(void *self, const tutti_metric_input *in, tutt
     const tutti_desc *d = &in->outputs[0].desc;
     const int64_t classes = d->dim[d->rank - 1], rows = tutti_numel(d) / classes;
     const float *x = (const float *)in->outputs[0].data;
+    if (m->k > classes)
+        return metric_refuse_k(METRIC_NAME, "k", m->k, classes, err);
     double sums[2] = {m->sums[0], m->sums[1]};
     for (int64_t r = 0; r < rows; r++) {
         metric_target target;

@@ -42,4 +42,13 @@ static inline tutti_status metric_refuse(const char *name, const char *want,
                       want, metric_what_fits(x, y));
 }
 
+/* `setting` asks for the k largest of fewer classes.  Returns E_RANGE. */
+static inline tutti_status metric_refuse_k(const char *name, const char *setting, int64_t k,
+                                           int64_t classes, tutti_error *err)
+{
+    return tutti_fail(err, TUTTI_E_RANGE,
+                      "%s: %s is %lld, want at most %lld: outputs have %lld classes", name,
+                      setting, (long long)k, (long long)classes, (long long)classes);
+}
+
 #endif

@@ -7,6 +7,6 @@ static void metric_row(const metric *m, const float *x, int64_t classes, metric_
                        double *sums)
 {
     const int64_t c = target.soft ? metric_argmax(target.soft, classes) : target.class_index;
-    sums[0] += metric_rank(x, classes, c) < (m->k < classes ? m->k : classes);
+    sums[0] += metric_rank(x, classes, c) < m->k;
     sums[1] += 1.0;
 }

@@ -19,17 +19,37 @@ START_TEST(targets_among_the_k_largest_count)
 }
 END_TEST
 
-START_TEST(a_k_beyond_the_classes_takes_all_but_nan)
+START_TEST(a_k_of_all_classes_takes_all_but_nan)
 {
     const float x[] = {0.0f, 1.0f, NAN, 1.0f};
     const int64_t y[] = {0, 0};
     given g;
     gauge m;
     given_init(&g);
-    given_int(&g, "k", 9);
+    given_int(&g, "k", 2);
     gauge_open(&m, "top_k_accuracy", &g);
     gauge_add(&m, x, y, 2, 2);
     ck_assert_close(gauge_read(&m), 0.5, 0.0);
+    subject_close(&m.subject);
+}
+END_TEST
+
+START_TEST(a_k_beyond_the_classes_is_refused)
+{
+    float x[] = {0.0f, 1.0f};
+    int64_t y[] = {0};
+    const tutti_tensor outputs = {x, {{1, 2}, 2, TUTTI_F32}, TUTTI_DEVICE_CPU, 0};
+    const tutti_tensor targets = {y, {{1}, 1, TUTTI_I64}, TUTTI_DEVICE_CPU, 0};
+    const tutti_metric_input in = {sizeof in, 1, &outputs, &targets, 1, 0, 0.0, 1};
+    tutti_error err = TUTTI_ERROR_INIT;
+    given g;
+    gauge m;
+    given_init(&g);
+    given_int(&g, "k", 3);
+    gauge_open(&m, "top_k_accuracy", &g);
+    (void)m.table->update(m.subject.self, &in, &err);
+    ck_assert_error(err, TUTTI_E_RANGE,
+                    "top_k_accuracy: k is 3, want at most 2: outputs have 2 classes");
     subject_close(&m.subject);
 }
 END_TEST
@@ -49,7 +69,8 @@ int main(void)
     TCase *tc = tcase_create("all");
     suite_add_tcase(suite, tc);
     tcase_add_test(tc, targets_among_the_k_largest_count);
-    tcase_add_test(tc, a_k_beyond_the_classes_takes_all_but_nan);
+    tcase_add_test(tc, a_k_of_all_classes_takes_all_but_nan);
+    tcase_add_test(tc, a_k_beyond_the_classes_is_refused);
     tcase_add_test(tc, what_does_not_fit_is_refused);
     return tutti_run(suite);
 }
