@@ -82,3 +82,10 @@ bool text_is_address(const char *text)
     const size_t n = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789+.-");
     return n > 0 && strncmp(text + n, "://", 3) == 0;
 }
+
+const char *text_after_name(const char *text, const char *name)
+{
+    const size_t n = strlen(name);
+    const bool begins = n > 0 && strncmp(text, name, n) == 0 && strncmp(text + n, ": ", 2) == 0;
+    return begins ? text + n + 2 : text;
+}

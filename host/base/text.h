@@ -31,4 +31,8 @@ void text_add_quoted(text_buffer *b, const char *string);
 /* Whether it is an address, such as "s3://bucket/name", and no path. */
 bool text_is_address(const char *text);
 
+/* What follows "NAME: " where the text begins so, else the text: of a plugin that says its name, for a
+ * sentence that has it already.  [any] */
+const char *text_after_name(const char *text, const char *name);
+
 #endif

@@ -1,5 +1,6 @@
 /* close.c - the end of participants, and the callbacks that are open. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/text.h"
 #include "engine/engine_internal.h"
 
 #include <pthread.h>
@@ -146,9 +147,9 @@ static void close_round(engine *e, bool listeners, bool post)
                    kind, p->name);
         const tutti_status s = call_end(p, post, &cause);
         if (s != TUTTI_OK)
-            engine_log(e, TUTTI_LOG_ERROR, p->name, "%s on %s: %s", p->name,
-                       post ? "post_close" : "close",
-                       cause.text[0] ? cause.text : tutti_status_name(s));
+            engine_log(e, TUTTI_LOG_ERROR, p->name, "on %s: %s", post ? "post_close" : "close",
+                       cause.text[0] ? text_after_name(cause.text, p->name)
+                                     : tutti_status_name(s));
         p->closed = s == TUTTI_OK;
         if (post && p->closed)
             note_closed(e, identity(p));

@@ -1,5 +1,6 @@
 /* dispatch.c - runs an event: who hears it, in turn, and what their failures do to the run. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/text.h"
 #include "engine/engine_internal.h"
 
 #include <stdio.h>
@@ -22,7 +23,7 @@ failed(engine *e, uint32_t part, const char *call, const tutti_event *event,
 {
     const participant *p = &e->parts[part];
     char bare[96];
-    const char *text = cause->text;
+    const char *text = text_after_name(cause->text, p->name);
     if (!text[0]) {
         (void)snprintf(bare, sizeof bare, "%s returned %s without saying why", call,
                        tutti_status_name(status));
@@ -32,12 +33,11 @@ failed(engine *e, uint32_t part, const char *call, const tutti_event *event,
         return tutti_fail(err, status < 0 ? status : TUTTI_E_FAIL, "%s on %s: %s", p->name,
                           event->name, text);
     if (p->on_error == ON_ERROR_DISABLE) {
-        engine_log(e, TUTTI_LOG_ERROR, p->name, "%s on %s: %s (disabled from now on)", p->name,
-                   event->name, text);
+        engine_log(e, TUTTI_LOG_ERROR, p->name, "on %s: %s (disabled from now on)", event->name,
+                   text);
         engine_disable(e, part);
     } else {
-        engine_log(e, TUTTI_LOG_WARNING, p->name, "%s on %s: %s (ignored)", p->name,
-                   event->name, text);
+        engine_log(e, TUTTI_LOG_WARNING, p->name, "on %s: %s (ignored)", event->name, text);
     }
     return TUTTI_OK;
 }

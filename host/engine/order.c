@@ -1,6 +1,7 @@
 /* order.c - the passes over the algorithms that matched, and the orders that came of them. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/counts.h"
+#include "base/text.h"
 #include "engine/engine_internal.h"
 #include "tutti/pass.h"
 
@@ -149,10 +150,11 @@ static tutti_status pass_code(ordering *o, participant *p, tutti_error *err)
     }
     if (p->on_error == ON_ERROR_STOP)
         return tutti_fail(err, s, "pass %s on %s: %s", p->name, name,
-                          cause.text[0] ? cause.text : tutti_status_name(s));
+                          cause.text[0] ? text_after_name(cause.text, p->name)
+                                        : tutti_status_name(s));
     p->disabled = p->on_error == ON_ERROR_DISABLE;
-    engine_log(o->e, TUTTI_LOG_WARNING, p->name, "pass %s on %s: %s (%s)", p->name,
-               event_name(o->event), cause.text[0] ? cause.text : tutti_status_name(s),
+    engine_log(o->e, TUTTI_LOG_WARNING, p->name, "pass on %s: %s (%s)", event_name(o->event),
+               cause.text[0] ? text_after_name(cause.text, p->name) : tutti_status_name(s),
                p->disabled ? "disabled from now on" : "ignored");
     return TUTTI_OK;
 }

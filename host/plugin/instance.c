@@ -1,5 +1,6 @@
 /* instance.c - one opened object: its host, its table, its end. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/text.h"
 #include "plugin/call/call.h"
 #include "plugin/plugin.h"
 #include "plugin/registry_internal.h"
@@ -172,6 +173,12 @@ static tutti_status check_requires(instance *i, tutti_error *err)
     return TUTTI_OK;
 }
 
+/* What a plugin says of a status, behind its name. */
+static const char *said(const tutti_error *cause, tutti_status status, const char *name)
+{
+    return *cause->text ? text_after_name(cause->text, name) : tutti_status_name(status);
+}
+
 static tutti_status call_open(instance *i, tutti_error *err)
 {
     tutti_error cause = TUTTI_ERROR_INIT;
@@ -181,8 +188,7 @@ static tutti_status call_open(instance *i, tutti_error *err)
     instance_leave(&c);
     if (status)
         return tutti_fail(err, status < 0 ? status : TUTTI_E_FAIL, "%s %s cannot be opened: %s",
-                          i->object->info.kind, i->name,
-                          *cause.text ? cause.text : tutti_status_name(status));
+                          i->object->info.kind, i->name, said(&cause, status, i->name));
     i->self = self;
     i->state = OPEN;
     return TUTTI_OK;
@@ -216,8 +222,7 @@ static tutti_status end(instance *i, const char *call,
     if (!status)
         return TUTTI_OK;
     return tutti_fail(err, status < 0 ? status : TUTTI_E_FAIL, "%s %s: %s: %s",
-                      i->object->info.kind, i->name, call,
-                      *cause.text ? cause.text : tutti_status_name(status));
+                      i->object->info.kind, i->name, call, said(&cause, status, i->name));
 }
 
 tutti_status instance_close(instance *i, tutti_error *err)
@@ -294,7 +299,7 @@ tutti_status instance_open(const object *o, const char *name, tutti_params *para
     status = object_check(o, name, params, &cause);
     if (status)
         return tutti_fail(err, status, "%s %s cannot be opened: %s", o->info.kind, name,
-                          cause.text);
+                          text_after_name(cause.text, name));
     instance *i = make(o, name, params);
     if (!i)
         return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory to open it", name);

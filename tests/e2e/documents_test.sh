@@ -86,7 +86,7 @@ check "which are others than those of short ones" "$TUTTI" train table.json --qu
   --set "algorithms=${warmup/true/false}"
 check "as the loss tells" test -n "$ends" -a "$ends" != "$(loss)"
 says "rows of several have no one end" 1 \
-  'tutti: seq_length_warmup on after_dataloader: seq_length_warmup: preserve_end_of_sequence needs a column attention_mask (B, T)' \
+  'tutti: seq_length_warmup on after_dataloader: preserve_end_of_sequence needs a column attention_mask (B, T)' \
   "$TUTTI" train chat.json --quiet --set name=several --set "algorithms=$warmup"
 
 says "a tokenizer that is broken gets one sentence" 2 \

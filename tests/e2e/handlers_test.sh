@@ -28,10 +28,10 @@ done
 says "a handler's error stops the run" 1 \
   'tutti: demo.note on batch_end: nothing has been logged as nothing' "$TUTTI" train fails_stop.json
 says "or disables the handler" 0 \
-  'tutti: demo.note: demo.note on batch_end: nothing has been logged as nothing (disabled from now on)' \
+  'tutti: demo.note: on batch_end: nothing has been logged as nothing (disabled from now on)' \
   "$TUTTI" train fails_disable.json
-says "or is ignored" 0 'tutti: demo.note: demo.note on batch_end: nothing has been logged as nothing (ignored)
-tutti: demo.note: demo.note on batch_end: nothing has been logged as nothing (ignored)' \
+says "or is ignored" 0 'tutti: demo.note: on batch_end: nothing has been logged as nothing (ignored)
+tutti: demo.note: on batch_end: nothing has been logged as nothing (ignored)' \
   "$TUTTI" train fails_ignore.json
 
 small_run '"handlers": [

@@ -100,12 +100,12 @@ ends() {
   "$@" >ends.out 2>ends.err
   check "$what" test "$?" = "$status" -a "$(tail -1 ends.err | sed "s|$work/||g")" = "$expected"
 }
-says "merged adapters cannot be saved" 2 'tutti: algorithm lora cannot be opened: lora: save_adapter wants adapters, of which merge leaves none' \
+says "merged adapters cannot be saved" 2 'tutti: algorithm lora cannot be opened: save_adapter wants adapters, of which merge leaves none' \
   "$TUTTI" train run.json --quiet --set algorithms.0.merge=true --set algorithms.0.save_adapter=x
 ends "another rank" 1 \
-  'tutti: lora on after_load: lora: given/adapter_config.json: has r 2 and lora_alpha 6, this run'"'"'s rank is 3 and alpha 6' \
+  'tutti: lora on after_load: given/adapter_config.json: has r 2 and lora_alpha 6, this run'"'"'s rank is 3 and alpha 6' \
   "$TUTTI" predict run.json --output x.npy --set algorithms.0.rank=3
 ends "an adapter of more layers" 1 \
-  'tutti: lora on after_load: lora: given/adapter_model.safetensors: base_model.model.transformer.h.1.mlp.c_proj.lora_A.weight is of no layer that target matches' \
+  'tutti: lora on after_load: given/adapter_model.safetensors: base_model.model.transformer.h.1.mlp.c_proj.lora_A.weight is of no layer that target matches' \
   "$TUTTI" predict run.json --output x.npy --set 'algorithms.0.target=["*.attn.c_attn"]'
 finish

@@ -35,6 +35,6 @@ for a in r:
         assert a is b or not together or apart, (a, b)
 PY
 says "files are not written over" 1 \
-  'tutti: memory_snapshot on init: memory_snapshot: runs/small/torch_traces has files already: choose another folder, or set overwrite' \
+  'tutti: memory_snapshot on init: runs/small/torch_traces has files already: choose another folder, or set overwrite' \
   "$TUTTI" train run.json --quiet --set max_duration=1ba
 finish

@@ -34,7 +34,7 @@ check "what was cut went on" grep -q 'GET /cut/.*bytes=[1-9]' log.txt
 check "under their addresses" cmp kept/models/deep/s-1.tar root/models/deep/s-1.tar
 : >log.txt
 check "a shard that is gone is fetched alone" eval 'rm kept/models/deep/s-1.tar && see "s3://models/deep/s-{0..2}.tar" --set cache_folder=kept >have.json && same && [ "$(grep -c GET log.txt)" = 1 ]'
-says "no folder to keep them in" 2 "tutti: dataset webdataset cannot be opened: webdataset: path is s3://models/deep/s-0.tar, want cache_folder too, where shards are kept" \
+says "no folder to keep them in" 2 "tutti: dataset webdataset cannot be opened: path is s3://models/deep/s-0.tar, want cache_folder too, where shards are kept" \
   see 's3://models/deep/s-{0..2}.tar'
 says "an address that leads out of it" 2 'tutti: dataset webdataset cannot be opened: s3://models/../s-0.tar: want the address of a file, without ".."' \
   see 's3://models/../s-0.tar' --set cache_folder=kept

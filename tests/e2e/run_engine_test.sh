@@ -66,12 +66,12 @@ fails "a filter that fails without a text" 'tutti: unruly.tally on started: filt
 bare 'give", "args": [0]' "$(on started 'tally", "filter": {"call": "unruly.filter", "args": [9]}')"
 prints "any positive answer of a filter passes" 'ran 3 iterations, 1 epochs'
 bare 'give", "args": [0]' "$(on iteration_started 'give", "args": [-9], "on_error": "ignore"')"
-prints "what is ignored is told" "tutti: unruly.give: unruly.give on iteration_started: returned E_EXISTS without saying why (ignored)
-tutti: unruly.give: unruly.give on iteration_started: returned E_EXISTS without saying why (ignored)
-tutti: unruly.give: unruly.give on iteration_started: returned E_EXISTS without saying why (ignored)
+prints "what is ignored is told" "tutti: unruly.give: on iteration_started: returned E_EXISTS without saying why (ignored)
+tutti: unruly.give: on iteration_started: returned E_EXISTS without saying why (ignored)
+tutti: unruly.give: on iteration_started: returned E_EXISTS without saying why (ignored)
 ran 3 iterations, 1 epochs"
 bare 'give", "args": [0]' "$(on iteration_started 'give", "args": [-9], "on_error": "disable"')"
-prints "what is disabled is told" "tutti: unruly.give: unruly.give on iteration_started: returned E_EXISTS without saying why (disabled from now on)
+prints "what is disabled is told" "tutti: unruly.give: on iteration_started: returned E_EXISTS without saying why (disabled from now on)
 ran 3 iterations, 1 epochs"
 
 bare 'crash"'

@@ -65,7 +65,7 @@ texts() { grep '"drawn"' "runs/$1/log.jsonl" | grep -o '"text":.*'; }
 check "and prints the same" test -n "$(texts gpt)" -a "$(texts gpt)" = "$(texts again)"
 
 says "a prompt that has no tokens" 1 \
-  'tutti: generate on fit_start: generate: prompt 0: the text to encode: the vocabulary does not have the character U+004B at byte 0' \
+  'tutti: generate on fit_start: prompt 0: the text to encode: the vocabulary does not have the character U+004B at byte 0' \
   "$TUTTI" train gpt.json --set 'callbacks.0.prompts=["King"]' --set name=other --set callbacks.2.folder=other
 
 # llm.c's tokens: 0 1 2 ... 49, again and again, which mean nothing to us.
@@ -80,7 +80,7 @@ PY
 sed 's|"name": "text", "path": "play.txt", "vocabulary": "chars", "length": 16.*}|"name": "tokens_bin", "path": "part_*.bin", "length": 16, "vocabulary_size": 50}|' \
   gpt.json >tokens.json
 says "tokens without a meaning" 1 \
-  'tutti: generate on fit_start: generate: the training dataset has no tutti.vocabulary/1, so its tokens mean nothing; text has one, and tokens_bin with vocab_file and merges_file' \
+  'tutti: generate on fit_start: the training dataset has no tutti.vocabulary/1, so its tokens mean nothing; text has one, and tokens_bin with vocab_file and merges_file' \
   "$TUTTI" train tokens.json
 sed -i '/"generate"/d; s/"name": "gpt",/"name": "tokens",/; s/"saves"/"tokens"/' tokens.json
 "$TUTTI" train tokens.json >out.txt 2>&1

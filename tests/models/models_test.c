@@ -289,7 +289,7 @@ START_TEST(a_depth_that_does_not_divide_into_blocks_is_refused)
     make(&m, "{\"name\":\"resnet_cifar\",\"depth\":21}", columns, 2);
     ck_assert_ptr_null(m.model);
     ck_assert_error(err, TUTTI_E_RANGE,
-                    "model resnet_cifar cannot be opened: resnet_cifar: depth is 21, want 6 n "
+                    "model resnet_cifar cannot be opened: depth is 21, want 6 n "
                     "+ 2, such as 20, 32, 44 or 56");
     unmake(&m);
 }

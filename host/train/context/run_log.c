@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/context/run_log.h"
 
+#include "base/text.h"
 #include "train/context/run_log_each.h"
 
 #include <math.h>
@@ -153,8 +154,8 @@ struct log_service {
 static void log_write(void *ctx, int32_t level, const char *text)
 {
     const log_service *s = ctx;
-    run_log_message(s->log, level, s->instance ? instance_name(s->instance) : RUN_LOG_FUNCTIONS,
-                    text);
+    const char *name = s->instance ? instance_name(s->instance) : RUN_LOG_FUNCTIONS;
+    run_log_message(s->log, level, name, text_after_name(text, name));
 }
 
 const tutti_log_v1 *run_log_service(run_log *l, instance *i)
