@@ -3,6 +3,7 @@
 #include "cli/report.h"
 
 #include "base/duration.h"
+#include "base/text.h"
 #include "train/trainer/describe.h"
 
 #include <dirent.h>
@@ -139,19 +140,46 @@ static void print_folder(const char *folder)
         row("folder", "%s: %s", folder, text);
 }
 
-static void print_location(void *ctx, const char *logger, const char *location)
+/* Rows of key and text, each ended by a zero. */
+struct cli_places {
+    text_buffer rows;
+    char *folder;
+};
+
+static void add_place(void *ctx, const char *key, const char *text)
 {
-    (void)ctx;
-    row(logger, "%s", location);
+    text_buffer *rows = ctx;
+    text_add_bytes(rows, key, strlen(key) + 1);
+    text_add_bytes(rows, text, strlen(text) + 1);
 }
 
-void cli_print_places(const trainer *t)
+cli_places *cli_find_places(const trainer *t)
 {
     const char *checkpoint = trainer_newest_checkpoint(t);
+    cli_places *p = calloc(1, sizeof *p);
+    if (!p)
+        return NULL;
     if (checkpoint)
-        row("checkpoint", "%s", checkpoint);
-    trainer_log_locations(t, print_location, NULL);
-    print_folder(trainer_facts(t).folder);
+        add_place(&p->rows, "checkpoint", checkpoint);
+    trainer_log_locations(t, add_place, &p->rows);
+    p->folder = strdup(trainer_facts(t).folder);
+    return p;
+}
+
+void cli_print_places(cli_places *p)
+{
+    if (!p)
+        return;
+    for (size_t at = 0; !p->rows.failed && at < p->rows.size;) {
+        const char *key = p->rows.data + at, *text = key + strlen(key) + 1;
+        row(key, "%s", text);
+        at = (size_t)(text + strlen(text) + 1 - p->rows.data);
+    }
+    if (p->folder)
+        print_folder(p->folder);
+    free(p->rows.data);
+    free(p->folder);
+    free(p);
 }
 
 void cli_print_training(const trainer *t, const run_file *run)

@@ -18,7 +18,10 @@ void cli_print_fact(void *ctx, const char *key, const char *text);
 void cli_print_training(const trainer *t, const run_file *run);
 /* The last value of every metric of the evaluations, one a line. */
 void cli_print_metrics(const trainer *t, const run_file *run);
-/* The newest checkpoint, and what lies in the run's folder. */
-void cli_print_places(const trainer *t);
+/* Where things lie: the newest checkpoint, logs, the run's folder.  Found while the run is open, printed and freed when
+ * it is closed, for what its loggers still write or remove.  NULL is allowed. */
+typedef struct cli_places cli_places;
+cli_places *cli_find_places(const trainer *t);
+void cli_print_places(cli_places *p);
 
 #endif

@@ -66,6 +66,7 @@ static int run(const cli_options *o, const tutti_op *const *ops)
     int status = CLI_USAGE;
     run_file *run = NULL;
     trainer *t = NULL;
+    cli_places *where = NULL;
     loop_run *l = NULL;
     tutti_error e = TUTTI_ERROR_INIT;
     registry *r = cli_registry(o);
@@ -86,12 +87,13 @@ static int run(const cli_options *o, const tutti_op *const *ops)
     if (status == CLI_OK)
         print_results(l, t, run);
     if (status == CLI_OK && !o->talk.quiet && run->model.object)
-        cli_print_places(t);
+        where = cli_find_places(t);
     status = cli_finish(status, r);
 
 end:
     loop_run_destroy(l);
     trainer_destroy(t);
+    cli_print_places(where);
     run_file_free(run);
     registry_destroy(r);
     return status;

@@ -78,6 +78,7 @@ static int run(const cli_options *o, const tutti_op *const *ops)
 {
     int status = CLI_USAGE;
     trainer *t = NULL;
+    cli_places *where = NULL;
     run_file *run = NULL;
     run_repeat *repeat = NULL;
     tutti_error e = TUTTI_ERROR_INIT;
@@ -100,11 +101,12 @@ static int run(const cli_options *o, const tutti_op *const *ops)
     if (status == CLI_OK && run->distributed.rank == 0)
         cli_print_training(t, run);
     if (status == CLI_OK && run->distributed.rank == 0 && !o->talk.quiet)
-        cli_print_places(t);
+        where = cli_find_places(t);
     status = cli_finish(status, r);
 
 end:
     trainer_destroy(t);
+    cli_print_places(where);
     run_file_free(run);
     run_repeat_free(repeat);
     registry_destroy(r);

@@ -32,6 +32,14 @@ check "which are there" test -s "$(ls tensorboard_logs/small/events.*)"
 check "a logger without files has no line" sh -c "! grep -q '^  in_memory' out.txt"
 rm -rf saves runs
 
+# What a logger keeps until its program reads, and removes when the run is closed.
+small_run '"loggers": [{"name": "pipe", "queue_size": 1, "command": ["sh", "-c", "sleep 1; cat >got.txt"]}]' |
+  sed 's/{"name": "checkpoint_saver".*}/{"name": "optimizer_monitor", "batch_log_interval": 1}/; s/"interval": "1ep"//' >slow.json
+"$TUTTI" train slow.json --set max_duration=400ba >out.txt 2>err.txt
+check "a slow reader gets more than a pipe holds" test "$(wc -c <got.txt)" -gt 100000
+has "and files that are gone when the run is closed are not told of" "^  folder      $work/runs/small: pipe.output, record.json\$"
+rm -rf saves runs
+
 "$TUTTI" train run.json --set max_duration=1ep --quiet >out.txt 2>err.txt
 check "--quiet leaves results alone" test "$(cut -d ' ' -f 1,2 out.txt)" = "$(printf 'trained 10\ntrain loss:\ntrain accuracy:\ntest accuracy:')"
 check "and loggers on the terminal out" test ! -s err.txt
