@@ -96,4 +96,25 @@ says "but is not looked for" 2 'nameless.json:1: name is missing, want one: auto
   "$TUTTI" train nameless.json --resume auto
 says "nor evaluated" 2 'nameless.json:1: name is missing, want one: auto looks for the run of that name' \
   "$TUTTI" eval nameless.json --checkpoint auto
+# As many hear an event as an engine takes, and no more.
+crowd() { # <section> <entry> <how many>: a run with so many of them
+  python3 - "$@" <<'PY'
+import json, sys
+entry = json.loads(sys.argv[2])
+entries = [dict(entry, id=f"e{k}") for k in range(int(sys.argv[3]))]
+json.dump({"name": "crowd", "model": {"name": "mlp", "hidden": [4]}, "threads": 1, "max_duration": "1ba",
+           "train": {"dataset": {"name": "glyphs", "samples": 8}, "batch_size": 8, "workers": 1,
+                     "transforms": [{"name": "normalize", "mean": [0.1], "std": [0.3]}]},
+           "optimizer": {"name": "sgd", "lr": 0.1}, sys.argv[1]: entries}, sys.stdout)
+PY
+}
+for section in callbacks handlers; do
+  entry='{"name": "lr_monitor"}'
+  [ $section = handlers ] && entry='{"on": "batch_end", "call": "demo.note", "args": ["loss/train/total", 0.5], "on_error": "ignore"}'
+  crowd $section "$entry" 64 >crowd.json
+  check "64 $section are valid" "$TUTTI" validate crowd.json
+  check "and heard" sh -c "'$TUTTI' train crowd.json >out.txt 2>&1 || { cat out.txt; false; }"
+  crowd $section "$entry" 65 >crowd.json
+  says "65 are not" 2 "crowd.json:1: $section[64]: more than 64 $section hear batch_end" "$TUTTI" validate crowd.json
+done
 finish

@@ -47,6 +47,8 @@ void run_read_algorithms(run_reader *r, const json_node *root);
 
 /* Objects that cannot be used together, after all of them are read. */
 void run_check_conflicts(run_reader *r);
+/* run_width.c: events that more hear than an engine takes. */
+void run_check_width(run_reader *r, const json_node *root);
 
 /* ---- run_device.c, run_distributed.c, run_observers.c ---- */
 
