@@ -9,7 +9,7 @@
 #if defined(__AVX512BF16__)
 #include "gelu/gelu_avx512.h"
 
-/* Sixteen sums or fewer to where they go, all in bf16: as they are, their activation, or times its derivative.
+/* Subnormal numbers become 0.  Sixteen sums or fewer to where they go, all in bf16: as they are, their activation, or times its derivative.
  * `act` and what there is besides y are constants after inlining. */
 SIMD_INLINE void store_some(const matmul_store *to, int64_t act, int z, int x, const float *s,
                             int64_t at, __mmask16 some)
