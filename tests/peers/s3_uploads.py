@@ -15,8 +15,7 @@ import sys
 import tempfile
 import time
 
-import boto3
-from moto.server import ThreadedMotoServer
+import s3_server
 
 TUTTI = os.path.abspath(sys.argv[1])
 
@@ -73,27 +72,9 @@ def load_back(folder, endpoint, last, address):
 
 
 def main():
-    os.environ.update(AWS_ACCESS_KEY_ID="", AWS_SECRET_ACCESS_KEY="")
-    server = ThreadedMotoServer(port=0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    endpoint = f"http://{host.replace('0.0.0.0', '127.0.0.1')}:{port}"
-    own = {"aws_access_key_id": "x", "aws_secret_access_key": "x", "region_name": "us-east-1"}
-    iam = boto3.client("iam", endpoint_url=endpoint, **own)
-    iam.create_user(UserName="tutti")
-    iam.put_user_policy(UserName="tutti", PolicyName="all", PolicyDocument=json.dumps(
-        {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "s3:*", "Resource": "*"}]}))
-    key = iam.create_access_key(UserName="tutti")["AccessKey"]
-    s3 = boto3.client("s3", endpoint_url=endpoint, **own)
-    s3.create_bucket(Bucket="models")
-    import requests
-    requests.post(f"{endpoint}/moto-api/reset-auth", data=b"0", timeout=10)  # from here on signatures count
-    os.environ.update(AWS_ACCESS_KEY_ID=key["AccessKeyId"], AWS_SECRET_ACCESS_KEY=key["SecretAccessKey"])
-    s3 = boto3.client("s3", endpoint_url=endpoint, aws_access_key_id=key["AccessKeyId"],
-                      aws_secret_access_key=key["SecretAccessKey"], region_name="us-east-1")
+    server, endpoint, s3 = s3_server.start("models")
     names = lambda: {o["Key"]: o for o in s3.list_objects_v2(Bucket="models").get("Contents", [])}
-    bad = boto3.client("s3", endpoint_url=endpoint, aws_access_key_id=key["AccessKeyId"],
-                       aws_secret_access_key="wrong", region_name="us-east-1")
+    bad = s3_server.client(endpoint, os.environ["AWS_ACCESS_KEY_ID"], "wrong")
     try:
         bad.list_objects_v2(Bucket="models")
         raise SystemExit("the server takes a wrong signature")
