@@ -74,6 +74,22 @@ static tutti_status append(background *b, const world_piece *piece, tutti_error 
     return TUTTI_OK;
 }
 
+static int64_t clock_ns(void)
+{
+    struct timespec t;
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* Until fewer than `most` pieces are there.  Called with the lock held. */
+static void wait_for_room(background *b, uint32_t most)
+{
+    const int64_t began = clock_ns();
+    while (b->count >= most)
+        (void)pthread_cond_wait(&b->changed, &b->lock);
+    b->waited_ns += clock_ns() - began;
+}
+
 tutti_status background_start(background *b, background_run *run, void *ctx,
                               const world_piece *piece, tutti_error *err)
 {
@@ -81,17 +97,12 @@ tutti_status background_start(background *b, background_run *run, void *ctx,
     if (s)
         return s;
     (void)pthread_mutex_lock(&b->lock);
+    if (piece->most)
+        wait_for_room(b, piece->most);
     s = append(b, piece, err);
     (void)pthread_cond_broadcast(&b->changed);
     (void)pthread_mutex_unlock(&b->lock);
     return s;
-}
-
-static int64_t clock_ns(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
 void background_drain(background *b)

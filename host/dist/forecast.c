@@ -38,6 +38,7 @@ static int64_t count_arrays(slot_span span, bool has_buffers)
 /* What the ranks of a world have of the slots. */
 typedef struct division {
     int64_t most_slots, arrays;
+    int64_t rounds;      /* in which all of this is summed */
     uint32_t blocks;     /* at most on a rank */
     uint64_t all_blocks; /* of all ranks */
 } division;
@@ -45,7 +46,12 @@ typedef struct division {
 static division divide(const forecast_run *run, int64_t slots, int32_t ranks)
 {
     slot_span blocks[SLOT_BLOCKS];
-    division d = {.blocks = 0};
+    division d = {.blocks = 0, .rounds = 1};
+    if (run->rounds && ranks > 1)
+        return (division){.most_slots = slots_rounds(slots, ranks),
+                          .rounds = slots_rounds(slots, ranks),
+                          .blocks = 1,
+                          .all_blocks = (uint64_t)(slots < ranks ? slots : ranks)};
     for (int32_t r = 0; r < ranks; r++) {
         const slot_span span = slots_of_rank(slots, ranks, r);
         const uint32_t n = slots_blocks(span, blocks);
@@ -57,17 +63,32 @@ static division divide(const forecast_run *run, int64_t slots, int32_t ranks)
     return d;
 }
 
+/* Gradients in parts: a rank's own, the weight whose gradient is being computed and buckets that wait for their sums; and
+ * what rounds have come to. */
+static void fill_parts(const forecast_run *run, int32_t ranks, forecast *ret)
+{
+    const int64_t there = run->weights / ranks +
+                          (run->largest + run->waiting * run->bucket) * (ranks - 1) / ranks;
+    const uint64_t own =
+        (uint64_t)(run->weights + run->buffers) * sizeof(float) / (uint64_t)ranks;
+    if (!run->gathers && there < run->weights)
+        ret->gradients = (uint64_t)there * sizeof(float);
+    ret->sums = slots_waiting(ret->slots, ranks) * own;
+}
+
 static void fill_memory(const forecast_run *run, const division *d, int32_t ranks,
                         forecast *ret)
 {
     const int64_t bucket = run->bucket < run->weights ? run->bucket : run->weights;
-    ret->weights = 2 * (uint64_t)run->weights * sizeof(float);
+    ret->weights = ret->gradients = (uint64_t)run->weights * sizeof(float);
     ret->state = run->shards ? run->state / (uint64_t)ranks : run->state;
     ret->sums = (uint64_t)d->arrays * (uint64_t)(run->weights + run->buffers) * sizeof(float);
+    if (run->rounds && ranks > 1)
+        fill_parts(run, ranks, ret);
     if (ranks > 1) /* of a bucket: what is sent, and what has come */
         ret->sums += (uint64_t)bucket * sizeof(float) *
                      (d->blocks + (d->all_blocks + (uint64_t)ranks - 1) / (uint64_t)ranks);
-    ret->total = ret->weights + ret->state + ret->sums + run->plan;
+    ret->total = ret->weights + ret->gradients + ret->state + ret->sums + run->plan;
 }
 
 /* Seconds and bytes of the collectives on one bucket of `numbers`. */
@@ -111,8 +132,12 @@ void forecast_step(const forecast_run *run, int32_t ranks, forecast *ret)
     const double computing = (double)d.most_slots * run->slot_s;
     const double update = run->shards ? run->update_s / ranks : run->update_s;
     if (ranks > 1) {
-        ret->sent = (uint64_t)(bytes * others * (d.blocks + gathers + run->shards));
-        ret->exposed_s = fmax(0.0, summed_s(run, &d, ranks, gathers) - run->slot_s * 2 / 3);
+        const double backward = run->slot_s * 2 / 3;
+        ret->sent =
+            (uint64_t)(bytes * others * ((double)d.rounds * d.blocks + gathers + run->shards));
+        ret->exposed_s =
+            (double)(d.rounds - 1) * fmax(0.0, summed_s(run, &d, ranks, false) - backward) +
+            fmax(0.0, summed_s(run, &d, ranks, gathers) - backward);
         if (run->shards)
             ret->exposed_s += all_gather_s(run, ranks, (double)run->weights);
     }
@@ -121,16 +146,16 @@ void forecast_step(const forecast_run *run, int32_t ranks, forecast *ret)
         ((double)slots * run->slot_s / ranks + update) / (ret->step_s > 0 ? ret->step_s : 1);
 }
 
-static bool is_even(int64_t slots, int32_t ranks)
+static bool is_even(const forecast_run *run, int64_t slots, int32_t ranks)
 {
     const int64_t each = slots / ranks;
-    return slots % ranks == 0 && (each & (each - 1)) == 0;
+    return slots % ranks == 0 && (run->rounds || (each & (each - 1)) == 0);
 }
 
 int64_t forecast_better_microbatch(const forecast_run *run, int32_t ranks)
 {
     for (int64_t size = run->microbatch; size > 0; size--)
-        if (run->samples % size == 0 && is_even(run->samples / size, ranks))
+        if (run->samples % size == 0 && is_even(run, run->samples / size, ranks))
             return size;
     return 0;
 }
@@ -138,7 +163,7 @@ int64_t forecast_better_microbatch(const forecast_run *run, int32_t ranks)
 int32_t forecast_better_ranks(const forecast_run *run, int32_t ranks)
 {
     const int64_t slots = count_slots(run, run->microbatch);
-    while (ranks > 1 && !(slots >= ranks && is_even(slots, ranks)))
+    while (ranks > 1 && !(slots >= ranks && is_even(run, slots, ranks)))
         ranks--;
     return ranks;
 }

@@ -14,8 +14,11 @@ typedef struct forecast_run {
     int64_t buffers;    /* numbers that the forward pass assigns */
     uint64_t state;     /* bytes of optimizer state */
     bool shards;        /* each rank has a part of the state */
+    bool rounds;        /* and, unless it `gathers`, of the gradients: slots go in rounds */
     bool gathers;       /* all ranks get the sums of all gradients, also with `shards` */
+    int64_t largest;    /* numbers of the largest weight */
     int64_t bucket;     /* numbers that are summed at a time */
+    uint32_t waiting;   /* buckets that wait for their sums at most, with `rounds` */
     uint64_t plan;      /* bytes of a slot's results */
     double slot_s;      /* a slot's forward and backward pass on one rank */
     double update_s;    /* of all weights on one rank */
@@ -28,9 +31,10 @@ typedef struct forecast {
     int64_t slots;
     int64_t most_slots; /* of a rank */
     uint32_t
-        blocks; /* of the summation tree, at most on a rank; 1: the least that can be sent */
+        blocks; /* of the summation tree, at most on a rank at a time; 1: the least that can be sent */
     /* Bytes of the rank that needs most. */
-    uint64_t weights; /* with their gradients */
+    uint64_t weights;
+    uint64_t gradients;
     uint64_t state;
     uint64_t sums;  /* of slots that wait for others, and of buckets under way */
     uint64_t total; /* with the plan */

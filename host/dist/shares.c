@@ -6,13 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A cache line. */
-enum { SHARE_UNIT = 16 };
-
 int64_t world_share(const world *w, int64_t n, int32_t rank)
 {
-    const int64_t units = (n + SHARE_UNIT - 1) / SHARE_UNIT;
-    const int64_t first = units * rank / w->info.size * SHARE_UNIT;
+    const int64_t unit =
+        n / w->info.size < PAGES_EVEN * PAGE_NUMBERS ? SHARE_UNIT : PAGE_NUMBERS;
+    const int64_t units = (n + unit - 1) / unit;
+    const int64_t first = units * rank / w->info.size * unit;
     return first < n ? first : n;
 }
 

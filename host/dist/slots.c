@@ -10,6 +10,33 @@ slot_span slots_of_rank(int64_t slots, int32_t size, int32_t rank)
     return (slot_span){first, slots * (rank + 1) / size - first};
 }
 
+slot_list slots_in_row(int64_t slots, int32_t size, int32_t rank)
+{
+    const slot_span span = slots_of_rank(slots, size, rank);
+    return (slot_list){span.first, span.count, 1};
+}
+
+slot_list slots_in_turn(int64_t slots, int32_t size, int32_t rank)
+{
+    return (slot_list){rank, rank < slots ? (slots - rank + size - 1) / size : 0, size};
+}
+
+int64_t slots_rounds(int64_t slots, int32_t size)
+{
+    return (slots + size - 1) / size;
+}
+
+uint32_t slots_waiting(int64_t slots, int32_t size)
+{
+    slot_span blocks[SLOT_BLOCKS];
+    uint32_t most = 0;
+    for (int64_t done = size; done < slots; done += size) {
+        const uint32_t n = slots_blocks((slot_span){0, done}, blocks);
+        most = n > most ? n : most;
+    }
+    return most;
+}
+
 uint32_t slots_blocks(slot_span span, slot_span blocks[SLOT_BLOCKS])
 {
     uint32_t n = 0;

@@ -19,6 +19,18 @@ enum { SLOT_BLOCKS = 128 }; /* a rank's spans have at most so many blocks */
 /* Ranks take consecutive slots; their numbers differ by one at most. */
 slot_span slots_of_rank(int64_t slots, int32_t size, int32_t rank);
 
+/* Slots first, first + step, ...: those of a rank. */
+typedef struct slot_list {
+    int64_t first, count, step;
+} slot_list;
+/* As slots_of_rank. */
+slot_list slots_in_row(int64_t slots, int32_t size, int32_t rank);
+/* In rounds: of each round's `size` slots every rank takes one, in the order of ranks; the last round may have fewer. */
+slot_list slots_in_turn(int64_t slots, int32_t size, int32_t rank);
+/* Of slots in rounds: how many rounds, and how many sums of the tree wait between two rounds at most. */
+int64_t slots_rounds(int64_t slots, int32_t size);
+uint32_t slots_waiting(int64_t slots, int32_t size);
+
 /* The nodes of the tree that lie wholly in `span`, largest possible, in order: a power of two of slots each, which
  * begins at a multiple of it.  Returns how many. */
 uint32_t slots_blocks(slot_span span, slot_span blocks[SLOT_BLOCKS]);

@@ -16,6 +16,7 @@ typedef struct piece {
     const slot_sum *mine;
     uint32_t count;
     int64_t slots;
+    const world_piece *one;
     int64_t at, n;                                         /* of the arrays */
     uint64_t offsets[2][MOST_RANKS], bytes[2][MOST_RANKS]; /* of the all-to-all */
 } piece;
@@ -65,17 +66,55 @@ static tutti_status transpose(piece *p, float *send, float *receive, tutti_error
     return world_all_to_all(p->w, &out, &in, err);
 }
 
+/* The blocks of the tree that rank `r` gives to the piece. */
+static uint32_t blocks_of(const piece *p, int32_t r, slot_span blocks[SLOT_BLOCKS])
+{
+    const int32_t size = p->w->info.size;
+    if (!p->one->rounds)
+        return slots_blocks(slots_of_rank(p->slots, size, r), blocks);
+    blocks[0] = (slot_span){p->one->round * size + r, 1};
+    return blocks[0].first < p->slots;
+}
+
+/* What earlier rounds have come to. */
+static void take_up(const piece *p, slot_stack *stack)
+{
+    slot_span blocks[SLOT_BLOCKS];
+    const world_piece *one = p->one;
+    if (!one->rounds)
+        return;
+    stack->count = slots_blocks((slot_span){0, one->round * p->w->info.size}, blocks);
+    for (uint32_t k = 0; k < stack->count; k++)
+        stack->sums[k] = (slot_sum){one->rounds->sums[k] + one->own_at, blocks[k]};
+}
+
+/* The sum where the piece's result is, or, if rounds follow, what there is of it. */
+static void put_down(const piece *p, slot_stack *stack, float *result, int64_t n)
+{
+    const world_piece *one = p->one;
+    if (!one->rounds || (one->round + 1) * p->w->info.size >= p->slots) {
+        memcpy(result, slot_stack_finish(stack, n, 1), (size_t)n * sizeof *result);
+        return;
+    }
+    for (uint32_t k = 0; k < stack->count; k++) {
+        float *to = one->rounds->sums[k] + one->own_at;
+        if (to != stack->sums[k].data)
+            memcpy(to, stack->sums[k].data, (size_t)n * sizeof *to);
+    }
+}
+
 /* This rank's share of the piece, summed in the tree's order. */
 static tutti_status sum_share(piece *p, float *result, tutti_error *err)
 {
     world *w = p->w;
+    const world_piece *one = p->one;
     const int64_t first = world_share(w, p->n, w->info.rank);
     const int64_t n = world_share(w, p->n, w->info.rank + 1) - first;
     slot_span blocks[SLOT_BLOCKS];
     slot_stack stack = {.count = 0};
     uint64_t all = 0;
     for (int32_t r = 0; r < w->info.size; r++) {
-        const uint32_t count = slots_blocks(slots_of_rank(p->slots, w->info.size, r), blocks);
+        const uint32_t count = blocks_of(p, r, blocks);
         p->offsets[1][r] = all * sizeof(float);
         p->bytes[1][r] = (uint64_t)n * count * sizeof(float);
         all += (uint64_t)n * count;
@@ -85,16 +124,18 @@ static tutti_status sum_share(piece *p, float *result, tutti_error *err)
     if (s)
         return s;
     (void)pack(p, w->memory);
+    if (one->was_read)
+        one->was_read(one->ctx, p->at, p->n);
     float *received = w->memory + sent;
     if ((s = transpose(p, w->memory, received, err)))
         return s;
+    take_up(p, &stack);
     for (int32_t r = 0; r < w->info.size; r++) {
-        const uint32_t count = slots_blocks(slots_of_rank(p->slots, w->info.size, r), blocks);
+        const uint32_t count = blocks_of(p, r, blocks);
         for (uint32_t k = 0; k < count; k++, received += n)
             slot_stack_push(&stack, (slot_sum){received, blocks[k]}, n, 1);
     }
-    const float *sum = slot_stack_finish(&stack, n, 1);
-    memcpy(result + p->at + first, sum, (size_t)n * sizeof(float));
+    put_down(p, &stack, result + p->at + first, n);
     return TUTTI_OK;
 }
 
@@ -120,13 +161,15 @@ static tutti_status sum_piece(world *w, const world_piece *one, tutti_error *err
     if (!p)
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for the world of ranks");
     p->w = w;
+    p->one = one;
     p->mine = one->mine;
     p->count = one->count;
     p->slots = one->slots;
     p->at = one->at;
     p->n = one->n;
     tutti_status s = sum_share(p, one->result, err);
-    if (!s && !one->share_only)
+    const bool is_over = !one->rounds || (one->round + 1) * w->info.size >= one->slots;
+    if (!s && is_over && !one->share_only)
         s = world_gather_piece(w, one->result + one->at, one->n, err);
     free(p);
     return s;

@@ -90,7 +90,9 @@ int32_t world_size(const world *w)
 
 int64_t world_bucket(const world *w)
 {
-    return (int64_t)(w->options.bucket / sizeof(float) / 16 + 1) * 16;
+    const uint64_t numbers = w->options.bucket / sizeof(float);
+    const uint64_t unit = numbers < PAGE_NUMBERS ? SHARE_UNIT : PAGE_NUMBERS;
+    return (int64_t)((numbers + unit - 1) / unit * unit) + (numbers == 0) * SHARE_UNIT;
 }
 
 const tutti_world_v1 *world_service(const world *w)

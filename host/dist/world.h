@@ -56,6 +56,11 @@ TUTTI_NODISCARD tutti_status world_compare(world *w, const world_item *items, si
 TUTTI_NODISCARD tutti_status world_spread(world *w, const char *text, char **ret_text,
                                           tutti_error *err);
 
+/* What the rounds of a batch have come to: sums of the tree, of this rank's shares alone. */
+typedef struct world_rounds {
+    float **sums; /* slots_waiting of them */
+} world_rounds;
+
 /* Numbers [at, at + n) of arrays that are to be summed over all slots by the tree of slots.h. */
 typedef struct world_piece {
     int64_t slots;
@@ -66,6 +71,16 @@ typedef struct world_piece {
     int64_t at, n;
     float *result;   /* of all ranks, at `at`; may be an array of `mine` */
     bool share_only; /* a rank gets its share of the piece alone (shares.h) */
+    /* Slots in rounds (slots_in_turn), of which this piece is one: `mine` is the slot of this rank, or nothing; `result` is
+     * there with the last round.  NULL: all slots at once. */
+    const world_rounds *rounds;
+    int64_t round;
+    int64_t own_at; /* of the piece's share in the arrays of `rounds` */
+    uint32_t
+        most; /* so many pieces have begun and are not over: more wait in world_start; 0: any number */
+    /* Once `mine` has been read, on the world's thread; may be NULL. */
+    void (*was_read)(void *ctx, int64_t at, int64_t n);
+    void *ctx;
 } world_piece;
 /* Begins the sum of one piece, which a thread of the world's goes on with: pieces one after the other, begun in the same
  * order by all ranks.  Errors: E_NOMEM.  [step] */

@@ -8,6 +8,10 @@
 
 #include <pthread.h>
 
+/* Numbers that shares begin at multiples of: a cache line; or, so that what belongs to others can be given back, a page
+ * where so many pages a rank make that no matter. */
+enum { SHARE_UNIT = 16, PAGE_NUMBERS = 1024, PAGES_EVEN = 16 };
+
 /* Sums that go on beside the caller: one thread takes the pieces in their order. */
 typedef tutti_status background_run(void *ctx, const world_piece *one, tutti_error *err);
 typedef struct background {

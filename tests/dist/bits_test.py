@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import json
 import os
+import re
 import struct
 import subprocess
 import sys
@@ -103,14 +104,119 @@ def shares(tutti, folder, report):
         report.check(f"shares, {what}: the bits of whole state", not text, text)
 
 
+PARTS = {"plain": ({}, ""),
+         "more ranks than slots": ({"microbatch_size": 15}, ""),
+         "bf16": ({"precision": "amp_bf16"}, ""),
+         "fp16": ({"precision": "amp_fp16"}, "the loss scale"),
+         "clipped": ({"algorithms": [{"name": "gradient_clipping", "clipping_type": "norm", "clipping_threshold": 0.5}]},
+                     "gradient_clipping"),
+         "frozen": ({"algorithms": [{"name": "layer_freezing", "freeze_start": 0.1, "freeze_level": 0.5}]}, "layer_freezing"),
+         "sam": ({"algorithms": [{"name": "sam"}]}, "sam"),
+         "mixed": ({"algorithms": [{"name": "mixup"}, {"name": "blurpool"}, {"name": "label_smoothing"}]}, ""),
+         "chosen rows": ({"algorithms": [{"name": "selective_backprop", "start": 0.0, "end": 1.0}]}, ""),
+         "penalty": ({"algorithms": [{"name": "gradient_penalty"}]}, "")}
+
+
+def parts(tutti, folder, report):
+    """Gradients in parts, of which slots come in rounds, give the bits of whole gradients in every world; who reads them gets
+    all of them, which is said."""
+    for what, (more, reader) in PARTS.items():
+        run = changed(optimizer=ADAM, max_duration="7ba", **more)
+        whole = os.path.join(folder, what.replace(" ", "_"))
+        write(whole, run)
+        World(tutti, whole, 1).end()
+        run["distributed"]["sharding"] = "gradients"
+        for size in (1, 2, 3, 4) if what == "plain" else (3,):
+            where = os.path.join(folder, f"{what}-{size}".replace(" ", "_"))
+            write(where, run)
+            status, _, err = World(tutti, where, size).end()
+            text = f"{status} {err}" if any(status) else difference(whole, where)
+            report.check(f"gradients in {size} parts, {what}: the bits of whole ones", not text, text)
+            said = [text for text in messages(where) if "gradients" in text]
+            want = "" if size == 1 else f"{reader} may read gradients, so every rank keeps all of them, as without " \
+                "\"sharding\": \"gradients\"" if reader else "bytes of gradients are on this rank"
+            report.check(f"{what}, {size} ranks: {want or 'nothing'} is said once", len(said) == bool(want) and
+                         all(text.endswith(want) for text in said), f"{said}")
+
+
+def late_reader(tutti, folder, report):
+    """Who wants gradients without having said so gets one sentence where they are in parts, and gets them elsewhere."""
+    options = ["--plugin-path", os.path.join(os.environ["FIXTURES"], "onlooker")]
+    text = "gradients are divided among the processes since nobody asked for them; want a plugin that asks for " \
+           "tutti.weights/1 when it opens, or \"sharding\": \"none\" of \"distributed\""
+    for sharding, more, size in (("gradients", [], 2), ("states", [], 2), ("gradients", [], 1), ("none", [], 2),
+                                 ("gradients", [{"name": "lr_monitor"}], 2)):
+        run = changed(max_duration="2ba")
+        run["callbacks"] += [{"name": "onlooker", "spans": True}, *more]
+        run["distributed"]["sharding"] = sharding
+        where = os.path.join(folder, f"{sharding}-{len(more)}-{size}")
+        write(where, run)
+        status, _, err = World(tutti, where, size, options).end()
+        refused = size > 1 and not more and sharding != "none"
+        report.check(f"a late reader, {sharding} on {size} ranks, {len(more)} others: {'refused' if refused else 'served'}",
+                     all(status) and text in err[0] if refused else not any(status), f"{status} {err}")
+
+
+DEEP = {"name": "mlp", "hidden": [512] * 48}
+
+
+def peaks(world, batches):
+    """The most memory in bytes of each rank while some batches go on, the first two over."""
+    world.wait_for_loss(2)
+    for process in world.ranks:
+        with open(f"/proc/{process.pid}/clear_refs", "w", encoding="ascii") as f:
+            f.write("5")  # the peak begins anew
+    world.wait_for_loss(world.last_loss() + batches)
+    found = []
+    for process in world.ranks:
+        with open(f"/proc/{process.pid}/status", encoding="ascii") as f:
+            found += [1024 * int(line.split()[1]) for line in f if line.startswith("VmHWM:")]
+        process.terminate()
+    world.end()
+    return found
+
+
+def parts_memory(tutti, folder, report):
+    """A rank of W keeps a W-th of the gradients, while it computes them too: what that saves is as tutti plan has it."""
+    for size, slots in ((4, 4), (2, 8)):
+        have, want = {}, {}
+        for sharding in ("states", "gradients"):
+            where = os.path.join(folder, f"{sharding}-{size}-{slots}")
+            run = changed(optimizer={"name": "sgd", "lr": 0.01}, max_duration="1000ba", model=DEEP, callbacks=[], eval=[])
+            run["train"]["batch_size"] = 4 * slots
+            run["distributed"].update(sharding=sharding, bucket_mib=0.25)
+            write(where, run)
+            plan = subprocess.run([tutti, "plan", "run.json", "--world", str(size)], cwd=where, capture_output=True, text=True,
+                                  check=False).stdout
+            line = next((line for line in plan.splitlines() if line.startswith("memory of a rank")), "memory: 0 B: ?")
+            want[sharding] = sum(scaled(line, name) for name in ("gradients", "sums of slots"))
+            have[sharding] = max(peaks(World(tutti, where, size), 4))
+            said = [text for text in messages(where) if "of gradients are on this rank" in text]
+            report.check(f"{sharding}, {slots} slots on {size} ranks: parts are told", len(said) == (sharding == "gradients"),
+                         f"{said}")
+        saved, formula = have["states"] - have["gradients"], want["states"] - want["gradients"]
+        report.check(f"{slots} slots on {size} ranks save {formula / 2**20:.1f} MiB, as the formula has it",
+                     abs(saved - formula) < 0.05 * formula, f"{saved / 2**20:.1f} MiB, of {have}, {want}")
+        here, whole = (int(said[0].split()[k]) for k in (0, 2)) if said else (0, 0)
+        waiting = {4: 0, 8: 2}[slots]  # sums between rounds
+        report.check(f"{slots} slots on {size} ranks: what is there behind a batch is a part",
+                     whole > 0 and abs(here - whole * (1 + waiting) / size) < 0.05 * here, f"{said}")
+
+
+def scaled(line, name):
+    """Bytes that a line of a forecast has behind a name."""
+    found = re.search(name + r" ([0-9.]+) ([KMG]i)?B", line)
+    return float(found[1]) * 1024 ** " KMG".index((found[2] or " ")[0]) if found else 0.0
+
+
 def shares_resume(tutti, folder, report):
     """State in parts is saved and taken up again by any number of ranks, in parts or whole."""
-    run = changed(optimizer=ADAM, max_duration="3ep")
+    run = changed(optimizer=ADAM, max_duration="4ep")
     whole, parts = os.path.join(folder, "whole"), os.path.join(folder, "parts")
     write(whole, run)
     write(parts, run)
     World(tutti, whole, 1).end()
-    for size, until, sharding in ((3, "1ep", "states"), (1, "2ep", "none"), (2, "3ep", "states")):
+    for size, until, sharding in ((3, "1ep", "gradients"), (1, "2ep", "none"), (4, "3ep", "states"), (2, "4ep", "gradients")):
         options = ["--resume", "auto", "--set", f"max_duration={until}", "--set", f"distributed.sharding={sharding}"]
         status, _, err = World(tutti, parts, size, options).end()
         report.check(f"{size} ranks go on with {sharding}", not any(status), f"{status} {err}")
@@ -142,13 +248,15 @@ def whole_weights(tutti, folder, report):
     for optimizer in WEIGHT_BY_WEIGHT:
         run = changed(optimizer=optimizer, max_duration="6ba")
         same(tutti, folder, report, optimizer["name"], run, (3,))
-        run["distributed"]["sharding"] = "states"
-        cut = os.path.join(folder, f"{optimizer['name']}-cut")
-        write(cut, run)
-        status, _, err = World(tutti, cut, 2).end()
-        text = f"optimizer {optimizer['name']} updates whole weights, which \"sharding\": \"states\" of \"distributed\" cuts " \
-               "among the processes; want \"sharding\": \"none\""
-        report.check(f"{optimizer['name']}: cut weights are refused", all(status) and text in err[0], f"{status} {err}")
+        for sharding in ("states", "gradients"):
+            run["distributed"]["sharding"] = sharding
+            cut = os.path.join(folder, f"{optimizer['name']}-{sharding}")
+            write(cut, run)
+            status, _, err = World(tutti, cut, 2).end()
+            text = f"optimizer {optimizer['name']} updates whole weights, which \"sharding\": \"{sharding}\" of " \
+                   "\"distributed\" cuts among the processes; want \"sharding\": \"none\""
+            report.check(f"{optimizer['name']}: {sharding} cuts weights and is refused", all(status) and text in err[0],
+                         f"{status} {err}")
 
 
 GROUPS = {"name": "muon", "lr": 0.01, "groups": [{"match": "*norm*", "frozen": True}, {"match": "*bias", "name": "sgd", "lr": 0.05},
@@ -182,6 +290,12 @@ def explained(tutti, folder, report):
         lines = [line for line in out.splitlines() if line.startswith(("rows of a batch:", "gradients:"))]
         good = len(lines) == 2 and all(line.endswith(end) for line, end in zip(lines, ends))
         report.check(f"explain says what {algorithm} needs of the ranks", good, out)
+    for more, want in ([], "its part of them"), ([{"name": "sam"}], "all of them, which sam may read"):
+        run = changed(algorithms=more)
+        run["distributed"]["sharding"] = "gradients"
+        write(folder, run)
+        out = subprocess.run([tutti, "explain", "run.json"], cwd=folder, capture_output=True, text=True, check=False).stdout
+        report.check(f"and how much of the gradients a rank keeps: {want}", f"gradients on a rank: {want}\n" in out, out)
 
 
 def onlookers(tutti, folder, report):
@@ -232,5 +346,5 @@ def samplers(tutti, folder, report):
 
 
 if __name__ == "__main__":
-    sys.exit(main([plain, precisions, metrics, algorithms, shares, shares_resume, memory, whole_weights, groups_resume, explained, onlookers,
+    sys.exit(main([plain, precisions, metrics, algorithms, shares, shares_resume, memory, parts, late_reader, parts_memory, whole_weights, groups_resume, explained, onlookers,
                    own_order, samplers]))

@@ -128,11 +128,13 @@ def broken(tutti, folder, report):
     run = changed(model={"name": "mlp", "hidden": [16]}, microbatch_size=10)
     run["train"] = {"dataset": {"name": "npy", "inputs": "x.npy", "targets": "y.npy"}, "batch_size": 30, "shuffle": False}
     del run["eval"]
-    write(folder, run)
-    status, _, err = World(tutti, folder, 3).end()
-    report.check("a rank whose slot fails ends all ranks", status == [1, 1, 1], f"{status} {err}")
-    good = err[0].startswith("tutti: [rank 2] the loss of batch 0 is NaN") and not err[1] + err[2]
-    report.check("which rank 0 says once, with its reason", good, f"{err}")
+    for size, sharding, who in ((3, "none", "[rank 2] "), (3, "gradients", "[rank 2] "), (2, "gradients", "")):  # of 2, in round 2
+        run["distributed"]["sharding"] = sharding
+        write(folder, run)
+        status, _, err = World(tutti, folder, size).end()
+        report.check(f"one of {size} ranks whose slot fails ends all, sharding {sharding}", status == [1] * size, f"{status} {err}")
+        good = err[0].startswith(f"tutti: {who}the loss of batch 0 is NaN") and not any(err[1:])
+        report.check("which rank 0 says once, with its reason", good, f"{err}")
 
 
 def full(tutti, folder, report):

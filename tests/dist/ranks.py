@@ -58,6 +58,21 @@ class World:
         while time.monotonic() < until and not any(f"-ba{batch}." in name for name in self.saved()):
             time.sleep(0.002)
 
+    def last_loss(self):
+        """The last batch that the log has a loss of; -1 before the first."""
+        last, path = -1, os.path.join(self.folder, "runs/ranks/log.jsonl")
+        with open(path, encoding="utf-8") if os.path.exists(path) else open(os.devnull, encoding="utf-8") as f:
+            for line in f:
+                if line.endswith("\n") and "loss/train/total" in line:
+                    last = json.loads(line)["batch"]
+        return last
+
+    def wait_for_loss(self, batch):
+        """Until the log has a loss of that batch, or a rank has ended."""
+        until = time.monotonic() + 60
+        while time.monotonic() < until and self.last_loss() < batch and all(one.poll() is None for one in self.ranks):
+            time.sleep(0.01)
+
     def saved(self):
         """Names of checkpoints."""
         folder = os.path.join(self.folder, "runs/ranks/checkpoints")

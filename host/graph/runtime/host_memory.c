@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #define HUGE_PAGE (2u << 20)
 #define PAGE 4096u /* the least there are */
@@ -40,6 +41,50 @@ void host_memory_prefault(void *memory, uint64_t bytes, int threads)
 #pragma omp parallel for num_threads(threads) schedule(static) if (bytes >= HUGE_PAGE)
     for (uint64_t k = 0; k < bytes; k += PAGE)
         byte[k] = 0;
+}
+
+/* The pages that lie wholly in [memory, memory + bytes). */
+static uint64_t whole_pages(const void *memory, uint64_t bytes, void **ret_first)
+{
+    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    const uintptr_t from = (uintptr_t)memory, end = (from + bytes) / page * page;
+    const uintptr_t first = (from + page - 1) / page * page;
+    *ret_first = (void *)first;
+    return end > first ? end - first : 0;
+}
+
+void host_memory_release(void *memory, uint64_t bytes)
+{
+    void *first;
+    const uint64_t whole = whole_pages(memory, bytes, &first);
+    if (whole) /* a system that keeps them takes more memory than it should */
+        (void)madvise(first, whole, MADV_DONTNEED);
+}
+
+void host_memory_renew_small(void *memory, uint64_t bytes)
+{
+    void *first;
+    const uint64_t whole = whole_pages(memory, bytes, &first);
+    if (whole)
+        (void)madvise(first, whole, MADV_NOHUGEPAGE);
+    host_memory_release(memory, bytes);
+}
+
+uint64_t host_memory_resident(const void *memory, uint64_t bytes)
+{
+    unsigned char there[1024];
+    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), most = sizeof there * page;
+    void *first;
+    const uint64_t whole = whole_pages(memory, bytes, &first);
+    uint64_t pages = 0;
+    for (uint64_t at = 0; at < whole; at += most) {
+        const uint64_t n = whole - at < most ? whole - at : most;
+        if (mincore((char *)first + at, n, there) != 0)
+            return bytes;
+        for (uint64_t k = 0; k < n / page; k++)
+            pages += there[k] & 1;
+    }
+    return pages * page + (bytes - whole);
 }
 
 /* Bytes of a group's file cache that nobody has used of late. */

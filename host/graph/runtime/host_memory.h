@@ -20,6 +20,13 @@ void *host_memory_alloc(uint64_t bytes);
 /* Takes the pages now, by all threads, that a later step would take one by one.  What is there is lost. */
 void host_memory_prefault(void *memory, uint64_t bytes, int threads);
 
+/* For memory that is given back in pieces: pages of the system's least size from now on.  What is there is lost. */
+void host_memory_renew_small(void *memory, uint64_t bytes);
+/* Gives the pages that lie wholly in it back to the system; they come again as zeros once they are touched. */
+void host_memory_release(void *memory, uint64_t bytes);
+/* Bytes of it that are there, in whole pages. */
+uint64_t host_memory_resident(const void *memory, uint64_t bytes);
+
 /* What the system says can be had without swapping, for the machine and for our control group;
  * UINT64_MAX when it does not say. */
 uint64_t host_memory_available(void);

@@ -296,7 +296,10 @@ static ring_slot *held_batch(const loader *l)
 bool loader_is_partial(const loader *l)
 {
     const ring_slot *p = held_batch(l);
-    return p && p->made.count < p->samples;
+    int64_t row = 0;
+    while (p && row < p->samples && loader_has_row(&p->made, row))
+        row++;
+    return p && row < p->samples;
 }
 
 tutti_status loader_complete(loader *l, tutti_error *err)
@@ -307,12 +310,10 @@ tutti_status loader_complete(loader *l, tutti_error *err)
     const int64_t number = l->start.batch + p->number;
     const int64_t epoch = l->start.epoch + number / l->batches, batch = number % l->batches;
     worker *own = &l->workers[l->nworkers];
-    loader_make_rows(own, p, epoch, batch, 0, p->made.first);
-    if (!p->error.status)
-        loader_make_rows(own, p, epoch, batch, p->made.first + p->made.count, p->samples);
+    loader_make_rows(own, p, epoch, batch, true);
     if (p->error.status)
         return tutti_fail(err, p->error.status, "%s", p->error.text);
-    p->made = (loader_rows){0, p->samples};
+    p->made = (loader_rows){0, p->samples, 0};
     return TUTTI_OK;
 }
 

@@ -39,9 +39,9 @@ int64_t loader_batches(const loader *l);                                  /* in 
 const loader_options *loader_settings(const loader *l);                   /* as in create */
 const tutti_dataset_info *loader_dataset(const loader *l); /* before the transforms */
 
-/* Rows [first, first + count) of a batch. */
+/* Rows [first, first + count) of a batch, and so many again after every `step` rows; 0: once. */
 typedef struct loader_rows {
-    int64_t first, count;
+    int64_t first, count, step;
 } loader_rows;
 /* Which rows of batch `batch` of an epoch, of `samples`, the caller wants: the others have no contents until
  * loader_complete.  From the next seek on; NULL: all of them.  [control]; `wants` is called by the workers. */

@@ -71,9 +71,10 @@ struct loader {
 /* loader_worker.c */
 TUTTI_NODISCARD tutti_status loader_start_workers(loader *l, tutti_error *err);
 void loader_stop_workers(loader *l); /* and wait for them */
-/* Rows [from, end) of batch `batch` of `epoch`, into `p`; what went wrong is p->error.  Returns early when the workers are
- * to stop. */
-void loader_make_rows(worker *w, ring_slot *p, int64_t epoch, int64_t batch, int64_t from,
-                      int64_t end);
+/* Whether `row` is one of `rows`. */
+bool loader_has_row(const loader_rows *rows, int64_t row);
+/* Rows of batch `batch` of `epoch`, into `p`: those of p->made, or all others.  What went wrong is p->error.  Returns early
+ * when the workers are to stop. */
+void loader_make_rows(worker *w, ring_slot *p, int64_t epoch, int64_t batch, bool others);
 
 #endif

@@ -82,15 +82,22 @@ static tutti_status make_sample(worker *w, ring_slot *p, int64_t row, int64_t in
     return s;
 }
 
-void loader_make_rows(worker *w, ring_slot *p, int64_t epoch, int64_t batch, int64_t from,
-                      int64_t end)
+bool loader_has_row(const loader_rows *rows, int64_t row)
+{
+    const int64_t behind = row - rows->first;
+    return behind >= 0 && (rows->step ? behind % rows->step : behind) < rows->count;
+}
+
+void loader_make_rows(worker *w, ring_slot *p, int64_t epoch, int64_t batch, bool others)
 {
     loader *l = w->loader;
     const int64_t first = batch * l->options.batch_size;
     epoch_order order;
     if (epoch_order_acquire(&l->orders, epoch, &order, &p->error))
         return;
-    for (int64_t row = from; row < end; row++) {
+    for (int64_t row = 0; row < p->samples; row++) {
+        if (loader_has_row(&p->made, row) == others)
+            continue;
         if (__atomic_load_n(&l->stop, __ATOMIC_RELAXED))
             break; /* nobody will ask for it */
         if (make_sample(w, p, row, epoch_order_at(&order, first + row), epoch))
@@ -104,8 +111,8 @@ static void make_batch(worker *w, ring_slot *p, int64_t epoch, int64_t batch)
     const loader *l = w->loader;
     p->samples = batch_samples(l, batch);
     p->made = l->rows.wants ? l->rows.wants(l->rows.ctx, batch, p->samples)
-                            : (loader_rows){0, p->samples};
-    loader_make_rows(w, p, epoch, batch, p->made.first, p->made.first + p->made.count);
+                            : (loader_rows){0, p->samples, 0};
+    loader_make_rows(w, p, epoch, batch, false);
     for (uint32_t k = 0; k < l->info.ncolumns; k++)
         p->columns[k].desc.dim[0] = p->samples;
 }

@@ -25,6 +25,8 @@ typedef struct record {
     int32_t reserved;
 } record;
 
+enum { TOLD_NOTHING, TOLD_PARTS, TOLD_WHOLE };
+
 bool distributed_on(const distributed *d)
 {
     return d->world != NULL;
@@ -113,7 +115,8 @@ tutti_status distributed_begin(distributed *d, int64_t slots, const plan *p, tut
     if (s)
         return note(d, s);
     d->gradients.share_only =
-        d->run->file->distributed.sharding == SHARDING_STATES && !d->gathers;
+        d->run->file->distributed.sharding != SHARDING_NONE && !d->gathers;
+    d->gradients.rounds.gives_back = d->gradients.rounds.on && d->gradients.share_only;
     world_tell(d->world, (uint64_t)d->run->clock.now.batch, "computing");
     return TUTTI_OK;
 }
@@ -126,15 +129,16 @@ void distributed_begin_slot(distributed *d)
 
 void distributed_overlap(distributed *d, int64_t slot, plan *p)
 {
-    if (gradients_is_last(&d->gradients, slot))
+    if (gradients_starts(&d->gradients, slot))
         gradients_watch(&d->gradients, p);
 }
 
 tutti_status distributed_end_slot(distributed *d, int64_t slot, double share, double loss,
                                   tutti_error *err)
 {
-    double *values = d->values + sizeof(record) / sizeof(double) +
-                     (uint64_t)(slot - d->gradients.mine.first) * d->nvalues;
+    double *values =
+        d->values + sizeof(record) / sizeof(double) +
+        (uint64_t)((slot - d->gradients.mine.first) / d->gradients.mine.step) * d->nvalues;
     *values++ = loss;
     for (size_t k = 0; k < d->metrics->count; k++)
         for (uint32_t j = 0; j < d->metrics->tables[k]->nsums; j++)
@@ -168,6 +172,16 @@ static const record *record_of(const distributed *d, const char *all, int32_t ra
     return (const record *)(const void *)(all + (uint64_t)rank * record_bytes(d));
 }
 
+/* Losses and metrics' sums of a rank's slots, at these slots' places. */
+static void take_values(distributed *d, int32_t rank, const record *one)
+{
+    const slot_list slots = gradients_slots(&d->gradients, d->gradients.slots, rank);
+    const double *from = (const double *)(const void *)(one + 1);
+    for (int64_t k = 0; k < slots.count; k++, from += d->nvalues)
+        memcpy(d->all_values + (uint64_t)(slots.first + k * slots.step) * d->nvalues, from,
+               d->nvalues * sizeof *from);
+}
+
 static tutti_status read_records(distributed *d, const char *all, bool *ret_failed,
                                  tutti_error *err)
 {
@@ -179,7 +193,6 @@ static tutti_status read_records(distributed *d, const char *all, bool *ret_fail
     d->lap_ns += first->lap_ns;
     for (int32_t r = 0; r < size; r++) {
         const record *one = record_of(d, all, r);
-        const slot_span span = slots_of_rank(d->gradients.slots, size, r);
         if (one->weights != first->weights)
             return differ(r, d->run->clock.now.batch, err);
         *ret_failed = *ret_failed || one->failed;
@@ -187,8 +200,7 @@ static tutti_status read_records(distributed *d, const char *all, bool *ret_fail
         signal = signal ? signal : one->signal;
         saves = saves || one->saves;
         d->all_written = d->all_written && one->written;
-        memcpy(d->all_values + (uint64_t)span.first * d->nvalues, one + 1,
-               (uint64_t)span.count * d->nvalues * sizeof(double));
+        take_values(d, r, one);
     }
     if (signal)
         trainer_accept_signal(signal);
@@ -220,6 +232,34 @@ static tutti_status exchange_records(distributed *d, bool failed, bool *ret_fail
         s = read_records(d, all, ret_failed, err);
     free(all);
     return s;
+}
+
+/* Once, and again where that changes: how much of the gradients a rank keeps. */
+static void tell_gradients(distributed *d)
+{
+    char text[200];
+    uint64_t whole;
+    const int32_t now = d->gradients.rounds.gives_back ? TOLD_PARTS : TOLD_WHOLE;
+    if (!d->gradients.rounds.on || !distributed_first(d) || d->told == now)
+        return;
+    d->told = now;
+    const uint64_t here = gradients_resident(&d->gradients, &whole);
+    if (now == TOLD_PARTS)
+        (void)snprintf(text, sizeof text, "%llu of %llu bytes of gradients are on this rank",
+                       (unsigned long long)here, (unsigned long long)whole);
+    else
+        (void)snprintf(text, sizeof text,
+                       "%.60s may read gradients, so every rank keeps all of them, as without "
+                       "\"sharding\": \"gradients\"",
+                       d->reader ? d->reader : "a plugin of another rank");
+    run_log_message(&d->run->log, now == TOLD_PARTS ? TUTTI_LOG_INFO : TUTTI_LOG_WARNING,
+                    "distributed", text);
+}
+
+void distributed_reads(distributed *d, const char *who)
+{
+    d->reads = d->reads || who;
+    d->reader = d->reader ? d->reader : who;
 }
 
 static double sum_values(distributed *d)
@@ -255,6 +295,7 @@ tutti_status distributed_end(distributed *d, tutti_status status, double *ret_lo
     if (failed)
         return distributed_agree(d, status, err);
     gradients_take_buffers(&d->gradients);
+    tell_gradients(d);
     *ret_loss = sum_values(d);
     return TUTTI_OK;
 }

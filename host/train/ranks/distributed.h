@@ -29,8 +29,10 @@ typedef struct distributed {
     world *world; /* NULL: a run without "distributed" */
 
     slot_gradients gradients;
-    bool reads;   /* somebody here may read gradients */
-    bool gathers; /* somebody on any rank may: all get all of them */
+    bool reads;         /* somebody here may read gradients */
+    const char *reader; /* the first one's name; NULL: nobody here */
+    bool gathers;       /* somebody on any rank may: all get all of them */
+    int32_t told;       /* TOLD_*: what the log was told of gradients last */
     bool written; /* this rank's part of a checkpoint, which all know at the end of a batch */
     bool all_written; /* behind it: every rank's */
     bool begun;       /* a batch: all ranks sum its gradients, whatever comes */
@@ -42,6 +44,8 @@ typedef struct distributed {
     rank_batches batches;
 } distributed;
 
+/* Plugin or part `who` of this rank may read gradients; NULL: none. */
+void distributed_reads(distributed *d, const char *who);
 /* Joins the other ranks where the run file says so.  [control] */
 TUTTI_NODISCARD tutti_status distributed_open(distributed *d, tutti_error *err);
 /* `failed`: the run ends with an error here. */

@@ -80,6 +80,8 @@ tutti_status distributed_open(distributed *d, tutti_error *err)
     file->distributed.rank = world_rank(d->world);
     d->gradients.run = d->run;
     d->gradients.world = d->world;
+    d->gradients.rounds.on = /* a rank alone has all shares */
+        file->distributed.sharding == SHARDING_GRADIENTS && world_size(d->world) > 1;
     d->began_ns = now_ns();
     advise(d);
     return TUTTI_OK;

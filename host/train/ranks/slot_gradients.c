@@ -2,6 +2,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/ranks/slot_gradients.h"
 
+#include "dist/shares.h"
+#include "graph/runtime/host_memory.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,6 +42,7 @@ static void free_pool(slot_gradients *g)
 void gradients_close(slot_gradients *g)
 {
     free_pool(g);
+    rounds_close(&g->rounds);
     free((void *)g->pool);
     free(g->buffers);
     free(g->before);
@@ -86,6 +90,7 @@ static tutti_status make_buckets(slot_gradients *g, const plan *p, tutti_error *
         const int64_t first = k * most, left = g->ngradients - first;
         buckets[k].first = first;
         buckets[k].count = left < most ? left : most;
+        buckets[k].own = world_own(g->world, first);
         buckets[k].step = plan_gradient_step(p, first, buckets[k].count);
     }
     qsort(buckets, count, sizeof *buckets, by_step);
@@ -145,6 +150,8 @@ static tutti_status fit(slot_gradients *g, const plan *p, tutti_error *err)
     if ((s = take_places(g, err)) || (s = make_buckets(g, p, err)) ||
         (s = compare_buckets(g, err)))
         return s;
+    if (g->rounds.on)
+        host_memory_renew_small(gradients, (uint64_t)g->ngradients * sizeof *gradients);
     g->version = net_version(n);
     return TUTTI_OK;
 }
@@ -164,13 +171,28 @@ static void copy_buffers(slot_gradients *g, bool back)
 
 /* ---- slots ---- */
 
+slot_list gradients_slots(const slot_gradients *g, int64_t slots, int32_t rank)
+{
+    const int32_t size = world_size(g->world);
+    return g->rounds.on ? slots_in_turn(slots, size, rank) : slots_in_row(slots, size, rank);
+}
+
+/* The last round is one of all ranks. */
+static bool is_over(const slot_gradients *g)
+{
+    return !g->rounds.on || g->rounds.at >= slots_rounds(g->slots, world_size(g->world));
+}
+
 tutti_status gradients_begin(slot_gradients *g, int64_t slots, const plan *p, tutti_error *err)
 {
-    const tutti_status s = fit(g, p, err);
+    tutti_status s = fit(g, p, err);
+    if (!s && g->rounds.on)
+        s = rounds_begin(&g->rounds, g->world, slots, g->ngradients, g->numbers - g->ngradients,
+                         err);
     if (s)
         return s;
     g->slots = slots;
-    g->mine = slots_of_rank(slots, world_size(g->world), world_rank(g->world));
+    g->mine = gradients_slots(g, slots, world_rank(g->world));
     g->nblocks = 0;
     g->stack.count = 0;
     g->started = 0;
@@ -184,9 +206,18 @@ void gradients_begin_slot(slot_gradients *g)
     copy_buffers(g, true);
 }
 
-bool gradients_is_last(const slot_gradients *g, int64_t slot)
+bool gradients_starts(const slot_gradients *g, int64_t slot)
 {
-    return slot == g->mine.first + g->mine.count - 1;
+    return g->rounds.on || slot == g->mine.first + g->mine.count - 1;
+}
+
+/* This rank's blocks of the tree; in rounds the slot of the present one is its only one. */
+static uint32_t own_blocks(const slot_gradients *g, slot_span blocks[SLOT_BLOCKS])
+{
+    if (!g->rounds.on)
+        return slots_blocks((slot_span){g->mine.first, g->mine.count}, blocks);
+    blocks[0] = (slot_span){g->mine.first + g->rounds.at * g->mine.step, 1};
+    return g->rounds.at < g->mine.count;
 }
 
 static bool is_used(const slot_gradients *g, const float *array)
@@ -228,7 +259,7 @@ static void pack_buffers(const slot_gradients *g, double share, float *to)
 static void end_block(slot_gradients *g, int64_t slot)
 {
     slot_span blocks[SLOT_BLOCKS];
-    (void)slots_blocks(g->mine, blocks);
+    (void)own_blocks(g, blocks);
     const slot_span *block = &blocks[g->nblocks];
     if (slot + 1 < block->first + block->count)
         return;
@@ -241,7 +272,7 @@ static void end_block(slot_gradients *g, int64_t slot)
 static void name_blocks(slot_gradients *g)
 {
     slot_span blocks[SLOT_BLOCKS];
-    const uint32_t count = slots_blocks(g->mine, blocks);
+    const uint32_t count = own_blocks(g, blocks);
     const bool in_arena = g->stack.count == 0;
     if (g->nblocks < count)
         g->blocks[g->nblocks++] =
@@ -259,6 +290,13 @@ static void start(slot_gradients *g, const world_piece *piece)
         g->error = error;
 }
 
+/* What is read will be written before it is read again, but for the sums of this rank. */
+static void give_back(void *ctx, int64_t at, int64_t n)
+{
+    const slot_gradients *g = ctx;
+    host_memory_release(arena(g) + at, (uint64_t)n * sizeof(float));
+}
+
 /* The last slot's gradients of the next bucket are there. */
 static void start_bucket(slot_gradients *g)
 {
@@ -271,7 +309,13 @@ static void start_bucket(slot_gradients *g)
                             .at = b->first,
                             .n = b->count,
                             .result = gradients,
-                            .share_only = g->share_only});
+                            .share_only = g->share_only,
+                            .rounds = g->rounds.on ? &g->rounds.sums : NULL,
+                            .round = g->rounds.at,
+                            .own_at = b->own,
+                            .most = g->rounds.on ? GRADIENT_BUCKETS_WAITING : 0,
+                            .was_read = g->rounds.gives_back ? give_back : NULL,
+                            .ctx = g});
 }
 
 /* What is left of them, then the buffers. */
@@ -287,7 +331,10 @@ static void start_rest(slot_gradients *g)
                             .mine = g->tails,
                             .count = g->nblocks,
                             .n = n,
-                            .result = g->tail});
+                            .result = g->tail,
+                            .rounds = g->rounds.on ? &g->rounds.sums : NULL,
+                            .round = g->rounds.at,
+                            .own_at = g->rounds.own});
 }
 
 static void passed(void *ctx, uint32_t step)
@@ -308,14 +355,23 @@ void gradients_watch(slot_gradients *g, plan *p)
     plan_watch_backward(p, passed, g);
 }
 
+/* The round's sums are there, before the next slot's backward pass writes gradients. */
+static tutti_status end_round(slot_gradients *g, tutti_error *err)
+{
+    const tutti_status s = world_finish(g->world, err);
+    g->rounds.at++;
+    g->started = g->nblocks = 0;
+    return s;
+}
+
 tutti_status gradients_end_slot(slot_gradients *g, int64_t slot, double share, tutti_error *err)
 {
     float *gradients = arena(g);
-    if (gradients_is_last(g, slot)) {
+    if (gradients_starts(g, slot)) {
         name_blocks(g);
         pack_buffers(g, share, g->tail);
         start_rest(g);
-        return TUTTI_OK;
+        return g->rounds.on ? end_round(g, err) : TUTTI_OK;
     }
     if (g->nbuffers == 0 && slot_stack_takes(&g->stack, slot)) {
         slot_stack_push(&g->stack, (slot_sum){gradients, {slot, 1}}, g->ngradients,
@@ -341,7 +397,7 @@ static tutti_status take_part(slot_gradients *g, tutti_error *err)
     const tutti_status s = world_finish(g->world, err); /* the tables of blocks are free */
     if (s)
         return s;
-    g->nblocks = slots_blocks(g->mine, blocks);
+    g->nblocks = own_blocks(g, blocks);
     g->stack.count = 0;
     for (uint32_t k = 0; k < g->nblocks; k++)
         g->blocks[k] = g->tails[k] = (slot_sum){NULL, blocks[k]};
@@ -349,10 +405,22 @@ static tutti_status take_part(slot_gradients *g, tutti_error *err)
     return TUTTI_OK;
 }
 
+/* The same in all rounds that are left. */
+static tutti_status take_part_in_rounds(slot_gradients *g, tutti_error *err)
+{
+    tutti_status s = TUTTI_OK;
+    while (!s && !is_over(g))
+        if (!(s = take_part(g, err)))
+            s = end_round(g, err);
+    return s;
+}
+
 tutti_status gradients_end(slot_gradients *g, bool failed, tutti_error *err)
 {
     tutti_status s = TUTTI_OK;
-    if (failed || g->mine.count == 0)
+    if (g->rounds.on)
+        s = take_part_in_rounds(g, err);
+    else if (failed || g->mine.count == 0)
         s = take_part(g, err);
     if (!s)
         s = world_finish(g->world, err);
@@ -368,4 +436,10 @@ void gradients_take_buffers(slot_gradients *g)
         memcpy(t->data, from, tutti_nbytes(&t->desc));
         from += tutti_numel(&t->desc);
     }
+}
+
+uint64_t gradients_resident(const slot_gradients *g, uint64_t *ret_whole)
+{
+    *ret_whole = (uint64_t)g->ngradients * sizeof(float);
+    return host_memory_resident(arena(g), *ret_whole) + rounds_bytes(&g->rounds);
 }

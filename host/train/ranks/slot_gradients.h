@@ -5,10 +5,12 @@
 
 #include "dist/world.h"
 #include "train/context/run_context.h"
+#include "train/ranks/gradient_rounds.h"
 
 /* Neighbours in the arena, summed over the ranks at a time. */
 typedef struct gradient_bucket {
     int64_t first, count;
+    int64_t own;   /* of this rank's shares, where its own begins */
     uint32_t step; /* of the last slot's backward pass, behind which the sum begins */
     uint32_t reserved;
 } gradient_bucket;
@@ -34,7 +36,8 @@ typedef struct slot_gradients {
     bool share_only; /* each rank gets the sums of its own shares alone */
 
     int64_t slots; /* of the batch under way */
-    slot_span mine;
+    slot_list mine;
+    gradient_rounds rounds;
     slot_sum blocks[SLOT_BLOCKS]; /* of the tree; behind the last slot all of them */
     slot_sum tails[SLOT_BLOCKS];  /* the same for buffers */
     uint32_t nblocks;
@@ -44,6 +47,8 @@ typedef struct slot_gradients {
 } slot_gradients;
 
 void gradients_close(slot_gradients *g);
+/* Those of a batch's `slots` that `rank` computes. */
+slot_list gradients_slots(const slot_gradients *g, int64_t slots, int32_t rank);
 /* Whether they fit the net, since the last gradients_begin. */
 bool gradients_fit(const slot_gradients *g);
 /* A batch of `slots` slots begins; `p` is a training plan of the net.  Errors: E_NOMEM; E_ARG ranks differ.  [step] */
@@ -51,16 +56,19 @@ TUTTI_NODISCARD tutti_status gradients_begin(slot_gradients *g, int64_t slots, c
                                              tutti_error *err);
 /* A slot of this rank begins: buffers are as the batch found them. */
 void gradients_begin_slot(slot_gradients *g);
-bool gradients_is_last(const slot_gradients *g, int64_t slot);
-/* The last slot's backward pass, which `p` is about to run, begins the sums of buckets as it goes on. */
+/* Whether sums begin with this slot of mine: the last one, or each where they go in rounds. */
+bool gradients_starts(const slot_gradients *g, int64_t slot);
+/* The backward pass of such a slot, which `p` is about to run, begins the sums of buckets as it goes on. */
 void gradients_watch(slot_gradients *g, plan *p);
 /* A slot ends: its gradients are there.  `share` is the slot's in the batch's samples.  Errors: E_NOMEM.  [step] */
 TUTTI_NODISCARD tutti_status gradients_end_slot(slot_gradients *g, int64_t slot, double share,
                                                 tutti_error *err);
-/* The batch ends: the sums are in the arena of every rank.  `failed`: this rank takes part with zeros.  Errors: those of
+/* The batch ends: the sums are in the arena of every rank, or its own shares of them.  `failed`: this rank takes part with zeros.  Errors: those of
  * world_finish.  [step] */
 TUTTI_NODISCARD tutti_status gradients_end(slot_gradients *g, bool failed, tutti_error *err);
 /* Then, if all went well: buffers are the batch's, what is not summed is as before. */
 void gradients_take_buffers(slot_gradients *g);
+/* Bytes of memory that gradients take now, and those of all of them. */
+uint64_t gradients_resident(const slot_gradients *g, uint64_t *ret_whole);
 
 #endif

@@ -3,6 +3,7 @@
 #include "train/record/memory.h"
 
 #include "base/text.h"
+#include "dist/shares.h"
 #include "train/update/optimizer_shares.h"
 
 #include <stdlib.h>
@@ -82,6 +83,14 @@ static void add_modules(text_buffer *b, const program *q)
     free(list);
 }
 
+/* Bytes of the gradients of `count` numbers that a rank keeps. */
+static uint64_t count_gradients(const trainer *t, int64_t count)
+{
+    const distributed *d = &t->distributed;
+    const bool parts = d->gradients.rounds.on && !d->reads;
+    return (uint64_t)(parts ? world_own(d->world, count) : count) * sizeof(float);
+}
+
 char *memory_text(const trainer *t, const plan *p)
 {
     text_buffer b = {.data = NULL};
@@ -98,9 +107,9 @@ char *memory_text(const trainer *t, const plan *p)
     text_add(&b,
              "{\"weights\": %llu, \"gradients\": %llu, \"buffers\": %llu, \"halves\": %llu, "
              "\"optimizer\": %llu, \"results\": %llu, \"peak\": %llu",
-             (unsigned long long)arena, (unsigned long long)arena, (unsigned long long)buffers,
-             (unsigned long long)net_count_half(t->run.net).bytes, (unsigned long long)state,
-             (unsigned long long)plan_bytes(p),
+             (unsigned long long)arena, (unsigned long long)count_gradients(t, count),
+             (unsigned long long)buffers, (unsigned long long)net_count_half(t->run.net).bytes,
+             (unsigned long long)state, (unsigned long long)plan_bytes(p),
              (unsigned long long)program_peak(plan_program(p)));
     add_modules(&b, plan_program(p));
     text_add(&b, "}");

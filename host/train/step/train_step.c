@@ -218,8 +218,10 @@ static tutti_status slots(trainer *t, slot *saved_targets, int64_t size, double 
         s = net_plan(t->run.net, &request, &p, err);
     if (!s)
         s = distributed_begin(d, (all + size - 1) / size, p, err);
-    const slot_span mine = s ? (slot_span){0, 0} : d->gradients.mine;
-    for (int64_t k = mine.first; k < mine.first + mine.count && !s; k++) {
+    t->updater.parts = d->gradients.share_only && world_size(d->world) > 1;
+    const slot_list mine = s ? (slot_list){0, 0, 1} : d->gradients.mine;
+    for (int64_t n = 0; n < mine.count && !s; n++) {
+        const int64_t k = mine.first + n * mine.step;
         double loss = 0.0;
         distributed_begin_slot(d);
         s = begin_microbatch(t, saved_targets, k, size, err);

@@ -126,6 +126,17 @@ static void tell_overlap(const trainer *t, FILE *file)
     (void)fprintf(file, "%s\n", before == late ? "while the last backward pass runs" : "");
 }
 
+/* How much of the gradients a rank keeps, and who prevents that it is a part. */
+static void tell_parts(const trainer *t, FILE *file)
+{
+    const distributed *d = &t->distributed;
+    if (t->run.file->distributed.sharding != SHARDING_GRADIENTS)
+        return;
+    (void)fprintf(file, "gradients on a rank: %s%s%s\n",
+                  d->reads ? "all of them, which " : "its part of them",
+                  d->reads ? d->reader : "", d->reads ? " may read" : "");
+}
+
 /* Which runs compute the same bits. */
 static void tell_bits(const trainer *t, FILE *file)
 {
@@ -169,6 +180,7 @@ void trainer_tell_step(const trainer *t, FILE *file)
     if (distributed_on(&t->distributed)) {
         tell_rows(t, file);
         tell_overlap(t, file);
+        tell_parts(t, file);
     }
 }
 

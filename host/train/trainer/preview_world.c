@@ -7,6 +7,7 @@
 #include "train/trainer/trainer.h"
 #include "train/update/optimizer_state.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -73,6 +74,17 @@ static int64_t count_buffers(const trainer *t, const plan *p)
     return n;
 }
 
+static int64_t count_largest(const trainer *t)
+{
+    int64_t most = 0;
+    for (uint32_t k = 0; k < net_weight_count(t->run.net); k++) {
+        const tutti_weight *w = net_weight(t->run.net, k);
+        const int64_t n = w->grad ? tutti_numel(&w->data.desc) : 0;
+        most = n > most ? n : most;
+    }
+    return most;
+}
+
 static tutti_status describe_run(trainer *t, plan *p, const preview_link *link,
                                  forecast_run *ret, tutti_error *err)
 {
@@ -85,9 +97,12 @@ static tutti_status describe_run(trainer *t, plan *p, const preview_link *link,
                           .weights = n,
                           .buffers = count_buffers(t, p),
                           .state = state_bytes(&t->updater),
-                          .shards = file->distributed.sharding == SHARDING_STATES,
+                          .shards = file->distributed.sharding != SHARDING_NONE,
+                          .rounds = file->distributed.sharding == SHARDING_GRADIENTS,
+                          .largest = count_largest(t),
+                          .waiting = GRADIENT_BUCKETS_WAITING,
                           .gathers = t->distributed.reads,
-                          .bucket = (int64_t)(file->distributed.bucket_mib * (1 << 18)) + 1,
+                          .bucket = (int64_t)ceil(file->distributed.bucket_mib * (1 << 18)),
                           .plan = plan_bytes(p),
                           .latency_s = link->latency_us * 1e-6,
                           .bytes_per_s = link->gigabits * 1e9 / 8};
@@ -99,15 +114,17 @@ static tutti_status describe_run(trainer *t, plan *p, const preview_link *link,
 
 static void tell_memory(const forecast *f, const forecast_run *run, FILE *file)
 {
-    char total[32], weights[32], state[32], sums[32], results[32];
-    (void)fprintf(file,
-                  "memory of a rank: %s: weights and gradients %s, optimizer state %s%s, sums "
-                  "of slots %s, the step's results %s\n",
-                  bytes_text(f->total, total, sizeof total),
-                  bytes_text(f->weights, weights, sizeof weights),
-                  bytes_text(f->state, state, sizeof state), run->shards ? " (its part)" : "",
-                  bytes_text(f->sums, sums, sizeof sums),
-                  bytes_text(run->plan, results, sizeof results));
+    char total[32], weights[32], gradients[32], state[32], sums[32], results[32];
+    (void)fprintf(
+        file,
+        "memory of a rank: %s: weights %s, gradients %s%s, optimizer state %s%s, sums "
+        "of slots %s, the step's results %s\n",
+        bytes_text(f->total, total, sizeof total),
+        bytes_text(f->weights, weights, sizeof weights),
+        bytes_text(f->gradients, gradients, sizeof gradients),
+        f->gradients < f->weights ? " (its part)" : "",
+        bytes_text(f->state, state, sizeof state), run->shards ? " (its part)" : "",
+        bytes_text(f->sums, sums, sizeof sums), bytes_text(run->plan, results, sizeof results));
 }
 
 static void tell_better(const forecast_run *run, const forecast *f, int32_t ranks, FILE *file)

@@ -21,11 +21,13 @@ static loader_rows own_rows(const void *ctx, int64_t number, int64_t samples)
     const int64_t size = most < samples ? most : samples;
     (void)number;
     if (__atomic_load_n(&d->batches.whole, __ATOMIC_RELAXED) || size < 1)
-        return (loader_rows){0, samples};
-    const slot_span mine =
-        slots_of_rank((samples + size - 1) / size, world_size(d->world), world_rank(d->world));
+        return (loader_rows){0, samples, 0};
+    const slot_list mine =
+        gradients_slots(&d->gradients, (samples + size - 1) / size, world_rank(d->world));
+    if (mine.step > 1)
+        return (loader_rows){mine.first * size, mine.count ? size : 0, mine.step * size};
     const int64_t first = mine.first * size, end = first + mine.count * size;
-    return (loader_rows){first, (end < samples ? end : samples) - first};
+    return (loader_rows){first, (end < samples ? end : samples) - first, 0};
 }
 
 /* Says once why batches are loaded whole from now on. */
@@ -53,7 +55,7 @@ static bool is_own(const rank_batches *b, int64_t number)
 
 static loader_rows own_batch(const void *ctx, int64_t number, int64_t samples)
 {
-    return (loader_rows){0, is_own(ctx, number) ? samples : 0};
+    return (loader_rows){0, is_own(ctx, number) ? samples : 0, 0};
 }
 
 static uint32_t count_sums(const metric_set *m)

@@ -389,9 +389,9 @@ static tutti_status open_all(trainer *t, tutti_error *err)
         (s = trainer_check_epochs(t, err)) || (s = open_participants(t, err)))
         return s;
     rank_batches_open(t);
-    if (run->file->distributed.sharding == SHARDING_STATES)
+    if (run->file->distributed.sharding != SHARDING_NONE)
         t->updater.world = t->distributed.world;
-    t->distributed.reads |= t->scaler.on;
+    distributed_reads(&t->distributed, t->scaler.on ? "the loss scale" : NULL);
     return updater_refit(&t->updater, err);
 }
 

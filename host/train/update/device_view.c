@@ -96,6 +96,8 @@ static tutti_status weight(void *ctx, uint32_t k, tutti_weight *ret, tutti_error
     tutti_weight found;
     tutti_status s = RELEASED_ROOM(tutti_weight, ret, err);
     if (!s)
+        s = weights_refuse_parts(v->kernels->updater, err);
+    if (!s)
         s = weights_find(v->kernels->updater, k, &found, err);
     if (!s && copies(v))
         s = mirrors_weight(v->kernels->mirrors, k, &found, err);
@@ -159,8 +161,10 @@ static tutti_status span(void *ctx, uint32_t k, tutti_span *ret, tutti_error *er
     const device_view *v = ctx;
     tutti_span found;
     tutti_weight w;
-    tutti_status s;
+    tutti_status s = weights_refuse_parts(v->kernels->updater, err);
     const uint32_t count = find_span(v, k, &found);
+    if (s)
+        return s;
     if (k >= count)
         return tutti_fail(err, TUTTI_E_RANGE, "there are %u spans, %u is past the last", count,
                           k);

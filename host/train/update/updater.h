@@ -68,6 +68,7 @@ typedef struct updater {
     bool has_kernels;   /* every group has one on the run's device */
     bool reads_numbers; /* and all read there what changes from step to step */
     uint32_t nslots;
+    bool parts; /* gradients behind the sums over ranks are those of this rank's shares alone */
     struct world *world; /* whose ranks have a part of the slots each; NULL: they are here */
     float *slots[TUTTI_OPTIMIZER_MAX_SLOTS]; /* as the layout says, or this rank's part */
     int64_t count;                           /* of the arena that the slots fit */

@@ -25,7 +25,8 @@ START_TEST(one_rank_waits_for_nobody)
     forecast_step(&run, 1, &f);
     ck_assert_int_eq(f.slots, 8);
     ck_assert_int_eq(f.most_slots, 8);
-    ck_assert_uint_eq(f.weights, 8000000);
+    ck_assert_uint_eq(f.weights, 4000000);
+    ck_assert_uint_eq(f.gradients, 4000000);
     ck_assert_uint_eq(f.state, 8000000);
     ck_assert_uint_eq(f.sums, 3 * 4000000); /* of 1, 2 and 4 slots */
     ck_assert_uint_eq(f.total, 28000500);
@@ -71,6 +72,42 @@ START_TEST(state_in_parts_is_a_part)
 }
 END_TEST
 
+/* 8 slots on 4 ranks in two rounds: a rank has 250,000 gradients, and of others three quarters of the 60,000 of the weight
+ * that is computed and of two buckets of 10,000 that wait; between the rounds one sum of its own 250,000; and a bucket sent and a bucket received. */
+START_TEST(gradients_in_parts_are_a_part)
+{
+    forecast f;
+    forecast_run run = example();
+    run.shards = run.rounds = true;
+    run.largest = 60000;
+    run.bucket = 10000;
+    run.waiting = 2;
+    forecast_step(&run, 4, &f);
+    ck_assert_uint_eq(f.weights, 4000000);
+    ck_assert_uint_eq(f.gradients, 4 * (250000 + 60000));
+    ck_assert_uint_eq(f.sums, 4 * (250000 + 20000));
+    ck_assert_uint_eq(f.state, 2000000);
+    ck_assert_int_eq(f.most_slots, 2);
+    ck_assert_uint_eq(f.blocks, 1);
+    ck_assert_uint_eq(f.sent, 9000000); /* gradients' shares twice, then weights */
+    forecast_step(&run, 3, &f); /* rounds of 3, 3 and 2: three, then two and four slots wait */
+    ck_assert_int_eq(f.most_slots, 3);
+    ck_assert_uint_eq(f.sums, 2 * 1333333 + 4 * 20000);
+    forecast_step(&run, 1, &f); /* as without */
+    ck_assert_uint_eq(f.gradients, 4000000);
+    ck_assert_uint_eq(f.sums, 3 * 4000000);
+    run.gathers = true;
+    forecast_step(&run, 4, &f);
+    ck_assert_uint_eq(f.gradients, 4000000);
+    ck_assert_uint_eq(f.sent, 12000000);
+    run.bytes_per_s =
+        1e9; /* both rounds' last buckets of 40 kB, the second's sums come back too */
+    run.gathers = false;
+    forecast_step(&run, 4, &f);
+    ck_assert_close(f.exposed_s, 2 * 3e-5 + 3e-3, 1e-9);
+}
+END_TEST
+
 START_TEST(better_sizes_give_every_rank_one_block)
 {
     forecast f;
@@ -83,6 +120,13 @@ START_TEST(better_sizes_give_every_rank_one_block)
     ck_assert_int_eq(forecast_better_ranks(&run, 64), 8);
     ck_assert_int_eq(forecast_better_microbatch(&run, 64), 1);
     ck_assert_int_eq(forecast_better_microbatch(&run, 16), 4);
+    forecast_run rounds = run; /* any number of rounds is even */
+    rounds.rounds = true;
+    rounds.samples = 72;
+    ck_assert_int_eq(forecast_better_ranks(&rounds, 3), 3);
+    rounds.rounds = false;
+    rounds.samples = 144; /* 18 slots: 6 and 9 a rank are two blocks */
+    ck_assert_int_eq(forecast_better_ranks(&rounds, 3), 1);
 }
 END_TEST
 
@@ -93,6 +137,7 @@ int main(void)
     tcase_add_test(c, one_rank_waits_for_nobody);
     tcase_add_test(c, what_the_link_takes_longer_than_the_backward_pass_is_exposed);
     tcase_add_test(c, state_in_parts_is_a_part);
+    tcase_add_test(c, gradients_in_parts_are_a_part);
     tcase_add_test(c, better_sizes_give_every_rank_one_block);
     suite_add_tcase(suite, c);
     return tutti_run(suite);

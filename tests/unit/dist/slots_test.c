@@ -81,6 +81,52 @@ START_TEST(every_world_sums_in_one_order)
 }
 END_TEST
 
+/* Rounds of one slot a rank, of which sums wait in arrays of their own. */
+static void sum_rounds(int64_t slots, int32_t size, float result[NUMBERS])
+{
+    float sums[64][NUMBERS], round[MOST][NUMBERS];
+    slot_stack stack = {.count = 0};
+    for (int64_t r = 0; r < slots_rounds(slots, size); r++) {
+        for (int32_t rank = 0; rank < size; rank++) {
+            const slot_list mine = slots_in_turn(slots, size, rank);
+            const int64_t slot = mine.first + r * mine.step;
+            ck_assert(r < mine.count ? slot == r * size + rank : slot >= slots);
+            if (r >= mine.count)
+                break;
+            for (int64_t i = 0; i < NUMBERS; i++)
+                round[rank][i] = number(slot, i);
+            slot_stack_push(&stack, (slot_sum){round[rank], {slot, 1}}, NUMBERS, 1);
+        }
+        if (r + 1 == slots_rounds(slots, size))
+            break;
+        ck_assert_uint_le(stack.count, slots_waiting(slots, size));
+        for (uint32_t k = 0; k < stack.count; k++) {
+            if (stack.sums[k].data != sums[k])
+                memcpy(sums[k], stack.sums[k].data, sizeof sums[k]);
+            stack.sums[k].data = sums[k];
+        }
+    }
+    memcpy(result, slot_stack_finish(&stack, NUMBERS, 1), NUMBERS * sizeof *result);
+}
+
+START_TEST(rounds_sum_in_the_same_order)
+{
+    for (int64_t slots = 1; slots <= MOST; slots++)
+        for (int32_t size = 1; size <= MOST; size++) {
+            float sum[NUMBERS];
+            sum_rounds(slots, size, sum);
+            for (int64_t i = 0; i < NUMBERS; i++) {
+                const float want = naive(0, slots, i);
+                ck_assert_mem_eq(&sum[i], &want, sizeof want);
+            }
+        }
+    ck_assert_uint_eq(slots_waiting(4, 4), 0);
+    ck_assert_uint_eq(slots_waiting(8, 4), 1);
+    ck_assert_uint_eq(slots_waiting(16, 4), 2);
+    ck_assert_uint_eq(slots_waiting(8, 3), 2);
+}
+END_TEST
+
 START_TEST(blocks_are_aligned_powers_of_two_that_cover_the_span)
 {
     for (int64_t first = 0; first < MOST; first++)
@@ -104,6 +150,7 @@ int main(void)
     Suite *suite = suite_create("slots");
     TCase *c = tcase_create("slots");
     tcase_add_test(c, every_world_sums_in_one_order);
+    tcase_add_test(c, rounds_sum_in_the_same_order);
     tcase_add_test(c, blocks_are_aligned_powers_of_two_that_cover_the_span);
     suite_add_tcase(suite, c);
     return tutti_run(suite);

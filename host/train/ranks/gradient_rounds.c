@@ -1,0 +1,51 @@
+/* gradient_rounds.c - gradients of which a rank keeps its share: sums of one round of slots after the other. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "train/ranks/gradient_rounds.h"
+
+#include "dist/shares.h"
+#include "graph/runtime/host_memory.h"
+
+#include <stdlib.h>
+
+void rounds_close(gradient_rounds *r)
+{
+    for (uint32_t k = 0; k < r->nsums; k++)
+        free(r->sums.sums[k]);
+    free((void *)r->sums.sums);
+    r->sums.sums = NULL;
+    r->nsums = 0;
+}
+
+static tutti_status take_sums(gradient_rounds *r, uint32_t count, tutti_error *err)
+{
+    const uint64_t bytes = (uint64_t)r->numbers * sizeof(float) + sizeof(float);
+    float **sums = realloc((void *)r->sums.sums, (count + 1) * sizeof *sums);
+    r->sums.sums = sums ? sums : r->sums.sums;
+    for (; sums && r->nsums < count; r->nsums++)
+        if (!(sums[r->nsums] = host_memory_alloc(bytes)))
+            break;
+    return sums && r->nsums >= count
+               ? TUTTI_OK
+               : tutti_fail(err, TUTTI_E_NOMEM, "no memory for %llu bytes of gradients",
+                            (unsigned long long)(count * bytes));
+}
+
+tutti_status rounds_begin(gradient_rounds *r, const world *w, int64_t slots, int64_t gradients,
+                          int64_t buffers, tutti_error *err)
+{
+    const int32_t rank = world_rank(w);
+    const int64_t own = world_own(w, gradients);
+    const int64_t numbers =
+        own + world_share(w, buffers, rank + 1) - world_share(w, buffers, rank);
+    if (own != r->own || numbers != r->numbers)
+        rounds_close(r);
+    r->own = own;
+    r->numbers = numbers;
+    r->at = 0;
+    return take_sums(r, slots_waiting(slots, world_size(w)), err);
+}
+
+uint64_t rounds_bytes(const gradient_rounds *r)
+{
+    return (uint64_t)r->nsums * (uint64_t)r->numbers * sizeof(float);
+}
