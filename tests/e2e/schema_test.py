@@ -103,6 +103,9 @@ CHANGES = [
     ("scale_schedule_ratio", "1"), ("load_weights", ""), ("load_weights", 1),
     ("load_strict", "no"), ("load_ignore_keys", "model.fc"), ("load_ignore_keys", [""]), ("load_exclude_algorithms", [1]),
     ("save_on", ["term"]), ("save_on", "hup"), ("max_duration", -1), ("sed", 1),
+    ("max_duration", "-1ep"), ("max_duration", "-20sec"), ("eval.0.interval", -1), ("eval.0.interval", "-1ep"),
+    ("eval.0.interval", "-0.5dur"), ("eval.0.interval", "-10ba"), ("iteration_length", "-2ep"), ("iteration_length", "0tok"),
+    ("iteration_length", -1),
 ]
 
 
