@@ -16,14 +16,22 @@ static const cli_command *const commands[] = {
     &cli_plan,  &cli_profile, &cli_plugins, &cli_ops,      &cli_layers,
     &cli_data,  &cli_bench,   &cli_docs,    &cli_version,  NULL};
 
+/* Whether others keep the processors busy: a thread that spins then takes time from the one that it waits for. */
+static bool processors_are_taken(void)
+{
+    double load = 0.0;
+    const long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    return getloadavg(&load, 1) == 1 && processors > 0 && load > (double)processors;
+}
+
 /* libgomp's threads spin for seconds of work at every barrier, which starves the data workers when
  * cores are few.  It reads how long to spin when it is loaded, so the program starts itself once more
- * with a short spin, unless the user has chosen. */
+ * with a short spin, unless the user has chosen; on a machine that is busy already with one that is shorter still. */
 static void limit_spinning(char **argv)
 {
     if (getenv("GOMP_SPINCOUNT") || getenv("OMP_WAIT_POLICY"))
         return;
-    if (setenv("GOMP_SPINCOUNT", "20000", 1) != 0)
+    if (setenv("GOMP_SPINCOUNT", processors_are_taken() ? "500" : "20000", 1) != 0)
         return; /* where that or what follows fails, spinning is only slower */
     /* By its path, which is what ps and top then show. */
     char path[4096];

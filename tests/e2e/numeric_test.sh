@@ -99,5 +99,9 @@ says "also that of a run" 1 "tutti: cannot write to standard output: No space le
 env -u GOMP_SPINCOUNT -u OMP_WAIT_POLICY "$TUTTI" train run.json --set max_duration=1000ep --set callbacks=[] >out.txt 2>&1 &
 sleep 0.7
 check "the process is called by its name" test "$(cat "/proc/$!/comm")" = tutti
+# How long threads spin; within 1 of the number of processors the load may have been on either side.
+spin="$(tr '\0' '\n' <"/proc/$!/environ" | sed -n 's/^GOMP_SPINCOUNT=//p')"
 kill -KILL $!
+want="$(awk -v n="$(getconf _NPROCESSORS_ONLN)" '{ print ($1 > n + 1 ? "500" : $1 < n - 1 ? "20000" : "500|20000") }' /proc/loadavg)"
+check "its threads spin for less on a busy machine" sh -c "echo '$spin' | grep -qxE '$want'"
 finish

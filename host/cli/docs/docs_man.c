@@ -15,7 +15,8 @@ typedef struct named {
 static const named variables[] = {
     {"OMP_NUM_THREADS", "how many threads `bench kernels` uses; runs go by their `threads`"},
     {"OMP_WAIT_POLICY", "of OpenMP; without it, and without GOMP_SPINCOUNT, threads spin for a "
-                        "short time only while they wait for each other"},
+                        "short time only while they wait for each other, shorter where more "
+                        "ran at the start than there are processors"},
     {"TUTTI_ISA", "lowers the instruction set of the kernels: a level that `tutti version` "
                   "knows, such as base or v3"},
     {"TUTTI_TUNE", "0: measures no kernels, takes the first of each and reads no choices that "
