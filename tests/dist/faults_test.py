@@ -4,6 +4,7 @@ faults_test.py TUTTI [--kills N] [NAME]..."""
 import math
 import os
 import random
+import re
 import signal
 import struct
 import sys
@@ -11,7 +12,8 @@ import time
 
 from ranks import World, changed, difference, final, main, numbers, write
 
-KILLS = int(sys.argv[sys.argv.index("--kills") + 1]) if "--kills" in sys.argv else 3
+KILLS = int(sys.argv[sys.argv.index("--kills") + 1]) if "--kills" in sys.argv else 50
+SECONDS = 75 * max(1, KILLS // 50)  # at most so long
 RUN = changed(max_duration="8ep", microbatch_size=10)
 
 
@@ -33,36 +35,79 @@ def other_worlds(tutti, folder, report):
     report.check("3, 1 and 2 ranks in turn end with the bits of one", not text, text)
 
 
+def progress(folder):
+    """The last batch that is saved; -1: none."""
+    where = os.path.join(folder, "runs/ranks/checkpoints")
+    names = os.listdir(where) if os.path.isdir(where) else []
+    return max((int(found[1]) for found in map(re.compile(r"ep\d+-ba(\d+)\.safetensors$").match, names) if found), default=-1)
+
+
+def begun(world):
+    """Names of files that are being written, or that a killed rank has left."""
+    return {name for name in world.saved() if ".tmp-" in name}
+
+
+def wait_to_kill(world, dice, early, left):
+    """Until a random moment: before the ranks have joined, during training, or while a file is being written."""
+    if early:
+        time.sleep(dice.uniform(0.0, 0.1))
+        return
+    batch, until = progress(world.folder), time.monotonic() + 30
+    while progress(world.folder) <= batch and all(one.poll() is None for one in world.ranks) and time.monotonic() < until:
+        time.sleep(0.001)
+    time.sleep(dice.uniform(0.0, 0.1))
+    within = dice.random() < 0.6
+    while within and not begun(world) - left and world.ranks[0].poll() is None and time.monotonic() < until:
+        pass
+
+
+def kill_one(tutti, folder, report, dice, k):
+    """One world more, of which a rank is killed. Whether it was within a save; None: no rank was killed."""
+    size = dice.choice((2, 3, 4))
+    victim = dice.randrange(size) if k % 2 else 0  # which writes the files
+    sharding = dice.choice(("none", "states", "gradients"))
+    world = World(tutti, folder, size, ["--resume", "auto", "--set", f"distributed.sharding={sharding}"])
+    left = begun(world)
+    wait_to_kill(world, dice, k % 10 == 9, left)
+    world.signal(victim, signal.SIGKILL)
+    began = time.monotonic()
+    status, _, err = world.end()
+    if status[victim] != -9:  # it was over
+        report.check(f"kill {k}: a run that was not killed ends well", not any(status), f"{status} {err}")
+        return None
+    others = [rank for rank in range(size) if rank != victim]
+    late = time.monotonic() - began
+    named = all(status[rank] in (1, 2) and f"rank {victim}" in err[rank] for rank in others)
+    report.check(f"kill {k}: rank {victim} of {size} is named within 10 s", named and late < 10, f"{late} s {status} {err}")
+    return bool(begun(world) - left)
+
+
 def kills(tutti, folder, report):
-    """A rank is killed at any moment; what is saved goes on."""
-    run = changed(max_duration="60ep", microbatch_size=10)
+    """A rank is killed at any moment, also within a save; what is saved goes on, in worlds of other sizes and sharding."""
+    run = changed(max_duration="100000ba", microbatch_size=8, optimizer={"name": "adamw", "lr": 0.001},
+                  callbacks=[{"name": "checkpoint_saver", "interval": "1ba", "keep": 3}])
     run["distributed"]["join_timeout_s"] = 5  # a rank may be killed before it joins
     whole, parts = os.path.join(folder, "whole"), os.path.join(folder, "parts")
-    dice = random.Random(5)
-    write(whole, run)
+    dice, ends, found, last = random.Random(5), time.monotonic() + SECONDS, [], -1
     write(parts, run)
-    World(tutti, whole, 1).end()
-    killed = 0
     for k in range(KILLS):
-        size = dice.choice((2, 3))
-        victim = dice.randrange(size)
-        world = World(tutti, parts, size, ["--resume", "auto"])
-        time.sleep(dice.uniform(0.05, 0.6))
-        world.signal(victim, signal.SIGKILL)
-        began = time.monotonic()
-        status, _, err = world.end()
-        if status[victim] != -9:  # it was over
-            continue
-        killed += 1
-        others = [rank for rank in range(size) if rank != victim]
-        report.check(f"kill {k}: the others end within 10 s", time.monotonic() - began < 10)
-        named = all(status[rank] in (1, 2) and f"rank {victim}" in err[rank] for rank in others)
-        report.check(f"kill {k}: rank {victim} of {size} is named", named, f"{status} {err}")
-    report.check("a rank was killed at all", killed > 0)
-    World(tutti, parts, 2, ["--resume", "auto"]).end()
-    report.check("after all kills the run ends with the bits of one", final(whole) == final(parts))
+        if time.monotonic() > ends:
+            print(f"after {SECONDS} s: no more kills", flush=True)
+            break
+        found.append(kill_one(tutti, parts, report, dice, k))
+        now = progress(parts)
+        report.check(f"kill {k}: nothing that was saved is lost", now >= last, f"batch {now}, {last} before")
+        last = now
+    killed, within = sum(one is not None for one in found), sum(one is True for one in found)
+    report.check(f"{killed} ranks were killed, {within} of them within a save", killed > KILLS / 4 and within > 0)
+    until = ["--set", f"max_duration={last + 3}ba"]
+    status, _, err = World(tutti, parts, 2, ["--resume", "auto", *until]).end()
+    write(whole, run)
+    World(tutti, whole, 1, until).end()
+    report.check("after all kills the run ends with the bits of one", status == [0, 0] and final(whole) == final(parts), f"{status} {err}")
     rows = [{key: value for key, value in numbers(f).items() if key[0].startswith("loss/")} for f in (whole, parts)]
-    report.check("and its log has the loss of every batch", rows[0] == rows[1] and len(rows[0]) > 0)
+    report.check("and its log has the loss of every batch", rows[0] == rows[1] and len(rows[0]) > 0,
+                 f"{len(rows[0])} and {len(rows[1])} losses")
 
 
 def hang(tutti, folder, report):

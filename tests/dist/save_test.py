@@ -78,7 +78,7 @@ def bits(tutti, folder, report):
     plain = os.path.join(folder, "plain")
     write(plain, changed(callbacks=[{"name": "checkpoint_saver", "interval": "3ba", "keep": 2}]))
     World(tutti, plain, 1).end()
-    for size in (1, 2, 3):
+    for size in (1, 2, 3, 4):
         where = os.path.join(folder, str(size))
         write(where, changed(callbacks=saver(keep=2)))
         world = World(tutti, where, size)
@@ -158,6 +158,14 @@ def elsewhere(tutti, folder, report):
         server.wait()
 
 
+def listed_files(index):
+    """The files that an index names."""
+    if not os.path.exists(index):
+        return set()
+    with open(index, encoding="utf-8") as f:
+        return set(json.load(f)["weight_map"].values())
+
+
 INDEX = "ep{epoch}-ba{batch}.safetensors.index.json"
 
 
@@ -166,7 +174,8 @@ def shards(tutti, folder, report):
     plain = os.path.join(folder, "plain")
     write(plain, changed(callbacks=[{"name": "checkpoint_saver", "interval": "3ba"}]))
     World(tutti, plain, 1).end()
-    for size, behind, sharding in ((1, False, "none"), (2, False, "states"), (3, True, "states"), (3, True, "none"), (2, True, "states")):
+    for size, behind, sharding in ((1, False, "none"), (2, False, "states"), (3, True, "states"), (3, True, "none"),
+                                   (4, True, "gradients"), (4, False, "none"), (2, True, "states")):
         where = os.path.join(folder, f"{size}{behind}{sharding}")
         run = changed(callbacks=saver(keep=2, filename=INDEX) if behind else
                       [{"name": "checkpoint_saver", "interval": "3ba", "keep": 2, "filename": INDEX}])
@@ -178,10 +187,11 @@ def shards(tutti, folder, report):
         report.check(f"{size} ranks, {sharding}, behind {behind}: the tensors of one file", status == [0] * size and not text,
                      f"{status} {text} {err}")
         names = sorted(name for name in world.saved() if name.startswith("ep"))
-        report.check("two indexes and their shards are kept", len(names) == 2 + 2 * size and
-                     [name for name in names if name.endswith("json")] == [INDEX.format(epoch=1, batch=6), INDEX.format(epoch=2, batch=8)],
-                     f"{names}")
-    for size in (1, 3):  # the last one, of two ranks
+        indexes = [INDEX.format(epoch=1, batch=6), INDEX.format(epoch=2, batch=8)]
+        listed = [listed_files(os.path.join(where, "runs/ranks/checkpoints", name)) for name in indexes]
+        report.check("two indexes and their shards are kept", names == sorted(set(indexes).union(*listed)), f"{names}")
+        report.check("of each rank that has tensors", all(min(size, 3) <= len(files) <= size for files in listed), f"{listed}")
+    for size in (1, 3, 4):  # the last one, of two ranks
         there = os.path.join(folder, f"on{size}")
         write(there, run)
         options = ["--resume", os.path.join(where, "runs/ranks/checkpoints", INDEX.format(epoch=1, batch=6))]
