@@ -16,10 +16,13 @@ static const char *class_name(void *ctx, int64_t k)
     return trainer_class_name(ctx, k);
 }
 
-static tutti_status predict_into(trainer *t, const cli_options *o, tutti_error *err)
+static tutti_status predict_into(trainer *t, const cli_options *o, const run_file *run,
+                                 tutti_error *err)
 {
     predict_file *f;
     int64_t rows = 0;
+    if (run->distributed.rank != 0) /* rank 0 gets all rows */
+        return trainer_predict(t, o->resume, o->predicting.data, put_rows, NULL, err);
     tutti_status s = predict_file_open(o->predicting.output, o->predicting.format, &f, err);
     if (s)
         return s;
@@ -50,8 +53,8 @@ static int run(const cli_options *o, const tutti_op *const *ops)
     if (!t)
         goto end;
     status = CLI_OK;
-    if (predict_into(t, o, &e)) {
-        (void)fprintf(stderr, "tutti: %s\n", e.text);
+    if (predict_into(t, o, run, &e)) {
+        cli_print_failure(run, e.text);
         status = e.status == TUTTI_E_INTERRUPTED ? 128 + trainer_signal() : CLI_FAILED;
     }
 

@@ -309,6 +309,38 @@ def onlookers(tutti, folder, report):
         report.check(f"which is said once where it is so: {training}", len(said) == training, f"{said}")
 
 
+def predictions(tutti, folder, report):
+    """Ranks predict batches in turn; rank 0 writes what one process writes, and plugins see all outputs on every rank."""
+    run = changed(max_duration="2ba")
+    trained = os.path.join(folder, "trained")
+    write(trained, run)
+    World(tutti, trained, 1).end()
+    weights = os.path.join(trained, "runs/ranks/checkpoints/latest.safetensors")
+    alone = {key: value for key, value in run.items() if key != "distributed"}
+    alone["callbacks"] = run["callbacks"] = [{"name": "onlooker"}]
+    options = ["--checkpoint", weights, "--output", "out.csv", "--plugin-path", os.path.join(os.environ["FIXTURES"], "onlooker")]
+    files, notes = {}, {}
+    for size in (0, 1, 2, 3, 5, 7):  # 0: without "distributed"; there are 5 batches of 9 and 4
+        where = os.path.join(folder, str(size))
+        write(where, run if size else alone)
+        os.environ["ONLOOKER_NOTES"] = os.path.join(where, "notes")
+        status, out, err = World(tutti, where, max(1, size), options, command="predict").end()
+        del os.environ["ONLOOKER_NOTES"]
+        report.check(f"{size} ranks predict, and one says so", not any(status) and out[0] == "40 predictions\n" and not any(out[1:]),
+                     f"{status} {out} {err}")
+        for kept, name in (files, "out.csv"), (notes, "notes"):
+            path = os.path.join(where, name)
+            with open(path, encoding="utf-8") if os.path.exists(path) else open(os.devnull, encoding="utf-8") as f:
+                kept[size] = f.read()
+        report.check(f"{size} ranks: the file of one process", files[size] == files[0] != "", f"{len(files[size])} bytes")
+        report.check(f"{size} ranks: a plugin sees what it sees in one process", notes[size] == notes[0] * max(1, size) != "", f"{notes}")
+    full = os.path.join(folder, "full")
+    write(full, run)
+    options[3] = "/dev/full/out.csv"
+    status, _, err = World(tutti, full, 2, options, command="predict").end()
+    report.check("a file that cannot be made ends all ranks", all(status) and "/dev/full/out.csv" in err[0], f"{status} {err}")
+
+
 def write_shards(folder, counts):
     """A set of MDS shards with so many samples: 8 x 8 floats and a class."""
     os.makedirs(folder)
@@ -346,5 +378,5 @@ def samplers(tutti, folder, report):
 
 
 if __name__ == "__main__":
-    sys.exit(main([plain, precisions, metrics, algorithms, shares, shares_resume, memory, parts, late_reader, parts_memory, whole_weights, groups_resume, explained, onlookers,
+    sys.exit(main([plain, precisions, metrics, algorithms, shares, shares_resume, memory, parts, late_reader, parts_memory, whole_weights, groups_resume, explained, onlookers, predictions,
                    own_order, samplers]))

@@ -28,14 +28,14 @@ RUN = {
 class World:
     """Processes that train one run in one folder."""
 
-    def __init__(self, tutti, folder, size, options=(), own=None):
+    def __init__(self, tutti, folder, size, options=(), own=None, command="train"):
         self.folder = folder
         self.ranks = []
         for rank in range(size):
             env = {**os.environ, "TUTTI_RANK": str(rank), "TUTTI_WORLD_SIZE": str(size), "TUTTI_JOB": folder,
                    "TUTTI_TUNE": "0"}
-            command = [tutti, "train", "run.json", *options, *(own or {}).get(rank, ())]
-            self.ranks.append(subprocess.Popen(command, cwd=folder, env=env, stdout=subprocess.PIPE,
+            words = [tutti, command, "run.json", *options, *(own or {}).get(rank, ())]
+            self.ranks.append(subprocess.Popen(words, cwd=folder, env=env, stdout=subprocess.PIPE,
                                                stderr=subprocess.PIPE, text=True))
 
     def end(self, limit=120):

@@ -10,10 +10,11 @@
 /* The data of this rank, rank_batches.c. */
 typedef struct rank_batches {
     bool whole;                     /* every rank loads all rows of training batches */
-    struct data_source *evaluation; /* under way; NULL: none */
-    int64_t count;                  /* of its batches, which ranks divide up */
-    slot_span mine;                 /* of these */
-    int64_t at;                     /* the one under way */
+    struct data_source *evaluation; /* or prediction under way; NULL: none */
+    tutti_status (*compute)(void *ctx, tutti_error *err); /* outputs of a batch of it */
+    int64_t count;  /* of its batches, which ranks divide up */
+    slot_list mine; /* of these */
+    int64_t at;     /* the one under way */
     bool passed;    /* its forward pass is over, on the rank that evaluates it */
     uint32_t nsums; /* of all metrics */
     double *values; /* the metrics' sums of each batch of mine */

@@ -143,6 +143,12 @@ static tutti_status eval_batches(trainer *t, data_source *e, tutti_error *err)
     return TUTTI_OK;
 }
 
+/* For who looks at a batch of another rank. */
+static tutti_status compute(void *ctx, tutti_error *err)
+{
+    return trainer_evaluate_batch(ctx, err);
+}
+
 static tutti_status evaluate_one(trainer *t, data_source *e, tutti_error *err)
 {
     t->evaluation.label = e->spec->label;
@@ -151,7 +157,7 @@ static tutti_status evaluate_one(trainer *t, data_source *e, tutti_error *err)
     metric_set_reset(&e->metrics);
     if (!e->at_a_time && e->spec->microbatch_size > 0)
         e->at_a_time = e->spec->microbatch_size;
-    tutti_status s = rank_begin_evaluation(t, e, err);
+    tutti_status s = rank_begin_evaluation(t, e, compute, err);
     if (s || (s = source_seek(e, 0, 0, err)) ||
         (s = trainer_event(t, TUTTI_EVENT_EVAL_START, err)))
         return s;

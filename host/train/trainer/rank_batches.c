@@ -3,7 +3,6 @@
 #include "train/trainer/rank_batches.h"
 
 #include "train/step/trainer_state.h"
-#include "train/trainer/evaluate.h"
 #include "train/trainer/trainer.h"
 
 #include <stdio.h>
@@ -50,7 +49,8 @@ static void load_whole(trainer *t)
 
 static bool is_own(const rank_batches *b, int64_t number)
 {
-    return number >= b->mine.first && number < b->mine.first + b->mine.count;
+    const int64_t behind = number - b->mine.first;
+    return behind >= 0 && behind % b->mine.step == 0 && behind / b->mine.step < b->mine.count;
 }
 
 static loader_rows own_batch(const void *ctx, int64_t number, int64_t samples)
@@ -73,14 +73,17 @@ static uint64_t most_values(const distributed *d)
     return (uint64_t)((d->batches.count + size - 1) / size) * d->batches.nsums;
 }
 
-tutti_status rank_begin_evaluation(trainer *t, data_source *e, tutti_error *err)
+tutti_status rank_begin_evaluation(trainer *t, data_source *e,
+                                   tutti_status (*compute)(void *ctx, tutti_error *err),
+                                   tutti_error *err)
 {
     distributed *d = &t->distributed;
     rank_batches *b = &d->batches;
     if (!distributed_on(d))
         return TUTTI_OK;
     b->count = loader_batches(e->loader);
-    b->mine = slots_of_rank(b->count, world_size(d->world), world_rank(d->world));
+    b->mine = slots_in_row(b->count, world_size(d->world), world_rank(d->world));
+    b->compute = compute;
     b->nsums = count_sums(&e->metrics);
     b->evaluation = e;
     b->at = 0;
@@ -92,6 +95,30 @@ tutti_status rank_begin_evaluation(trainer *t, data_source *e, tutti_error *err)
     memset(values, 0, most_values(d) * sizeof *values);
     loader_choose_rows(e->loader, own_batch, b);
     return TUTTI_OK;
+}
+
+void rank_begin_prediction(trainer *t, data_source *e,
+                           tutti_status (*compute)(void *ctx, tutti_error *err))
+{
+    distributed *d = &t->distributed;
+    rank_batches *b = &d->batches;
+    if (!distributed_on(d))
+        return;
+    b->count = loader_batches(e->loader);
+    b->mine = slots_in_turn(b->count, world_size(d->world), world_rank(d->world));
+    b->evaluation = e;
+    b->compute = compute;
+    b->at = 0;
+    loader_choose_rows(e->loader, own_batch, b);
+}
+
+void rank_end_prediction(trainer *t)
+{
+    rank_batches *b = &t->distributed.batches;
+    if (!b->evaluation)
+        return;
+    loader_choose_rows(b->evaluation->loader, NULL, NULL);
+    b->evaluation = NULL;
 }
 
 bool rank_evaluates(const trainer *t)
@@ -177,7 +204,9 @@ static tutti_status complete(void *ctx, tutti_error *err)
     if (!b->evaluation || is_own(b, b->at))
         return TUTTI_OK;
     const tutti_status s = loader_complete(b->evaluation->loader, err);
-    return s || !b->passed || t->tensors.noutputs ? s : trainer_evaluate_batch(t, err);
+    if (s || !b->passed || t->tensors.noutputs)
+        return s;
+    return b->compute(t, err);
 }
 
 void rank_batches_open(trainer *t)

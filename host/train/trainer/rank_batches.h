@@ -8,10 +8,17 @@
 /* Once data and ranks are there.  [control] */
 void rank_batches_open(trainer *t);
 /* One evaluation: begin before its data are sought; for each batch evaluates, whether this rank computes it, and next,
- * which takes the metrics' sums of the batch away; end, with the status of all that: the metrics have the sums of
+ * which takes the metrics' sums of the batch away; `compute`
+ * is called with the trainer where somebody asks for outputs of a batch of another rank; end, with the status of all that: the metrics have the sums of
  * all batches, in their order.  A failure of any rank is that of all.  [step] */
 TUTTI_NODISCARD tutti_status rank_begin_evaluation(trainer *t, data_source *e,
+                                                   tutti_status (*compute)(void *ctx,
+                                                                           tutti_error *err),
                                                    tutti_error *err);
+/* A prediction: ranks compute batches in turn.  Begin before its data are sought; evaluates for each batch.  [step] */
+void rank_begin_prediction(trainer *t, data_source *e,
+                           tutti_status (*compute)(void *ctx, tutti_error *err));
+void rank_end_prediction(trainer *t);
 bool rank_evaluates(const trainer *t);
 void rank_next_evaluation_batch(trainer *t);
 TUTTI_NODISCARD tutti_status rank_end_evaluation(trainer *t, tutti_status status,
