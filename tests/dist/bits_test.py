@@ -157,7 +157,7 @@ def late_reader(tutti, folder, report):
                      all(status) and text in err[0] if refused else not any(status), f"{status} {err}")
 
 
-DEEP = {"name": "mlp", "hidden": [512] * 48}
+DEEP = {"name": "mlp", "hidden": [512] * 64}
 
 
 def peaks(world, batches):
