@@ -135,7 +135,7 @@ static uint32_t algorithms_of(int kind, const conv2d_geometry *g, int bf16, int3
         ret[n++] = DGRAD_FLIPPED;
     if (kind == DNN_CONV_GRAD_WEIGHT && conv2d_wgrad_per_thread_fit(g, threads))
         ret[n++] = WGRAD_PER_THREAD;
-    if (conv2d_1x1_fit(g))
+    if (conv2d_1x1_fit(g) && gemm_microkernel_at(bf16, 0))
         ret[n++] = GEMM_1X1;
     if (bf16 && direct_fits(kind, g)) {
         ret[n++] = DIRECT_AMX; /* several times as fast as the next two */

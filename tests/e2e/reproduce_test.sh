@@ -42,6 +42,13 @@ check "so are kernels for other CPUs" test $? = 1
 check "by name" grep -Eq '^tutti: whole/ep0-ba4.safetensors: was computed by kernels for [a-z0-9]+, this is kernels for base; ' err.txt
 TUTTI_ISA=base says "an evaluation goes on" 0 "" "$TUTTI" eval run.json --checkpoint whole/ep0-ba4.safetensors
 
+# What was chosen for kernels of one level is nothing to another, which lacks some of them.
+sed 's/{"name": "cnn"}/{"name": "resnet", "depth": 18, "width": 4, "stem": "cifar"}/; s/"6ba"/"1ba"/' run.json >pixels.json
+check "convolutions of a pixel" "$TUTTI" train pixels.json --set callbacks=[]
+sed -i -E '/: conv2d F32 .* F32 \([0-9]+, 1, 1, /s/\t[^\t]*$/\ttiles/' cache/tutti/kernels
+check "by products of our own" grep -q '	tiles$' cache/tutti/kernels
+TUTTI_ISA=base check "on a CPU without these" "$TUTTI" train pixels.json --set callbacks=[]
+
 # Shapes that come after the checkpoint: images grow from batch 2 on.
 sed 's/"max_duration"/"algorithms": [{"name": "progressive_resizing", "initial_scale": 0.5, "delay_fraction": 0.3, "finetune_fraction": 0.3}], &/' run.json >grow.json
 rm -rf whole saves
