@@ -26,7 +26,7 @@ ROWS = [
     ("leak", "algorithm", "leaks", r"leaves \d+ bytes of memory behind"),
     ("leak_file", "algorithm", "leaks", "leaves a file open"),
     ("leak_thread", "algorithm", "leaks", "leaves a thread behind"),
-    ("single", "algorithm", "instances", "wicked: not now"),
+    ("single", "algorithm", "instances", "cannot be opened: not now"),
     ("range", "dataset", "calls", "read gives a sample -?[0-9]+ of 64"),
     ("impure", "scheduler", "calls", "another answer the second time"),
     ("overrun", "optimizer", "calls", "update writes behind slot 0, which has 1 numbers"),

@@ -18,7 +18,7 @@ void rounds_close(gradient_rounds *r)
 
 static tutti_status take_sums(gradient_rounds *r, uint32_t count, tutti_error *err)
 {
-    const uint64_t bytes = (uint64_t)r->numbers * sizeof(float) + sizeof(float);
+    const uint64_t bytes = ((uint64_t)r->numbers + 1) * sizeof(float);
     float **sums = realloc((void *)r->sums.sums, (count + 1) * sizeof *sums);
     r->sums.sums = sums ? sums : r->sums.sums;
     for (; sums && r->nsums < count; r->nsums++)
@@ -27,7 +27,7 @@ static tutti_status take_sums(gradient_rounds *r, uint32_t count, tutti_error *e
     return sums && r->nsums >= count
                ? TUTTI_OK
                : tutti_fail(err, TUTTI_E_NOMEM, "no memory for %llu bytes of gradients",
-                            (unsigned long long)(count * bytes));
+                            (unsigned long long)count * bytes);
 }
 
 tutti_status rounds_begin(gradient_rounds *r, const world *w, int64_t slots, int64_t gradients,

@@ -46,7 +46,7 @@ static tutti_status jpeg_change(const jpeg *t, const picture *x, tutti_stream *r
     const uint32_t more = (uint32_t)(t->quality[1] - t->quality[0] + 1);
     const int quality = (int)(t->quality[0] + tutti_stream_below(r, more));
     const int grey = x->c == 1, format = grey ? TJPF_GRAY : TJPF_RGB;
-    const tjhandle codec = tjInitTransform(); /* writes and reads */
+    tjhandle codec = tjInitTransform(); /* writes and reads */
     unsigned char *file = NULL;
     unsigned long size = 0;
     tutti_status s = TUTTI_OK;
