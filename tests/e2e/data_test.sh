@@ -83,6 +83,29 @@ says "nothing known" 2 'tutti: empty: nothing tells which data set it is; name o
 says "no pictures" 1 'tutti: sample 0 is no picture: want (height, width, colours)' "$TUTTI" data inspect shards --sheet x.png
 echo '{"text": "a"}' >texts.jsonl
 says "a setting that is wanted" 2 'tutti: texts.jsonl: the data set documents wants tokenizer_file: --set tokenizer_file=FILE gives it' "$TUTTI" data inspect texts.jsonl
+printf 'text,price\na,1\n' >texts.csv
+says "a table of texts" 2 'tutti: dataset table cannot be opened: texts.csv:2: the field "text" is "a", want a number; texts are read by the data set documents' "$TUTTI" data inspect texts.csv
+says "texts that want more" 2 'tutti: dataset documents cannot be opened: none.json: No such file or directory' "$TUTTI" data inspect texts.csv --set tokenizer_file=none.json
+python3 -c 'for k in range(-1, 300): print("size,rooms,price" if k < 0 else f"{k * 7 % 300 / 300},{k % 5},{k * 7 % 300 / 100 + k % 5}")' >houses.csv
+check "a table" eval '"$TUTTI" data inspect houses.csv --set targets=[\"price\"] --json >h.json && "$TUTTI" data convert houses.csv houses --set targets=[\"price\"] && "$TUTTI" data inspect houses --set target_column=target --json >m.json && python3 - <<PY
+import json
+table, shards = json.load(open("h.json")), json.load(open("m.json"))
+assert table["samples"] == shards["samples"] == 300 and table["columns"][0]["shape"] == [2] and table["columns"][1]["type"] == "F32", table
+assert table["first"] == shards["first"] and table["first"][1]["target"]["first"] == [table["first"][1]["target"]["min"]], (table, shards)
+PY'
+cat >houses.json <<'JSON'
+{"model": {"name": "mlp", "hidden": [8]}, "loss": "mse", "max_duration": "20ep", "optimizer": {"name": "adamw", "lr": 0.02},
+ "train": {"dataset": {"name": "table", "path": "houses.csv", "targets": ["price"]}, "batch_size": 20, "workers": 1, "transforms": []},
+ "eval": [{"label": "all", "dataset": {"name": "table", "path": "houses.csv", "targets": ["price"]}, "batch_size": 100, "workers": 1,
+           "transforms": [], "interval": "20ep", "metrics": [{"name": "r2_score"}]}],
+ "loggers": [{"name": "jsonl", "filename": "houses.log"}]}
+JSON
+check "which a model learns" eval '"$TUTTI" train houses.json --quiet && python3 - <<PY
+import json
+rows = [json.loads(line) for line in open("houses.log")]
+score = [v for r in rows if r["kind"] == "metrics" for k, v in r["values"].items() if "r2_score" in k][-1]
+assert score > 0.9, score
+PY'
 says "no such setting" 2 'tutti: settings: class: mds has no such setting; did you mean classes?' "$TUTTI" data inspect shards --set class=3
 says "no setting" 2 'tutti: --set classes: want KEY=VALUE' "$TUTTI" data inspect shards --set classes
 

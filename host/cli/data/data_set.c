@@ -29,7 +29,7 @@ static const struct {
     {false, ".tar.zst", "webdataset", "path"}, {false, ".npy", "npy", "inputs"},
     {false, ".npz", "npy", "inputs"},          {false, ".jsonl", "documents", "path"},
     {false, ".ndjson", "documents", "path"},   {false, ".json", "documents", "path"},
-    {false, ".csv", "documents", "path"},      {false, ".tsv", "documents", "path"},
+    {false, ".csv", "table", "path"},          {false, ".tsv", "table", "path"},
     {false, "-ubyte", "idx", "images"},        {false, "-ubyte.gz", "idx", "images"},
     {false, ".bin", "tokens_bin", "path"},     {false, ".txt", "text", "path"},
 };
@@ -63,15 +63,27 @@ static bool has_folders(const char *path)
     return any;
 }
 
+/* Whether a setting is given that tables do not have and texts need. */
+static bool has_tokenizer(const char *const *sets, size_t nsets)
+{
+    static const char key[] = "tokenizer_file=";
+    bool any = false;
+    for (size_t k = 0; k < nsets; k++)
+        any = any || strncmp(sets[k], key, sizeof key - 1) == 0;
+    return any;
+}
+
 /* Sets the data set's name and the setting for its path; false after saying that nothing fits. */
-static bool guess_data_set(const char *path, const char **ret_name, const char **ret_setting)
+static bool guess_data_set(const char *path, bool texts, const char **ret_name,
+                           const char **ret_setting)
 {
     struct stat st;
     const bool there = stat(path, &st) == 0, folder = there && S_ISDIR(st.st_mode);
     for (size_t k = 0; k < ROWS; k++)
         if (rows[k].folder == folder &&
             (folder ? has_file(path, rows[k].mark) : ends_with(path, rows[k].mark))) {
-            *ret_name = rows[k].name;
+            *ret_name =
+                texts && strcmp(rows[k].name, "table") == 0 ? "documents" : rows[k].name;
             *ret_setting = rows[k].setting;
             return true;
         }
@@ -193,7 +205,7 @@ bool data_set_open(data_set *d, registry *r, const char *path, const char *name,
     const object *o;
     tutti_error e = TUTTI_ERROR_INIT;
     *d = (data_set){.instance = NULL};
-    if (!name && !guess_data_set(path, &name, &setting))
+    if (!name && !guess_data_set(path, has_tokenizer(sets, nsets), &name, &setting))
         return false;
     tutti_status s = registry_find(r, TUTTI_KIND_DATASET, name, &o, &e);
     json_doc *doc = s ? NULL : write_settings(setting, path, sets, nsets);

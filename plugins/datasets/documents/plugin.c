@@ -2,12 +2,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define TUTTI_USE_MINOR 1 /* tutti.class_names/1 */
 #define TUTTI_MIN_MINOR 0 /* which an older host does not ask for */
+#include "../common/labelled.h"
+#include "../common/records.h"
 #include "../common/vocab.h"
 #include "asked.h"
 #include "compose.h"
-#include "labelled.h"
 #include "pack.h"
-#include "records.h"
 
 #include "tokenizer.h"
 #include "tutti/tutti.h"

@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "records.h"
 
-#include "../common/whole_file.h"
+#include "whole_file.h"
 
 #include <strings.h>
 
@@ -155,6 +155,21 @@ tutti_status records_next(records *r, json_t **ret, tutti_error *err)
     return s;
 }
 
+/* The first line; a name that comes twice would hide a column. */
+static tutti_status records_names(records *r, tutti_error *err)
+{
+    r->names = json_array();
+    const tutti_status s = r->names ? records_row(r, r->names, err)
+                                    : tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory", r->path);
+    const size_t n = s ? 0 : json_array_size(r->names);
+    for (size_t k = 1; k < n; k++)
+        for (size_t j = 0; j < k; j++)
+            if (json_equal(json_array_get(r->names, j), json_array_get(r->names, k)))
+                return tutti_fail(err, TUTTI_E_FORMAT, "%s:1: two fields are called \"%s\"",
+                                  r->path, json_string_value(json_array_get(r->names, k)));
+    return s;
+}
+
 tutti_status records_open(records *r, const char *path, const char *format, tutti_error *err)
 {
     memset(r, 0, sizeof *r);
@@ -167,11 +182,8 @@ tutti_status records_open(records *r, const char *path, const char *format, tutt
     r->data = data;
     if (s == TUTTI_OK && r->size >= 3 && memcmp(r->data, "\xef\xbb\xbf", 3) == 0)
         r->at = 3;
-    if (s == TUTTI_OK && r->format != RECORDS_JSONL) {
-        r->names = json_array();
-        s = r->names ? records_row(r, r->names, err)
-                     : tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory", path);
-    }
+    if (s == TUTTI_OK && r->format != RECORDS_JSONL)
+        s = records_names(r, err);
     if (s)
         records_close(r);
     return s;

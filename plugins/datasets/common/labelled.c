@@ -19,7 +19,7 @@ void labelled_free(labelled *l)
 
 static tutti_status labelled_no_memory(tutti_error *err)
 {
-    return tutti_fail(err, TUTTI_E_NOMEM, "documents: no memory for its labels");
+    return tutti_fail(err, TUTTI_E_NOMEM, "no memory for labels");
 }
 
 /* The label as text, which the caller frees. */
@@ -32,6 +32,9 @@ static tutti_status labelled_text(const json_t *record, const char *field, const
         return tutti_fail(err, TUTTI_E_FORMAT,
                           "%s: the field \"%s\" is %s, want a string or a whole number", where,
                           field, value ? "neither" : "missing");
+    if (json_is_string(value) && !json_string_length(value))
+        return tutti_fail(err, TUTTI_E_FORMAT, "%s: the field \"%s\" is empty, want a label",
+                          where, field);
     (void)snprintf(number, sizeof number, "%lld", (long long)json_integer_value(value));
     *ret = strdup(json_is_string(value) ? json_string_value(value) : number);
     return *ret ? TUTTI_OK : labelled_no_memory(err);

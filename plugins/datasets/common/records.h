@@ -1,7 +1,7 @@
 /* records.h - the lines of a JSON lines, CSV or TSV file, each with its fields by name. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef DOCUMENTS_RECORDS_H
-#define DOCUMENTS_RECORDS_H
+#ifndef DATASETS_RECORDS_H
+#define DATASETS_RECORDS_H
 
 #include "tutti/base.h"
 

@@ -1,10 +1,9 @@
-/* labelled.h - documents of one class each: which tokens are whose, and what the classes are called. */
+/* labelled.h - records of one class each: which tokens are whose, and what the classes are called. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef DOCUMENTS_LABELLED_H
-#define DOCUMENTS_LABELLED_H
+#ifndef DATASETS_LABELLED_H
+#define DATASETS_LABELLED_H
 
-#include "../common/label_names.h"
-#include "pack.h"
+#include "label_names.h"
 
 #include <jansson.h>
 
