@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """tokenizers_peer.py - trains small tokenizers with the package `tokenizers`, and records the ids that it gives.
 
-    tokenizers_peer.py record FOLDER          writes FAMILY.json for each family, and ids.json: texts and their ids
+    tokenizers_peer.py record FOLDER          writes FAMILY.json for each family, ids.json: texts and their ids, and
+                                              megabyte.json: how many ids a long text has, and their hash
     tokenizers_peer.py compare PROGRAM BYTES  trains on a text of so many bytes and compares PROGRAM's ids with the package's
 """
-import json, os, random, subprocess, sys, tempfile, time, unicodedata
+import hashlib, json, os, random, subprocess, sys, tempfile, time, unicodedata
 from pathlib import Path
 import tokenizers
+import tokenizers_text
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
 LLAMA3 = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"
@@ -193,6 +195,23 @@ def record(folder):
     Path(folder, "ids.json").write_text(json.dumps(out, ensure_ascii=True, separators=(",", ":")))
 
 
+def hashed(ids):
+    """How many ids there are, and the hash of a line for each."""
+    return [len(ids), hashlib.sha256("".join(f"{i}\n" for i in ids).encode()).hexdigest()]
+
+
+def record_megabyte(folder, size=1_000_000):
+    """Of the tokenizers in the folder, not of fresh ones: the package trains none twice alike."""
+    text = tokenizers_text.text_of(size)
+    out = {"tokenizers": tokenizers.__version__, "bytes": size, "text": hashlib.sha256(text.encode()).hexdigest(),
+           "families": {}}
+    for name in FAMILIES:
+        t = Tokenizer.from_file(str(Path(folder, name + ".json")))
+        by_line = [i for e in t.encode_batch_fast(text.split("\n")) for i in e.ids]
+        out["families"][name] = [hashed(t.encode(text).ids), hashed(by_line)]
+    Path(folder, "megabyte.json").write_text(json.dumps(out, indent=1) + "\n")
+
+
 def judge(name, tokenizer, encode, program, path, data, how):
     """Compares the ids, and the time of both on one thread; prints a line."""
     start = time.perf_counter()
@@ -232,5 +251,6 @@ def compare(program, size):
 if __name__ == "__main__":
     if sys.argv[1] == "record":
         record(sys.argv[2])
+        record_megabyte(sys.argv[2])
     else:
         sys.exit(compare(sys.argv[2], int(sys.argv[3])))
