@@ -250,8 +250,7 @@ tutti_status predict_file_add(predict_file *f, const tutti_tensor *output, tutti
         return tutti_fail(err, TUTTI_E_SHAPE, "rows of the output differ in shape");
     f->format->rows(f, output->data, output->desc.dim[0]);
     f->rows += output->desc.dim[0];
-    return ferror(f->file) ? tutti_fail(err, TUTTI_E_IO, "the output cannot be written: %s",
-                                        strerror(errno))
+    return ferror(f->file) ? tutti_fail(err, TUTTI_E_IO, "%s: %s", f->part, strerror(errno))
                            : TUTTI_OK;
 }
 

@@ -341,6 +341,28 @@ def predictions(tutti, folder, report):
     report.check("a file that cannot be made ends all ranks", all(status) and "/dev/full/out.csv" in err[0], f"{status} {err}")
 
 
+def full_disk(tutti, folder, report):
+    """Rank 0's disk is full midway through predictions, or behind the last: one sentence, all end, and nothing stays."""
+    run = changed(max_duration="1ba")
+    run["eval"][0]["dataset"]["samples"] = 400  # some 40 KB of text
+    trained = os.path.join(folder, "trained")
+    write(trained, run)
+    World(tutti, trained, 1).end()
+    options = ["--checkpoint", os.path.join(trained, "runs/ranks/checkpoints/latest.safetensors"), "--output"]
+    for size, samples, name in ((1, 400, "out.csv"), (2, 400, "out.csv"), (3, 400, "out.npy"), (5, 400, "out.jsonl"),
+                                (2, 9, "out.csv"), (3, 20, "out.npy")):  # the last two fit into the buffer until the file is closed
+        where = os.path.join(folder, f"{size}-{samples}")
+        write(where, run)
+        os.symlink("/dev/full", os.path.join(where, f"{name}.part"))
+        limited = [*options, name, "--set", f"eval.0.dataset.samples={samples}"]
+        status, out, err = World(tutti, where, size, limited, command="predict").end(60)
+        ends = all(status) if samples == 400 else status[0] != 0
+        report.check(f"{size} ranks, {samples} rows: a full disk ends all ranks", ends and set(status) <= {0, 1} and not any(out), f"{status} {out}")
+        report.check("rank 0 says so in one sentence, nobody else",
+                     err[0] == f"tutti: {name}.part: No space left on device\n" and not any(err[1:]), f"{err}")
+        report.check("and nothing stays", sorted(os.listdir(where)) == ["run.json"], f"{os.listdir(where)}")
+
+
 def write_shards(folder, counts):
     """A set of MDS shards with so many samples: 8 x 8 floats and a class."""
     os.makedirs(folder)
@@ -379,4 +401,4 @@ def samplers(tutti, folder, report):
 
 if __name__ == "__main__":
     sys.exit(main([plain, precisions, metrics, algorithms, shares, shares_resume, memory, parts, late_reader, parts_memory, whole_weights, groups_resume, explained, onlookers, predictions,
-                   own_order, samplers]))
+                   full_disk, own_order, samplers]))

@@ -10,11 +10,13 @@ import struct
 import sys
 import time
 
-from ranks import World, changed, difference, final, main, numbers, write
+from ranks import World, changed, difference, final, listed_files, main, numbers, write
 
 KILLS = int(sys.argv[sys.argv.index("--kills") + 1]) if "--kills" in sys.argv else 50
 SECONDS = 75 * max(1, KILLS // 50)  # at most so long
 RUN = changed(max_duration="8ep", microbatch_size=10)
+FILES = ("ep{epoch}-ba{batch}.safetensors", "ep{epoch}-ba{batch}.safetensors.index.json")  # one file, or one a rank
+SHARD = re.compile(r"-\d{5}-of-\d{5}\.safetensors$")
 
 
 def uninterrupted(tutti, folder):
@@ -39,12 +41,24 @@ def progress(folder):
     """The last batch that is saved; -1: none."""
     where = os.path.join(folder, "runs/ranks/checkpoints")
     names = os.listdir(where) if os.path.isdir(where) else []
-    return max((int(found[1]) for found in map(re.compile(r"ep\d+-ba(\d+)\.safetensors$").match, names) if found), default=-1)
+    whole = re.compile(r"ep\d+-ba(\d+)\.safetensors(\.index\.json)?$")
+    return max((int(found[1]) for found in map(whole.match, names) if found), default=-1)
+
+
+def missing_files(folder):
+    """Files that an index names and that are not there, and what a run has set aside as damaged."""
+    where = os.path.join(folder, "runs/ranks/checkpoints")
+    names = set(os.listdir(where)) if os.path.isdir(where) else set()
+    named = set().union(*(listed_files(os.path.join(where, name)) for name in names if name.endswith(".index.json")))
+    return named - names | {name for name in names if name.endswith(".damaged")}
 
 
 def begun(world):
-    """Names of files that are being written, or that a killed rank has left."""
-    return {name for name in world.saved() if ".tmp-" in name}
+    """Names of files that are being written, or that a killed rank has left: shards are from the first to the index."""
+    names = world.saved()
+    indexes = [os.path.join(world.folder, "runs/ranks/checkpoints", name) for name in names if name.endswith(".index.json")]
+    named = set().union(*map(listed_files, indexes))
+    return {name for name in names if ".tmp-" in name or (SHARD.search(name) and name not in named)}
 
 
 def wait_to_kill(world, dice, early, left):
@@ -66,7 +80,9 @@ def kill_one(tutti, folder, report, dice, k):
     size = dice.choice((2, 3, 4))
     victim = dice.randrange(size) if k % 2 else 0  # which writes the files
     sharding = dice.choice(("none", "states", "gradients"))
-    world = World(tutti, folder, size, ["--resume", "auto", "--set", f"distributed.sharding={sharding}"])
+    behind = dice.choice(("true", "false"))
+    world = World(tutti, folder, size, ["--resume", "auto", "--set", f"distributed.sharding={sharding}",
+                                        "--set", f"callbacks.0.async={behind}"])
     left = begun(world)
     wait_to_kill(world, dice, k % 10 == 9, left)
     world.signal(victim, signal.SIGKILL)
@@ -84,22 +100,31 @@ def kill_one(tutti, folder, report, dice, k):
 
 def kills(tutti, folder, report):
     """A rank is killed at any moment, also within a save; what is saved goes on, in worlds of other sizes and sharding."""
+    for name, seed, count in zip(FILES, (5, 6), (KILLS - KILLS // 2, KILLS // 2)):
+        kill_many(tutti, os.path.join(folder, str(seed)), report, name, random.Random(seed), count)
+
+
+def kill_many(tutti, folder, report, filename, dice, count):
+    """So many kills of one run, whose checkpoints have that name."""
     run = changed(max_duration="100000ba", microbatch_size=8, optimizer={"name": "adamw", "lr": 0.001},
-                  callbacks=[{"name": "checkpoint_saver", "interval": "1ba", "keep": 3}])
+                  callbacks=[{"name": "checkpoint_saver", "interval": "1ba", "keep": 3, "filename": filename}])
     run["distributed"]["join_timeout_s"] = 5  # a rank may be killed before it joins
     whole, parts = os.path.join(folder, "whole"), os.path.join(folder, "parts")
-    dice, ends, found, last = random.Random(5), time.monotonic() + SECONDS, [], -1
+    limit = SECONDS * count / KILLS
+    ends, found, last = time.monotonic() + limit, [], -1
     write(parts, run)
-    for k in range(KILLS):
+    for k in range(count):
         if time.monotonic() > ends:
-            print(f"after {SECONDS} s: no more kills", flush=True)
+            print(f"after {limit} s: no more kills", flush=True)
             break
         found.append(kill_one(tutti, parts, report, dice, k))
         now = progress(parts)
         report.check(f"kill {k}: nothing that was saved is lost", now >= last, f"batch {now}, {last} before")
+        damage = missing_files(parts)
+        report.check(f"kill {k}: what is saved is whole", not damage, f"{sorted(damage)}")
         last = now
     killed, within = sum(one is not None for one in found), sum(one is True for one in found)
-    report.check(f"{killed} ranks were killed, {within} of them within a save", killed > KILLS / 4 and within > 0)
+    report.check(f"{filename}: {killed} ranks were killed, {within} of them within a save", killed > count / 4 and within > 0)
     until = ["--set", f"max_duration={last + 3}ba"]
     status, _, err = World(tutti, parts, 2, ["--resume", "auto", *until]).end()
     write(whole, run)

@@ -83,6 +83,15 @@ class World:
         self.ranks[rank].send_signal(number)
 
 
+def listed_files(index):
+    """The files that an index names; none where it is gone."""
+    try:
+        with open(index, encoding="utf-8") as f:
+            return set(json.load(f)["weight_map"].values())
+    except FileNotFoundError:
+        return set()
+
+
 def write(folder, run):
     """The run file of a new folder."""
     os.makedirs(folder, exist_ok=True)
@@ -158,4 +167,4 @@ def main(cases):
     return 1 if report.failed else 0
 
 
-__all__ = ["Report", "World", "changed", "difference", "final", "main", "messages", "numbers", "signal", "write"]
+__all__ = ["Report", "World", "changed", "difference", "final", "listed_files", "main", "messages", "numbers", "signal", "write"]

@@ -11,7 +11,7 @@ import sys
 import termios
 import time
 
-from ranks import World, changed, difference, final, main, messages, numbers, write
+from ranks import World, changed, difference, final, listed_files, main, messages, numbers, write
 
 HOLD = sys.argv.pop(2)
 
@@ -156,14 +156,6 @@ def elsewhere(tutti, folder, report):
         del os.environ["TMPDIR"]
         server.kill()
         server.wait()
-
-
-def listed_files(index):
-    """The files that an index names."""
-    if not os.path.exists(index):
-        return set()
-    with open(index, encoding="utf-8") as f:
-        return set(json.load(f)["weight_map"].values())
 
 
 INDEX = "ep{epoch}-ba{batch}.safetensors.index.json"
