@@ -167,6 +167,43 @@ assert data == b"".join(bytes([c, 0]) for c in text[:24 * 8 + 1]), data
 PY'
 says "blocks that overlap" 1 'tutti: sample 1 does not begin with the token that the one before it ends with; want "stride" to be "length"' \
   "$TUTTI" data convert words.txt other.bin --set length=24 --set stride=8
+check "a long text" python3 -c 'import random; r = random.Random(2); open("long.txt", "wb").write(bytes(r.choices(range(32, 127), k=6_000_001)))'
+check "by one thread" "$TUTTI" data convert long.txt one.bin --set length=24 --threads 1
+check "and by three" eval '"$TUTTI" data convert long.txt three.bin --set length=24 --threads 3 && cmp one.bin three.bin && ! ls ./*.part* 2>/dev/null'
+check "which is the text" python3 -c 'import struct
+text, data = open("long.txt", "rb").read(), open("one.bin", "rb").read()
+count = struct.unpack("<3i", data[:12])[2]
+assert count == 6_000_001 // 24 * 24 + 1 and data[1024::2] == text[:count] and not any(data[1025::2]), count'
+# Killed once a part is there, wherever it is then.
+"$TUTTI" data convert long.txt cut.bin --set length=24 --threads 2 2>/dev/null &
+until [ "$(stat -c %s cut.bin.part 2>/dev/null || echo 0)" -gt 2000000 ] || ! kill -0 $! 2>/dev/null; do sleep 0.005; done
+kill -KILL $! 2>/dev/null
+wait $! 2>/dev/null
+[ -e cut.bin ] || check "killed and begun again" "$TUTTI" data convert long.txt cut.bin --set length=24
+check "the same file" cmp one.bin cut.bin
+# Two blocks that are there, one of them changed, and a beginning of the third; the plan is that of a try that is stopped by a limit.
+(ulimit -f 5000 && trap '' XFSZ && "$TUTTI" data convert long.txt part.bin --set length=24 --threads 1 2>why.txt)
+check "a disk that is full" eval 'grep -q "^tutti: part.bin.part: File too large$" why.txt && [ -e part.bin.part.json ]'
+printf X | dd of=part.bin.part bs=1 seek=1024 conv=notrunc status=none
+says "begun with other settings" 1 'tutti: part.bin.part.json: was begun from other data or with other settings; remove it, or name another file' \
+  "$TUTTI" data convert long.txt part.bin --set length=32
+check "what is written stays" eval '"$TUTTI" data convert long.txt part.bin --set length=24 && [ "$(cmp -l one.bin part.bin | wc -l)" = 1 ] && [ ! -e part.bin.part.json ]'
+check "a bar on a terminal" python3 - <<'PY'
+import os, pty, subprocess
+here, there = pty.openpty()
+run = subprocess.Popen([os.environ["TUTTI"], "data", "convert", "long.txt", "bar.bin", "--set", "length=24"], stderr=there)
+os.close(there)
+seen = b""
+try:
+    while more := os.read(here, 4096):
+        seen += more
+except OSError:  # the other end is closed
+    pass
+assert run.wait() == 0
+lines = [line for line in seen.decode().split("\r") if line.strip()]
+assert len(lines) == 6 and lines[0].startswith("[#####-----") and "of 250000 samples, " in lines[0], lines
+assert lines[-1].startswith("[" + "#" * 30 + "] 250000 of 250000 samples, ") and " 0 s left" in lines[-1], lines
+PY
 says "pictures as tokens" 1 'tutti: other.bin: a file of tokens takes samples of tokens, whose target is the input one further' \
   "$TUTTI" data convert pictures other.bin
 says "a file that is there" 1 'tutti: words.bin: is there already' "$TUTTI" data convert words.txt words.bin --set length=24

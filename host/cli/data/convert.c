@@ -1,17 +1,16 @@
 /* convert.c - threads write shards, each whole or not at all; the index comes last. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/data/convert.h"
+#include "cli/data/begun.h"
+#include "cli/data/progress.h"
 
 #include "base/folder_lock.h"
 #include "base/folders.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { PATH_ROOM = 4096, PROBES = 16, SHARD_BYTES = 32 << 20, MOST_SAMPLES = 1 << 20 };
@@ -23,34 +22,10 @@ typedef struct conversion {
     int64_t shard_samples;
     int64_t shards;
     uint64_t *bytes; /* of each shard */
-    int64_t done;    /* samples of shards that are written; those that were there count too */
     bool goes_on;    /* shards that are there are of an earlier try */
-    bool shows;      /* progress */
 } conversion;
 
 /* ---- files ---- */
-
-static tutti_status write_whole(const char *path, const text_buffer *b, tutti_error *err)
-{
-    char part[PATH_ROOM + 8];
-    (void)snprintf(part, sizeof part, "%s.part", path);
-    const int fd = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    size_t at = 0;
-    ssize_t n = fd < 0 ? -1 : 0;
-    while (n >= 0 && at < b->size) {
-        n = write(fd, b->data + at, b->size - at);
-        n = n < 0 && errno == EINTR ? 0 : n;
-        at += n > 0 ? (size_t)n : 0;
-    }
-    const bool good = n >= 0 && fsync(fd) == 0;
-    const int why = errno;
-    if (fd >= 0)
-        (void)close(fd);
-    if (good && rename(part, path) == 0)
-        return folders_sync(path, err);
-    return tutti_fail(err, TUTTI_E_IO, "%s: %s", good ? path : part,
-                      strerror(good ? errno : why));
-}
 
 static void shard_path(const conversion *c, int64_t shard, char path[PATH_ROOM])
 {
@@ -112,7 +87,7 @@ static tutti_status write_shard(conversion *c, data_set *d, int64_t shard, tutti
         memcpy(b.data, offsets, head);
         c->bytes[shard] = b.size;
         shard_path(c, shard, path);
-        s = write_whole(path, &b, err);
+        s = begun_write(path, &b, err);
     }
     free(offsets);
     free(b.data);
@@ -121,31 +96,14 @@ static tutti_status write_shard(conversion *c, data_set *d, int64_t shard, tutti
 
 /* ---- all shards ---- */
 
-static double now_s(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static void show_progress(const conversion *c, int64_t fresh, double began)
-{
-    const double took = now_s() - began;
-    if (c->shows)
-        (void)fprintf(stderr, "\r%lld of %lld samples, %.0f a second  ", (long long)c->done,
-                      (long long)c->set->info.samples, took > 0 ? (double)fresh / took : 0);
-}
-
 static tutti_status write_shards(conversion *c, tutti_error *err)
 {
     tutti_error cause = TUTTI_ERROR_INIT;
-    const double began = now_s();
-    int64_t fresh = 0, bad = c->shards; /* the first shard that failed */
+    progress shown = progress_begin(c->set->info.samples);
+    int64_t bad = c->shards; /* the first shard that failed */
 #pragma omp parallel num_threads((int)c->options->threads)
     {
-        data_set own = *c->set; /* the instance is shared, the samples are not */
-        memset(own.columns, 0, sizeof own.columns);
-        memset(own.capacity, 0, sizeof own.capacity);
+        data_set own = data_set_share(c->set);
 #pragma omp for schedule(dynamic, 1)
         for (int64_t k = 0; k < c->shards; k++) {
             tutti_error e = TUTTI_ERROR_INIT;
@@ -163,16 +121,12 @@ static tutti_status write_shards(conversion *c, tutti_error *err)
 #pragma omp atomic write
                     bad = k;
                 }
-                c->done += s ? 0 : samples_of(c, k);
-                fresh += s || there ? 0 : samples_of(c, k);
-                show_progress(c, fresh, began);
+                progress_add(&shown, s ? 0 : samples_of(c, k), !there);
             }
         }
-        for (uint32_t k = 0; k < TUTTI_MAX_COLUMNS; k++)
-            free(own.columns[k].data);
+        data_set_unshare(&own);
     }
-    if (c->shows)
-        (void)fprintf(stderr, "\n");
+    progress_end(&shown);
     return bad < c->shards ? tutti_fail(err, cause.status, "%s", cause.text) : TUTTI_OK;
 }
 
@@ -216,7 +170,7 @@ static tutti_status write_index(const conversion *c, tutti_error *err)
     text_add(&b, "]}\n");
     (void)snprintf(path, sizeof path, "%s/index.json", c->options->to);
     const tutti_status s = b.failed ? tutti_fail(err, TUTTI_E_NOMEM, "no memory for an index")
-                                    : write_whole(path, &b, err);
+                                    : begun_write(path, &b, err);
     free(b.data);
     return s;
 }
@@ -244,7 +198,7 @@ static tutti_status write_classes(const conversion *c, tutti_error *err)
     (void)snprintf(path, sizeof path, "%s/classes.txt", c->options->to);
     if (!s)
         s = b.failed ? tutti_fail(err, TUTTI_E_NOMEM, "no memory for names of classes")
-                     : write_whole(path, &b, err);
+                     : begun_write(path, &b, err);
 
 end:
     free(b.data);
@@ -256,34 +210,10 @@ end:
 /* What decides the bytes of shards. */
 static void add_plan(text_buffer *b, const conversion *c)
 {
-    const convert_options *o = c->options;
-    char *real = realpath(o->from, NULL);
-    text_add(b, "{\"from\": ");
-    text_add_quoted(b, real ? real : o->from);
-    free(real);
-    text_add(b, ", \"dataset\": ");
-    text_add_quoted(b, object_describe(instance_object(c->set->instance))->name);
-    text_add(b, ", \"settings\": [");
-    for (size_t k = 0; k < o->nsets; k++) {
-        text_add(b, k ? ", " : "");
-        text_add_quoted(b, o->sets[k]);
-    }
-    text_add(b, "], \"samples\": %lld, \"shard_samples\": %lld, \"encodings\": [",
-             (long long)c->set->info.samples, (long long)c->shard_samples);
+    begun_describe(b, c->set, c->options);
+    text_add(b, ", \"shard_samples\": %lld, \"encodings\": [", (long long)c->shard_samples);
     add_names(b, &c->layout, true);
     text_add(b, "]}\n");
-}
-
-static bool is_same_file(const char *path, const text_buffer *b)
-{
-    FILE *f = fopen(path, "rb");
-    char *have = malloc(b->size + 1);
-    const bool same = f && have && fread(have, 1, b->size + 1, f) == b->size &&
-                      memcmp(have, b->data, b->size) == 0;
-    free(have);
-    if (f)
-        (void)fclose(f);
-    return same;
 }
 
 static void remove_shards(const conversion *c)
@@ -305,18 +235,12 @@ static tutti_status begin_folder(conversion *c, const char *plan, tutti_error *e
         return tutti_fail(err, TUTTI_E_STATE, "%s: there is a set already", c->options->to);
     tutti_status s = folders_make(index, err);
     add_plan(&b, c);
-    if (!s && b.failed)
-        s = tutti_fail(err, TUTTI_E_NOMEM, "no memory");
-    c->goes_on = access(plan, F_OK) == 0;
-    if (!s && !c->goes_on)
+    if (!s)
+        s = begun_compare(plan, &b, c->options->to, "folder", &c->goes_on, err);
+    if (!s && !c->goes_on) {
         remove_shards(c); /* nothing tells what they are */
-    if (!s && !c->goes_on)
-        s = write_whole(plan, &b, err);
-    else if (!s && !is_same_file(plan, &b))
-        s = tutti_fail(err, TUTTI_E_STATE,
-                       "%s: was begun from other data or with other settings; remove it, or "
-                       "name another folder",
-                       c->options->to);
+        s = begun_write(plan, &b, err);
+    }
     free(b.data);
     return s;
 }
@@ -326,12 +250,10 @@ static tutti_status begin_folder(conversion *c, const char *plan, tutti_error *e
 /* Samples of a shard: as the user says, or as many as some samples tell. */
 static tutti_status size_shards(conversion *c, tutti_error *err)
 {
-    data_set own = *c->set;
+    data_set own = data_set_share(c->set);
     text_buffer b = {.data = NULL};
     const int64_t n = c->set->info.samples < PROBES ? c->set->info.samples : PROBES;
     tutti_status s = TUTTI_OK;
-    memset(own.columns, 0, sizeof own.columns);
-    memset(own.capacity, 0, sizeof own.capacity);
     for (int64_t k = 0; k < n && !s; k++)
         if (!(s = data_set_read(&own, c->set->info.samples * k / n, err)) &&
             !(s = shard_see_sample(&c->layout, &own, err)))
@@ -341,8 +263,7 @@ static tutti_status size_shards(conversion *c, tutti_error *err)
                        : fit < MOST_SAMPLES      ? fit
                                                  : MOST_SAMPLES;
     c->shards = (c->set->info.samples + c->shard_samples - 1) / c->shard_samples;
-    for (uint32_t k = 0; k < TUTTI_MAX_COLUMNS; k++)
-        free(own.columns[k].data);
+    data_set_unshare(&own);
     free(b.data);
     return s;
 }
@@ -358,7 +279,7 @@ static tutti_status check_layout(const shard_layout *l, tutti_error *err)
 
 tutti_status convert_data(const data_set *d, const convert_options *o, tutti_error *err)
 {
-    conversion c = {.options = o, .set = d, .shows = isatty(fileno(stderr)) != 0};
+    conversion c = {.options = o, .set = d};
     char plan[PATH_ROOM];
     shard_layout_make(d, &c.layout);
     (void)snprintf(plan, sizeof plan, "%s/conversion.json", o->to);

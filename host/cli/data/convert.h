@@ -50,9 +50,12 @@ typedef struct convert_options {
 TUTTI_NODISCARD tutti_status convert_data(const data_set *d, const convert_options *o,
                                           tutti_error *err);
 
-/* tokens.c: the tokens of all samples, each of which goes on where the one before it ends, as the data set tokens_bin reads them:
- * u16 where there are at most 65536, else u32.  The file is there whole or not at all.  Errors: E_UNSUPPORTED other samples;
- * E_STATE a file that is there; E_RANGE too many tokens; E_IO; those of reading samples. */
-TUTTI_NODISCARD tutti_status convert_tokens(data_set *d, const char *to, tutti_error *err);
+/* tokens.c: the tokens of all samples, each of which goes on where the one before it ends, as the data set tokens_bin reads
+ * them: u16 where there are at most 65536, else u32.  The file is there whole or not at all; what an earlier try wrote of it
+ * stays, in the file .part beside it.  Progress as above.  Errors: E_UNSUPPORTED other samples; E_STATE a file that is there,
+ * one begun from other data or settings, or one that another process writes; E_RANGE too many tokens; E_IO; those of reading
+ * samples. */
+TUTTI_NODISCARD tutti_status convert_tokens(const data_set *d, const convert_options *o,
+                                            tutti_error *err);
 
 #endif

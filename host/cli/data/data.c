@@ -67,7 +67,7 @@ static int convert(const cli_options *o, const tutti_op *const *ops)
                                      .nsets = o->nsets,
                                      .shard_samples = shard,
                                      .threads = threads};
-    const tutti_status s = is_token_file(o->words[2]) ? convert_tokens(&d, o->words[2], &e)
+    const tutti_status s = is_token_file(o->words[2]) ? convert_tokens(&d, &options, &e)
                                                       : convert_data(&d, &options, &e);
     if (s)
         (void)fprintf(stderr, "tutti: %s\n", e.text);

@@ -220,12 +220,25 @@ bool data_set_open(data_set *d, registry *r, const char *path, const char *name,
 
 void data_set_close(data_set *d)
 {
-    for (uint32_t k = 0; k < TUTTI_MAX_COLUMNS; k++)
-        free(d->columns[k].data);
+    data_set_unshare(d);
     instance_free(d->instance);
 }
 
 /* ---- samples ---- */
+
+data_set data_set_share(const data_set *d)
+{
+    data_set own = *d;
+    memset(own.columns, 0, sizeof own.columns);
+    memset(own.capacity, 0, sizeof own.capacity);
+    return own;
+}
+
+void data_set_unshare(data_set *d)
+{
+    for (uint32_t k = 0; k < TUTTI_MAX_COLUMNS; k++)
+        free(d->columns[k].data);
+}
 
 static bool grow_column(data_set *d, uint32_t k, uint64_t bytes)
 {

@@ -25,6 +25,10 @@ bool data_set_open(data_set *d, registry *r, const char *path, const char *name,
                    const char *const *sets, size_t nsets);
 void data_set_close(data_set *d);
 
+/* Another reader of the same instance, for a thread of its own; its samples are its own, until data_set_unshare. */
+data_set data_set_share(const data_set *d);
+void data_set_unshare(data_set *d);
+
 /* Reads sample `index` into `columns`. */
 TUTTI_NODISCARD tutti_status data_set_read(data_set *d, int64_t index, tutti_error *err);
 
