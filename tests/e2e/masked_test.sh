@@ -116,4 +116,33 @@ if [ -e "$standin/libcudart.so.13" ]; then
 else
   skip "the stand-in is not built"
 fi
+
+# Inputs of one's own: tokens, and a mask of those that count.
+python3 - <<'PY'
+import struct
+def npy(path, descr, shape, form, values):
+    head = repr({"descr": descr, "fortran_order": False, "shape": shape})
+    head += " " * (117 - len(head)) + "\n"
+    open(path, "wb").write(b"\x93NUMPY\1\0" + struct.pack("<H", len(head)) + head.encode() + struct.pack("<%d%s" % (len(values), form), *values))
+tokens = [(3 * k * k + k) % 20 for k in range(8 * 12)]
+npy("tokens.npy", "<i4", (8, 12), "i", tokens)
+npy("behind.npy", "<i4", (8, 12), "i", [t if k % 12 < 7 else 19 - t for k, t in enumerate(tokens)])  # others behind the seventh
+npy("mask.npy", "<i4", (8, 12), "i", [int(k % 12 < 7) for k in range(8 * 12)])
+npy("ones.npy", "<i4", (8, 12), "i", [1] * 96)
+npy("classes.npy", "<i4", (8,), "i", [k % 2 for k in range(8)])
+PY
+cat >own.json <<'JSON'
+{"name": "own", "seed": 5, "max_duration": "2ba", "threads": 1, "optimizer": {"name": "adamw", "lr": 0.01},
+ "model": {"name": "bert", "head": "classification", "num_hidden_layers": 1, "num_attention_heads": 2, "hidden_size": 16, "vocab_size": 20, "dropout": 0.0},
+ "train": {"dataset": {"name": "npy", "inputs": "tokens.npy", "targets": "classes.npy", "column_names": ["attention_mask"], "columns": ["mask.npy"]},
+           "batch_size": 4, "workers": 1, "transforms": []},
+ "eval": [{"label": "all", "batch_size": 8, "workers": 1, "transforms": [],
+           "dataset": {"name": "npy", "inputs": "tokens.npy", "targets": "classes.npy", "column_names": ["attention_mask"], "columns": ["mask.npy"]}}],
+ "callbacks": [{"name": "checkpoint_saver", "folder": "own_saves", "interval": "2ba"}]}
+JSON
+check "a model of two inputs is trained on arrays" "$TUTTI" train own.json --quiet
+check "what its mask hides does not count" eval '"$TUTTI" predict own.json --checkpoint own_saves/latest.safetensors --output seen.csv >&2 &&
+  "$TUTTI" predict own.json --checkpoint own_saves/latest.safetensors --output hidden.csv --set eval.0.dataset.inputs=behind.npy >&2 && cmp seen.csv hidden.csv'
+check "and without it does" eval '"$TUTTI" predict own.json --checkpoint own_saves/latest.safetensors --output open.csv --set eval.0.dataset.inputs=behind.npy \
+  --set eval.0.dataset.columns=[\"ones.npy\"] >&2; ! cmp seen.csv open.csv'
 finish

@@ -67,6 +67,9 @@ static void settings(const char *inputs, const char *inputs_key, const char *tar
     given_int(&g, "classes", 0);
     given_int(&g, "ignore_index", -100);
     given_null(&g, "target_column");
+    given_strings(&g, "column_names", NULL, 0);
+    given_strings(&g, "columns", NULL, 0);
+    given_strings(&g, "column_keys", NULL, 0);
 }
 
 static void settings_of_maps(const char *inputs, const char *targets, int64_t classes,
@@ -361,6 +364,75 @@ START_TEST(a_column_of_a_table_is_the_target)
         }
         subject_close(&s.subject);
     }
+}
+END_TEST
+
+/* Two arrays of two samples under these names. */
+static void settings_of_columns(const char *first, const char *second)
+{
+    const bytes mask = array(1, "{'descr': '<i4', 'fortran_order': False, 'shape': (2, 2)}",
+                             (const int32_t[]){1, 2, 3, 4}, 16);
+    const bytes weight = array(1, "{'descr': '<f4', 'fortran_order': False, 'shape': (2,)}",
+                               (const float[]){0.5f, -7}, 8);
+    static const char *names[2];
+    names[0] = first;
+    names[1] = second;
+    given_strings(&g, "column_names", names, 2);
+    tutti_param *paths = given_list(&g, "columns", TUTTI_PARAM_PATH, 2);
+    paths[0].s = save("mask.npy", &mask);
+    paths[1].s = save("weight.npy", &weight);
+}
+
+START_TEST(further_columns_stand_behind_the_target)
+{
+    const bytes wide = array(1, TABLE, rows, sizeof rows);
+    float x[4] = {0}, y[4] = {0}, weight[4] = {0};
+    int32_t mask[4] = {0};
+    tutti_tensor t[TUTTI_MAX_COLUMNS];
+    void *const data[TUTTI_MAX_COLUMNS] = {x, y, mask, weight};
+    settings_of_table(save("table.npy", &wide), -1);
+    settings_of_columns("attention_mask", "weight");
+    ck_assert_ok(shelf_open(&s, "npy", &g, &err), err);
+    ck_assert_uint_eq(s.info.ncolumns, 4);
+    ck_assert_str_eq(s.info.columns[2].name, "attention_mask");
+    ck_assert_str_eq(s.info.columns[3].name, "weight");
+    ck_assert_ok(shelf_read(&s, 1, t, data, sizeof x, &err), err);
+    shelf_shape(&t[2].desc, "I32 (2)");
+    shelf_shape(&t[3].desc, "F32 ()");
+    ck_assert_int_eq(mask[0], 3);
+    ck_assert_int_eq(mask[1], 4);
+    ck_assert_float_eq(weight[0], -7);
+    ck_assert_float_eq(y[0], -7.25f);
+    subject_close(&s.subject);
+}
+END_TEST
+
+START_TEST(columns_that_do_not_fit_are_refused)
+{
+    const bytes wide = array(1, TABLE, rows, sizeof rows);
+    const bytes three =
+        array(1, "{'descr': '|i1', 'fortran_order': False, 'shape': (3,)}", "\1\2\3", 3);
+    settings_of_table(save("table.npy", &wide), -1);
+    settings_of_columns("target", "weight");
+    shelf_refused(&s, "npy", &g, TUTTI_E_ARG, "npy: there are two columns \"target\"");
+    settings_of_table(save("table.npy", &wide), -1);
+    settings_of_columns("mask", "My weight");
+    shelf_refused(
+        &s, "npy", &g, TUTTI_E_ARG,
+        "npy: column_names has \"My weight\", want a name of at most 31 small letters, "
+        "digits and _");
+    settings_of_table(save("table.npy", &wide), -1);
+    settings_of_columns("mask", "weight");
+    given_strings(&g, "column_names", (const char *const[]){"mask"}, 1);
+    shelf_refused(
+        &s, "npy", &g, TUTTI_E_ARG,
+        "npy: columns has 2 files, column_names 1 names and column_keys 0, want as many "
+        "of each, or no keys");
+    settings_of_table(save("table.npy", &wide), -1);
+    settings_of_columns("mask", "weight");
+    (void)save("weight.npy", &three);
+    shelf_refused(&s, "npy", &g, TUTTI_E_FORMAT,
+                  "$/weight.npy: has 3 samples, $/table.npy has 2");
 }
 END_TEST
 
@@ -684,6 +756,8 @@ int main(void)
     tcase_add_test(c, other_targets_stay_what_they_are);
     tcase_add_test(c, whole_numbers_of_any_shape_are_classes_where_their_count_is_told);
     tcase_add_test(c, a_column_of_a_table_is_the_target);
+    tcase_add_test(c, further_columns_stand_behind_the_target);
+    tcase_add_test(c, columns_that_do_not_fit_are_refused);
     tcase_add_test(c, what_is_no_table_is_refused);
     tcase_add_test(c, a_label_that_is_no_class_is_refused_when_it_is_read);
     tcase_add_loop_test(c, members_of_archives_are_read, 0, 4);

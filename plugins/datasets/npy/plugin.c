@@ -10,6 +10,8 @@
 
 enum { IGNORED = -100 }; /* the class that counts in no loss and no metric */
 
+enum { MORE = TUTTI_MAX_COLUMNS - 2 }; /* columns beside the input and the target */
+
 typedef struct npy {
     npy_array inputs;
     npy_array targets; /* name NULL: none */
@@ -18,6 +20,9 @@ typedef struct npy {
     int32_t classes; /* targets are given as classes */
     int32_t table;   /* samples are rows of numbers; the one of `column` is the target */
     int64_t column;
+    npy_array more[MORE]; /* the columns behind the target, or behind the input */
+    uint32_t nmore;
+    uint32_t reserved;
 } npy;
 
 /* ---- tables ---- */
@@ -128,7 +133,75 @@ static tutti_status check_targets(npy *d, int64_t classes, tutti_error *err)
     return TUTTI_OK;
 }
 
+/* ---- further columns ---- */
+
+/* The name of a column: that of a setting. */
+static int is_column_name(const char *name)
+{
+    const size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_");
+    return n > 0 && !name[n] && n < sizeof((tutti_column *)NULL)->name;
+}
+
+static tutti_status check_name(const npy *d, const char *item, tutti_error *err)
+{
+    if (!is_column_name(item))
+        return tutti_fail(err, TUTTI_E_ARG,
+                          "npy: column_names has \"%s\", want a name of at most %zu small "
+                          "letters, digits and _",
+                          item, sizeof d->info.columns[0].name - 1);
+    for (uint32_t k = 0; k < d->info.ncolumns; k++)
+        if (strcmp(d->info.columns[k].name, item) == 0)
+            return tutti_fail(err, TUTTI_E_ARG, "npy: there are two columns \"%s\"", item);
+    return TUTTI_OK;
+}
+
+static tutti_status add_column(npy *d, const char *name, const char *path, const char *key,
+                               tutti_error *err)
+{
+    tutti_status s = check_name(d, name, err);
+    if (s)
+        return s;
+    npy_array *a = &d->more[d->nmore++];
+    s = npy_open(a, path, key, "column_keys", err);
+    if (s == TUTTI_OK && a->samples != d->info.samples)
+        s = tutti_fail(err, TUTTI_E_FORMAT, "%s: has %lld samples, %s has %lld", a->name,
+                       (long long)a->samples, d->inputs.name, (long long)d->info.samples);
+    if (s)
+        return s;
+    tutti_column *c = &d->info.columns[d->info.ncolumns++];
+    (void)snprintf(c->name, sizeof c->name, "%s", name);
+    c->desc = a->sample;
+    return TUTTI_OK;
+}
+
+/* Column `column_names[k]` from the file `columns[k]`, of an archive its member `column_keys[k]`. */
+static tutti_status open_more(npy *d, const tutti_params *params, tutti_error *err)
+{
+    const tutti_param *names = tutti_param_find(params, "column_names");
+    const tutti_param *paths = tutti_param_find(params, "columns");
+    const tutti_param *keys = tutti_param_find(params, "column_keys");
+    tutti_status s = TUTTI_OK;
+    if (names->count != paths->count || (keys->count && keys->count != names->count))
+        return tutti_fail(
+            err, TUTTI_E_ARG,
+            "npy: columns has %llu files, column_names %llu names and column_keys "
+            "%llu, want as many of each, or no keys",
+            (unsigned long long)paths->count, (unsigned long long)names->count,
+            (unsigned long long)keys->count);
+    for (uint64_t k = 0; k < names->count && s == TUTTI_OK; k++)
+        s = add_column(d, names->items[k]->s, paths->items[k]->s,
+                       keys->count && *keys->items[k]->s ? keys->items[k]->s : NULL, err);
+    return s;
+}
+
 /* ---- the dataset ---- */
+
+/* The array of column k, of a table too. */
+static const npy_array *npy_column(const npy *d, uint32_t k)
+{
+    const uint32_t own = d->info.ncolumns - d->nmore;
+    return k >= own ? &d->more[k - own] : k && !d->table ? &d->targets : &d->inputs;
+}
 
 static tutti_status npy_info(void *self, tutti_dataset_info *ret, tutti_error *err)
 {
@@ -149,15 +222,15 @@ static tutti_status npy_sample(void *self, int64_t index, tutti_tensor *columns,
         return tutti_fail(err, TUTTI_E_RANGE, "npy: sample %lld, there are %lld",
                           (long long)index, (long long)d->info.samples);
     for (uint32_t k = 0; k < ncolumns; k++) {
-        const npy_array *a = k && !d->table ? &d->targets : &d->inputs;
+        const npy_array *a = npy_column(d, k);
         columns[k].desc = d->info.columns[k].desc;
         if (capacity[k] < tutti_nbytes(&columns[k].desc))
             return tutti_fail(err, TUTTI_E_RANGE,
                               "%s: sample %lld does not fit into %llu bytes", a->name,
                               (long long)index, (unsigned long long)capacity[k]);
-        if (d->table)
+        if (d->table && (a == &d->inputs))
             continue;
-        if (!k || !d->classes)
+        if (a != &d->targets || !d->classes)
             npy_read(a, index, columns[k].data);
         else if ((s = read_classes(d, index, columns[k].data, err)))
             return s;
@@ -173,11 +246,13 @@ static tutti_status npy_close_self(void *self, tutti_error *err)
     (void)err;
     npy_close(&d->inputs);
     npy_close(&d->targets);
+    for (uint32_t k = 0; k < d->nmore; k++)
+        npy_close(&d->more[k]);
     free(d);
     return TUTTI_OK;
 }
 
-static tutti_status npy_fill(npy *d, const tutti_params *params, tutti_error *err)
+static tutti_status fill_first(npy *d, const tutti_params *params, tutti_error *err)
 {
     const char *inputs = tutti_param_str(params, "inputs");
     const char *key = tutti_param_str(params, "targets_key");
@@ -200,6 +275,12 @@ static tutti_status npy_fill(npy *d, const tutti_params *params, tutti_error *er
         return TUTTI_OK;
     s = npy_open(&d->targets, targets ? targets : inputs, key, "targets_key", err);
     return s ? s : check_targets(d, tutti_param_i64(params, "classes"), err);
+}
+
+static tutti_status npy_fill(npy *d, const tutti_params *params, tutti_error *err)
+{
+    const tutti_status s = fill_first(d, params, err);
+    return s ? s : open_more(d, params, err);
 }
 
 static tutti_status npy_open_self(const tutti_host *host, const tutti_params *params,
