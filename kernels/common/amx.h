@@ -23,6 +23,7 @@ enum { AMX_ROWS = 16, AMX_WORDS = 16, AMX_LINE = 64 };
 #define AMX_LOAD(to, from, row) _tile_loadd(to, from, row)
 #define AMX_STORE(from, to, row) _tile_stored(from, to, row)
 #define AMX_DOT(sums, a, b) _tile_dpbf16ps(sums, a, b)
+#define AMX_ZERO(to) _tile_zero(to)
 
 /* The operand of ldtilecfg, palette 1. */
 typedef struct amx_config {
@@ -98,6 +99,7 @@ static inline void amx_model_dot(int sums, int a, int b)
 #define AMX_LOAD(to, from, row) amx_model_load(to, from, row)
 #define AMX_STORE(from, to, row) amx_model_store(from, to, row)
 #define AMX_DOT(sums, a, b) amx_model_dot(sums, a, b)
+#define AMX_ZERO(to) memset(amx_model[to], 0, sizeof amx_model[to])
 #endif
 
 #if defined(AMX_HERE)
@@ -116,6 +118,17 @@ SIMD_INLINE void amx_load_sums(int high, int wide, const float *from, int64_t ro
         AMX_LOAD(2, low, row);
     if (high && wide)
         AMX_LOAD(3, low + AMX_WORDS, row);
+}
+
+SIMD_INLINE void amx_zero_sums(int high, int wide)
+{
+    AMX_ZERO(0);
+    if (wide)
+        AMX_ZERO(1);
+    if (high)
+        AMX_ZERO(2);
+    if (high && wide)
+        AMX_ZERO(3);
 }
 
 SIMD_INLINE void amx_store_sums(int high, int wide, float *to, int64_t row)

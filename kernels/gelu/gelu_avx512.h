@@ -3,10 +3,8 @@
 #ifndef KERNELS_GELU_GELU_AVX512_H
 #define KERNELS_GELU_GELU_AVX512_H
 
-#include "common/simd.h"
+#include "common/exp2_avx512.h"
 #include "gelu/gelu.h"
-
-#include <immintrin.h>
 
 /* Errors stay below a twentieth of rounding to bf16: the polynomials (minimax fits) are shorter than those of gelu.h,
  * and a reciprocal and one step of Newton's stand for the division.
@@ -14,19 +12,6 @@
  * second operand, so that NaN stays. */
 #define GELU_TANH_END 10.0f /* exp(-2 u) is a normal number */
 #define GELU_ERF_END 13.0f  /* exp(-x^2 / 2) is one */
-
-/* 2^t, |t| < 126: 2.6e-6. */
-SIMD_INLINE __m512 gelu_exp2(__m512 t)
-{
-    const __m512 n = _mm512_roundscale_ps(t, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-    const __m512 f = _mm512_sub_ps(t, n);
-    __m512 p = _mm512_set1_ps(9.570101978e-03f);
-    p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(5.591786087e-02f));
-    p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(2.402474483e-01f));
-    p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(6.931218147e-01f));
-    p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(9.999992614e-01f));
-    return _mm512_scalef_ps(p, n);
-}
 
 SIMD_INLINE __m512 gelu_clamp(__m512 x, float end)
 {
@@ -39,7 +24,7 @@ SIMD_INLINE __m512 gelu_tanh_share(__m512 x, __m512 x2)
 {
     const float c = (float)(-2.0 * GELU_C * 1.4426950408889634); /* exp as a power of two */
     const __m512 u = _mm512_fmadd_ps(x2, _mm512_set1_ps(c * (float)GELU_K), _mm512_set1_ps(c));
-    const __m512 sum = _mm512_add_ps(gelu_exp2(_mm512_mul_ps(x, u)), _mm512_set1_ps(1.0f));
+    const __m512 sum = _mm512_add_ps(exp2_avx512(_mm512_mul_ps(x, u)), _mm512_set1_ps(1.0f));
     const __m512 r = _mm512_rcp14_ps(sum);
     const __m512 rest = _mm512_fnmadd_ps(sum, r, _mm512_set1_ps(1.0f));
     return _mm512_fmadd_ps(r, rest, r);
@@ -51,7 +36,7 @@ SIMD_INLINE __m512 gelu_erf_share(__m512 x, __m512 *ret_e)
     const __m512 t = _mm512_mul_ps(_mm512_abs_ps(x), _mm512_set1_ps((float)GELU_R));
     const __m512 u = _mm512_min_ps(_mm512_set1_ps(4.0f), t);
     const __m512 scaled = _mm512_mul_ps(x, _mm512_set1_ps(-0.72134752f)); /* log2(e) / 2 */
-    const __m512 e = gelu_exp2(_mm512_mul_ps(scaled, x));
+    const __m512 e = exp2_avx512(_mm512_mul_ps(scaled, x));
     __m512 p = _mm512_set1_ps(-1.674793459e-05f);
     p = _mm512_fmadd_ps(p, u, _mm512_set1_ps(3.677749832e-04f));
     p = _mm512_fmadd_ps(p, u, _mm512_set1_ps(-3.540244530e-03f));

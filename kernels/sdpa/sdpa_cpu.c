@@ -47,6 +47,12 @@ static int64_t words_of(int64_t n, int64_t deep)
     return (n + deep - 1) / deep;
 }
 
+/* The factor of scores that comes with their exponentials; 1: they are scaled before, or k is. */
+static float scale_later(const sdpa_shape *s, int64_t deep, const float *bias)
+{
+    return deep == 2 && !bias && s->drop == 0.0f ? scale_of(s) : 1.0f;
+}
+
 /* Element `at` of one of these tensors. */
 static void *element(const void *x, int64_t deep, int64_t at)
 {
@@ -225,6 +231,29 @@ static void forward_load(const sdpa_shape *s, const sdpa_tensors *t, int64_t b, 
               1.0f, f->v);
 }
 
+/* Where a row of probabilities is drawn. */
+typedef struct drawn {
+    int64_t head, i, j;
+} drawn;
+
+/* A row of scores becomes exponentials, of bf16 where the products are; returns what the results so far shrink by. */
+static float exponentials_of(const sdpa_shape *s, int64_t deep, const drawn *at, float scale,
+                             int64_t seen, float *row, float *max, float *sum)
+{
+    if (seen == 0) {
+        memset(row, 0, TILE * sizeof *row);
+        return 1.0f;
+    }
+    if (deep == 2 && s->drop == 0.0f)
+        return sdpa_softmax_low(row, scale, seen, max, sum);
+    const float shrink = sdpa_softmax_row(row, seen, max, sum);
+    if (s->drop > 0.0f)
+        sdpa_drop_row(s, at->head, at->i, at->j, seen, row);
+    if (deep == 2)
+        sdpa_narrow_row(row);
+    return shrink;
+}
+
 /* The queries of one tile from i0 on. */
 static void forward_tile(const sdpa_shape *s, const sdpa_tensors *t, int64_t b, int64_t h,
                          int64_t i0, const forward *f)
@@ -238,26 +267,21 @@ static void forward_tile(const sdpa_shape *s, const sdpa_tensors *t, int64_t b, 
     for (int64_t r = 0; r < rows; r++)
         max[r] = -INFINITY;
     memset(f->y, 0, (size_t)(rows * w) * sizeof *f->y);
+    const float later = scale_later(s, deep, bias),
+                now = deep == 2 ? scale_of(s) / later : 1.0f;
     for (int64_t j0 = 0; j0 < keys; j0 += TILE) {
         const int64_t n = least(TILE, s->tk - j0);
-        scores_of(s, deep, q, s->q.t / deep, f->kt + j0 * panel, scale_of(s), i0, rows, j0, n,
+        scores_of(s, deep, q, s->q.t / deep, f->kt + j0 * panel, now, i0, rows, j0, n,
                   f->scores);
         if (bias)
             add_bias(s, bias, i0, rows, j0, n, f->scores);
         for (int64_t r = 0; r < rows; r++) {
             const int64_t seen = seen_of(s, i0 + r, j0, n);
-            float *row = f->scores + r * TILE;
-            if (seen == 0) {
-                memset(row, 0, TILE * sizeof *row);
-                continue;
-            }
-            const float shrink = sdpa_softmax_row(row, seen, &max[r], &sum[r]);
-            if (s->drop > 0.0f)
-                sdpa_drop_row(s, b * s->heads + h, i0 + r, j0, seen, row);
-            if (shrink != 1.0f)
+            const drawn at = {b * s->heads + h, i0 + r, j0};
+            const float shrink = exponentials_of(s, deep, &at, later, seen,
+                                                 f->scores + r * TILE, &max[r], &sum[r]);
+            if (shrink != 1.0f && j0 > 0)
                 sdpa_scale_row(f->y + r * w, shrink, w);
-            if (deep == 2)
-                sdpa_narrow_row(row);
         }
         across(s, deep, f->scores, f->v + j0 / deep * w, w, i0, rows, j0, n, f->y);
     }
@@ -366,16 +390,40 @@ static void backward_load(const sdpa_shape *s, const sdpa_tensors *t, int64_t b,
     }
 }
 
-/* Rows of p and ds that are there become words: p2 and ds2, and ds in its place. */
-static void narrow_tiles(int64_t rows, const backward *f)
+/* A tile of the gradient: rows queries from i0 on, n keys from j0 on, of a head. */
+typedef struct place {
+    int64_t head, i0, rows, j0, n;
+    const float *lse; /* of the head */
+} place;
+
+/* p and ds of a tile from its scores and dy v^T. */
+static void grads_of(const sdpa_shape *s, int64_t deep, const place *t, const backward *f)
 {
-    for (int64_t r = 0; r < rows; r += 2) {
-        const int64_t at = r * TILE, next = r + 1 < rows ? at + TILE : -1;
-        sdpa_pair_rows(f->p + at, next < 0 ? NULL : f->p + next, f->p2 + at / 2);
-        sdpa_pair_rows(f->ds + at, next < 0 ? NULL : f->ds + next, f->ds2 + at / 2);
+    for (int64_t r = 0; r < t->rows; r++) {
+        const int64_t i = t->i0 + r, seen = seen_of(s, i, t->j0, t->n);
+        float *p = f->p + r * TILE, *ds = f->ds + r * TILE;
+        if (s->drop > 0.0f)
+            sdpa_drop_row(s, t->head, i, t->j0, seen, ds);
+        sdpa_grad_row(p, ds, seen, t->lse[i], f->delta[i]);
+        if (s->drop > 0.0f)
+            sdpa_drop_row(s, t->head, i, t->j0, seen, p);
     }
-    for (int64_t r = 0; r < rows; r++)
-        sdpa_narrow_row(f->ds + r * TILE);
+    if (deep == 2)
+        sdpa_narrow_tiles(t->rows, f->p, f->ds, f->p2, f->ds2);
+}
+
+/* The same in bf16 without dropout, two rows at a time. */
+static void low_grads_of(const sdpa_shape *s, float scale, const place *t, const backward *f)
+{
+    for (int64_t r = 0; r < t->rows; r += 2) {
+        sdpa_grad_line l[2] = {{0}};
+        for (int64_t k = 0; k < 2 && r + k < t->rows; k++) {
+            const int64_t i = t->i0 + r + k, at = (r + k) * TILE;
+            l[k] = (sdpa_grad_line){f->p + at, f->ds + at, seen_of(s, i, t->j0, t->n),
+                                    t->lse[i], f->delta[i]};
+        }
+        sdpa_grad_low(l, scale, f->p2 + r * TILE / 2, f->ds2 + r * TILE / 2);
+    }
 }
 
 /* One tile of queries from i0 on against one of keys from j0 on. */
@@ -384,23 +432,19 @@ static void backward_tile(const sdpa_shape *s, int64_t deep, int64_t head, const
 {
     const int64_t rows = least(TILE, s->tq - i0), n = least(TILE, s->tk - j0), w = width_of(s);
     const int64_t panel = words_of(s->d, deep), at = i0 / deep * w;
-    scores_of(s, deep, f->q_rows + i0 * f->q_row, f->q_row, f->kt + j0 * panel, scale_of(s), i0,
-              rows, j0, n, f->p);
+    const float later = scale_later(s, deep, bias),
+                now = deep == 2 ? scale_of(s) / later : 1.0f;
+    const place t = {head, i0, rows, j0, n, lse};
+    scores_of(s, deep, f->q_rows + i0 * f->q_row, f->q_row, f->kt + j0 * panel, now, i0, rows,
+              j0, n, f->p);
     scores_of(s, deep, f->dy_rows + i0 * f->dy_row, f->dy_row, f->vt + j0 * panel, 1.0f, i0,
               rows, j0, n, f->ds);
     if (bias)
         add_bias(s, bias, i0, rows, j0, n, f->p);
-    for (int64_t r = 0; r < rows; r++) {
-        const int64_t i = i0 + r, seen = seen_of(s, i, j0, n);
-        float *p = f->p + r * TILE, *ds = f->ds + r * TILE;
-        if (s->drop > 0.0f)
-            sdpa_drop_row(s, head, i, j0, seen, ds);
-        sdpa_grad_row(p, ds, seen, lse[i], f->delta[i]);
-        if (s->drop > 0.0f)
-            sdpa_drop_row(s, head, i, j0, seen, p);
-    }
-    if (deep == 2)
-        narrow_tiles(rows, f);
+    if (deep == 2 && s->drop == 0.0f)
+        low_grads_of(s, later, &t, f);
+    else
+        grads_of(s, deep, &t, f);
     down(s, deep, deep == 2 ? f->p2 : f->p, f->dy + at, w, i0, rows, j0, n, f->dv);
     down(s, deep, deep == 2 ? f->ds2 : f->ds, f->q + at, w, i0, rows, j0, n, f->dk);
     across(s, deep, f->ds, f->k + j0 / deep * w, w, i0, rows, j0, n, f->dq + i0 * w);

@@ -79,26 +79,28 @@ void sdpa_gemm_run(const sdpa_gemm *p, const float *a, const float *b, float *c,
 }
 
 #if defined(AMX_HERE)
-/* 16 or 32 rows by all columns (high: a constant after inlining). */
+/* 16 or 32 rows by 16 or 32 columns (high, wide: constants after inlining). */
+INLINE void amx_block(const sdpa_gemm *p, int high, int wide, int64_t words, const float *a,
+                      int64_t a_row, const float *b, float *c, int add)
+{
+    const int64_t size = sizeof *a;
+    if (add)
+        amx_load_sums(high, wide, c, p->c_row * size);
+    else
+        amx_zero_sums(high, wide);
+    amx_multiply(high, wide, words, a, a_row * size, AMX_WORDS, b, p->b_row * size);
+    amx_store_sums(high, wide, c, p->c_row * size);
+}
+
+/* 16 or 32 rows by all columns. */
 INLINE void amx_rows(const sdpa_gemm *p, int high, int64_t words, const float *a, int64_t a_row,
                      const float *b, float *c, int add)
 {
-    const int64_t from = a_row * (int64_t)sizeof *a, row = p->c_row * (int64_t)sizeof *c;
-    const int64_t b_row = p->b_row * (int64_t)sizeof *b;
-    static const float zero[2 * AMX_WORDS];
-    for (int64_t j = 0; j < p->n; j += 2 * AMX_WORDS) {
-        const int wide = j + AMX_WORDS < p->n;
-        const float *start = add ? c + j : zero;
-        if (wide) {
-            amx_load_sums(high, 1, start, add ? row : 0);
-            amx_multiply(high, 1, words, a, from, AMX_WORDS, b + j, b_row);
-            amx_store_sums(high, 1, c + j, row);
-        } else {
-            amx_load_sums(high, 0, start, add ? row : 0);
-            amx_multiply(high, 0, words, a, from, AMX_WORDS, b + j, b_row);
-            amx_store_sums(high, 0, c + j, row);
-        }
-    }
+    int64_t j = 0;
+    for (; j + AMX_WORDS < p->n; j += 2 * AMX_WORDS)
+        amx_block(p, high, 1, words, a, a_row, b + j, c + j, add);
+    if (j < p->n)
+        amx_block(p, high, 0, words, a, a_row, b + j, c + j, add);
 }
 
 /* to (m, words) = a, where a's rows are neighbours. */
