@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """One rank of PyTorch's DistributedDataParallel over gloo, in blocks asked for on standard input.
 
-ddp_peer.py ROW WORDS THREADS RANK WORLD FILE: rows and words as ../peers/torch_peer.py has them; each rank takes its part
+ddp_peer.py ROW DTYPE WORDS THREADS RANK WORLD FILE: rows and words as ../peers/torch_peer.py has them; each rank takes its part
 of the row's batch, which stays in memory. FILE brings the ranks together. Answers as torch_peer.py does.
 """
 import os
@@ -17,7 +17,7 @@ from torch_peer import ROWS, answer, build, held_kb  # noqa: E402  pylint: disab
 
 def main():
     """Trains this rank's part."""
-    row, words, threads, rank, world, meeting = sys.argv[1:7]
+    row, dtype, words, threads, rank, world, meeting = sys.argv[1:8]
     torch.set_num_threads(int(threads))
     torch.manual_seed(1)
     os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
@@ -29,7 +29,9 @@ def main():
     def steps(n):
         for _ in range(n):
             opt.zero_grad(set_to_none=True)
-            F.cross_entropy(model(x).float(), y).backward()
+            with torch.autocast("cpu", dtype=torch.bfloat16, enabled=dtype == "bf16"):
+                loss = F.cross_entropy(model(x).float(), y)
+            loss.backward()
             opt.step()
 
     print("ready", torch.__version__, held_kb("VmRSS"), flush=True)
