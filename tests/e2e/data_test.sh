@@ -204,6 +204,21 @@ lines = [line for line in seen.decode().split("\r") if line.strip()]
 assert len(lines) == 6 and lines[0].startswith("[#####-----") and "of 250000 samples, " in lines[0], lines
 assert lines[-1].startswith("[" + "#" * 30 + "] 250000 of 250000 samples, ") and " 0 s left" in lines[-1], lines
 PY
+printf '{"text": "one two three"}\n{"text": "four five, six"}\n{"text": "seven"}\n' >lines.jsonl
+lines=(--set "tokenizer_file=$SOURCE/plugins/common/tokenizer/recorded/gpt2.json" --set 'end_token="<|end|>"' --set packing=stream --set length=4)
+check "lines of text become a file of tokens" eval '"$TUTTI" data convert lines.jsonl lines.bin "${lines[@]}" && "$TUTTI" data convert lines.jsonl lines "${lines[@]}"'
+check "which are those of the texts, and shards too" eval '"$TUTTI" data inspect lines.jsonl "${lines[@]}" --json >l.json && "$TUTTI" data inspect lines --json >m.json &&
+  "$TUTTI" data inspect lines.bin --set length=4 --set vocabulary_size=420 --json >b.json && python3 - <<PY
+import json, struct
+l, m, b = (json.load(open(f + ".json")) for f in "lmb")
+assert l["first"] == b["first"] and m["first"] == b["first"] and l["samples"] == m["samples"] == b["samples"] > 3, (l, m, b)
+vocab = json.load(open("$SOURCE/plugins/common/tokenizer/recorded/gpt2.json"))
+words = {v: k for k, v in vocab["model"]["vocab"].items()} | {t["id"]: t["content"] for t in vocab["added_tokens"]}
+data = open("lines.bin", "rb").read()
+tokens = struct.unpack("<%dH" % (len(data) // 2 - 512), data[1024:])
+text = "".join(words[t] for t in tokens).replace("\u0120", " ")
+assert "one two three<|end|>four five, six<|end|>seven<|end|>".startswith(text) and len(tokens) % 4 == 1 and "six" in text, text
+PY'
 says "pictures as tokens" 1 'tutti: other.bin: a file of tokens takes samples of tokens, whose target is the input one further' \
   "$TUTTI" data convert pictures other.bin
 says "a file that is there" 1 'tutti: words.bin: is there already' "$TUTTI" data convert words.txt words.bin --set length=24

@@ -84,6 +84,27 @@ static const char three[] = "{\"text\": \"a b c\"}\n"
                             "\n"
                             "{\"text\": \"f g h a\"}";
 
+START_TEST(a_stream_goes_on_from_row_to_row)
+{
+    static const int32_t first[] = {0, 1, 2, 10, 1, 2, 10, 3},
+                         second[] = {3, 4, 10, 5, 4, 10, 5, 6};
+    settings("t.jsonl", three, "text", "stream", 4);
+    given_string(&g, "end_token", "<eos>");
+    given_enum(&g, "too_long", "refuse", 0);
+    open_rows(2, 2);
+    expect(0, first);
+    expect(1, second);
+    subject_close(&s.subject);
+    settings("t.jsonl", three, "text", "stream", 9);
+    shelf_refused(&s, "documents", &g, TUTTI_E_FORMAT,
+                  "$/t.jsonl: has 9 tokens, a row wants 10");
+    settings("t.jsonl", three, "completion", "stream", 4);
+    shelf_refused(&s, "documents", &g, TUTTI_E_ARG,
+                  "documents: packing stream learns all tokens, and content completion only "
+                  "answers: want content text");
+}
+END_TEST
+
 START_TEST(whole_documents_share_rows_and_do_not_see_each_other)
 {
     static const int32_t first[] = {0, 1, 3, PAD, 1, 2, 4, -100, 0, 0, 1, 2, 0, 1, 0, 0};
@@ -436,6 +457,7 @@ int main(void)
     Suite *suite = suite_create("documents");
     TCase *c = tcase_create("all");
     tcase_add_checked_fixture(c, start, erase);
+    tcase_add_test(c, a_stream_goes_on_from_row_to_row);
     tcase_add_test(c, whole_documents_share_rows_and_do_not_see_each_other);
     tcase_add_test(c, documents_are_cut_where_rows_end);
     tcase_add_test(c, one_document_a_row_has_the_tokens_around_it);

@@ -61,7 +61,7 @@ static bool pack_is_full(const pack *p, uint64_t places)
 tutti_status pack_add(pack *p, uint64_t at, uint64_t size, const char *where, tutti_error *err)
 {
     const uint64_t length = (uint64_t)p->length;
-    if (size > length + 1 && p->packing != PACK_CUT && p->too_long != TOO_LONG_CUT)
+    if (size > length + 1 && p->packing < PACK_CUT && p->too_long != TOO_LONG_CUT)
         return p->too_long == TOO_LONG_DROP
                    ? TUTTI_OK
                    : tutti_fail(err, TUTTI_E_RANGE,
@@ -69,7 +69,9 @@ tutti_status pack_add(pack *p, uint64_t at, uint64_t size, const char *where, tu
                                 "greater \"length\"",
                                 where, (unsigned long long)size,
                                 (unsigned long long)length + 1);
-    while (size > 1) { /* the last token of a piece is the first of the next */
+    if (p->packing == PACK_STREAM)
+        return TUTTI_OK; /* its rows know of no documents */
+    while (size > 1) {   /* the last token of a piece is the first of the next */
         tutti_status s = pack_is_full(p, size - 1) ? pack_row(p, err) : TUTTI_OK;
         const uint64_t left = length - p->used;
         const uint64_t places = size - 1 < left ? size - 1 : left;
@@ -81,6 +83,12 @@ tutti_status pack_add(pack *p, uint64_t at, uint64_t size, const char *where, tu
         size -= places;
     }
     return TUTTI_OK;
+}
+
+void pack_end(pack *p, uint64_t tokens)
+{
+    if (p->packing == PACK_STREAM)
+        p->nrows = tokens ? (tokens - 1) / (uint64_t)p->length : 0;
 }
 
 /* The columns behind the target: where tokens are, or whose they are. */
@@ -103,8 +111,21 @@ static void pack_read_piece(const pack *p, const pack_piece *piece, const pack_s
     }
 }
 
+/* A row ends with the token that the next one begins with, whose documents these are. */
+static void pack_read_stream(const pack *p, const pack_source *from, int64_t row,
+                             int32_t *const *columns)
+{
+    const int32_t *tokens = from->tokens + row * p->length;
+    memcpy(columns[0], tokens, (size_t)p->length * sizeof *tokens);
+    memcpy(columns[1], tokens + 1, (size_t)p->length * sizeof *tokens);
+}
+
 void pack_read(const pack *p, const pack_source *from, int64_t row, int32_t *const *columns)
 {
+    if (p->packing == PACK_STREAM) {
+        pack_read_stream(p, from, row, columns);
+        return;
+    }
     const uint64_t end = (uint64_t)row + 1 < p->nrows ? p->rows[row + 1] : p->count;
     int64_t at = 0;
     int32_t document = 0;

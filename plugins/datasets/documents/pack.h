@@ -12,7 +12,7 @@ typedef struct pack_piece {
     uint32_t reserved;
 } pack_piece;
 
-typedef enum packing { PACK_NONE, PACK_WHOLE, PACK_CUT } packing;
+typedef enum packing { PACK_NONE, PACK_WHOLE, PACK_CUT, PACK_STREAM } packing;
 typedef enum too_long { TOO_LONG_CUT, TOO_LONG_DROP, TOO_LONG_REFUSE } too_long;
 
 /* Rows of `length` places.  A zeroed one is empty. */
@@ -32,6 +32,8 @@ void pack_free(pack *p);
  * error E_RANGE of one that is longer than a row. */
 TUTTI_NODISCARD tutti_status pack_add(pack *p, uint64_t at, uint64_t size, const char *where,
                                       tutti_error *err);
+/* All documents are there, in `tokens` tokens: PACK_STREAM has rows from here on. */
+void pack_end(pack *p, uint64_t tokens);
 
 /* What the columns of a row are made of. */
 typedef struct pack_source {
@@ -39,7 +41,8 @@ typedef struct pack_source {
     const unsigned char *learnt; /* of each token: whether it is to be predicted */
     int32_t padding;
 } pack_source;
-/* Columns input and target, and attention_mask for PACK_NONE, else document_ids and position_ids: (length) i32 each.
+/* Columns input and target, and attention_mask for PACK_NONE, none for PACK_STREAM, else document_ids and position_ids:
+ * (length) i32 each.
  * Places behind the last piece have the padding, the target -100, the mask 0 and a document of their own. */
 void pack_read(const pack *p, const pack_source *from, int64_t row, int32_t *const *columns);
 

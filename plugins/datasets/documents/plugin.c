@@ -177,6 +177,11 @@ static tutti_status documents_read_all(reading *r, const char *format, tutti_err
             break;
     }
     records_close(&file);
+    pack_end(&r->d->pack, r->d->tokens.count);
+    if (s == TUTTI_OK && r->d->pack.packing == PACK_STREAM && !r->d->pack.nrows)
+        return tutti_fail(err, TUTTI_E_FORMAT, "%s: has %llu tokens, a row wants %lld",
+                          r->d->path, (unsigned long long)r->d->tokens.count,
+                          (long long)r->d->pack.length + 1);
     if (s == TUTTI_OK && (r->d->labels ? r->d->labelled.nrows : r->d->pack.nrows) == 0)
         s = tutti_fail(err, TUTTI_E_FORMAT, "%s: has no document%s", r->d->path,
                        r->d->labels ? "" : " of two tokens or more");
@@ -209,7 +214,7 @@ static int documents_word(const tutti_params *params, const char *key, const cha
 static void documents_how(reading *r, const tutti_params *params)
 {
     static const char *const kinds[] = {"text", "completion", "messages", "classes", NULL};
-    static const char *const packings[] = {"none", "whole", "cut", NULL};
+    static const char *const packings[] = {"none", "whole", "cut", "stream", NULL};
     static const char *const lengths[] = {"cut", "drop", "refuse", NULL};
     r->how = (compose){.kind = (compose_kind)documents_word(params, "content", kinds),
                        .text_field = tutti_param_str(params, "text_field"),
@@ -224,7 +229,10 @@ static void documents_how(reading *r, const tutti_params *params)
     p->length = tutti_param_i64(params, "length");
     r->d->asked.most = tutti_param_i64(params, "references");
     r->how.several = r->d->asked.most > 0;
-    r->d->ncolumns = r->d->asked.most ? 5 : p->packing == PACK_NONE ? 3 : 4;
+    r->d->ncolumns = r->d->asked.most            ? 5
+                     : p->packing == PACK_NONE   ? 3
+                     : p->packing == PACK_STREAM ? 2
+                                                 : 4;
     r->d->labels = r->how.kind == COMPOSE_CLASSES;
     r->label_field = tutti_param_str(params, "label_field");
 }
@@ -257,6 +265,11 @@ static tutti_status documents_check(const reading *r, const tutti_params *params
         return tutti_fail(err, TUTTI_E_ARG,
                           "documents: references want content \"completion\", packing \"none\" "
                           "and too_long \"drop\" or \"refuse\"");
+    if (p->packing == PACK_STREAM && r->how.kind != COMPOSE_TEXT && !r->d->labels)
+        return tutti_fail(err, TUTTI_E_ARG,
+                          "documents: packing stream learns all tokens, and content %s only "
+                          "answers: want content text",
+                          tutti_param_str(params, "content"));
     if (!r->d->labels && tutti_param_str(params, "labels"))
         return tutti_fail(err, TUTTI_E_ARG, "documents: labels is for content classes alone");
     const tutti_status s = r->d->labels ? documents_check_classes(r->d, params, err) : TUTTI_OK;
