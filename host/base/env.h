@@ -1,4 +1,4 @@
-/* env.h - the environment variables that loading plugins listens to, in one table. */
+/* env.h - the environment variables that loading plugins and device code listens to, in one table. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef HOST_BASE_ENV_H
 #define HOST_BASE_ENV_H
@@ -11,6 +11,8 @@
     X(DISABLE, "TUTTI_DISABLE", "globs on plugin ids: these are not used")                     \
     X(CONFIG_PATH, "TUTTI_CONFIG_PATH",                                                        \
       "folders with policy.json and trusted.d instead of /etc/tutti and the user's")           \
+    X(CUDA_CODE, "TUTTI_CUDA_CODE",                                                            \
+      "the folder of operations' device code, instead of lib/tutti/cuda beside the program")   \
     X(CONFIG_HOME, "XDG_CONFIG_HOME", "where the user's own tutti/policy.json is")             \
     X(DATA_HOME, "XDG_DATA_HOME", "where the user's own plugins are")                          \
     X(HOME, "HOME", "the same, when XDG_DATA_HOME is not set")

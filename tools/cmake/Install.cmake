@@ -1,5 +1,5 @@
 # Install.cmake - what is installed where.  Components: runtime (program, plugins, recipes, manuals), sdk (headers,
-# template, libtutti's headers, CMake and pkg-config), emulator (a CUDA device on the CPU), cuda (device code of plugins), mpi (the plugin that needs MPI).
+# template, libtutti's headers, CMake and pkg-config), emulator (a CUDA device on the CPU), cuda (device code of operations and plugins), mpi (the plugin that needs MPI).
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 

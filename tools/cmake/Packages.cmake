@@ -63,7 +63,7 @@ if(TARGET standin_cudart)
 endif()
 if(TUTTI_CUDA)
   tutti_package(cuda tutti-cuda science "${same}"
-    "What the plugins run on NVIDIA GPUs.")
+    "What operations and plugins run on NVIDIA GPUs. Code of operations fits the\nprogram of the same build.")
 endif()
 
 set(CPACK_PACKAGE_CONTACT "${contact}")

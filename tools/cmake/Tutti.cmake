@@ -174,20 +174,28 @@ function(tutti_add_plugin name)
   endif()
 endfunction()
 
-# tutti_fatbin(<target> <name> <source> <fatbin> [flags]): device code for every listed architecture.  What
-# ptxas says goes to a log, and both join cuda_images.json, at which tests/cuda/gate looks.
-set(TUTTI_CUDA_ARCHITECTURES 80 90 CACHE STRING "compute capabilities to generate code for; PTX for the last")
-function(tutti_fatbin target name source file)
+# tutti_fatbin(<target> <name> <source> <fatbin> <architectures> [flags]): device code for the listed compute
+# capabilities, with PTX for the last of TUTTI_CUDA_ARCHITECTURES where it is listed.  What ptxas says goes to a log,
+# and both join cuda_images.json, at which tests/cuda/gate looks.
+set(TUTTI_CUDA_ARCHITECTURES 80 90 CACHE STRING "compute capabilities to generate code for, rising; PTX for the last")
+option(TUTTI_CUDA_LINEINFO "Device code knows the lines of its source, for profilers" OFF)
+function(tutti_fatbin target name source file architectures)
   set(codes "")
   set(log "${CMAKE_CURRENT_BINARY_DIR}/${target}.log")
-  foreach(sm IN LISTS TUTTI_CUDA_ARCHITECTURES)
+  foreach(sm IN LISTS architectures)
     list(APPEND codes -gencode arch=compute_${sm},code=sm_${sm})
   endforeach()
+  set(lines "")
+  if(TUTTI_CUDA_LINEINFO)
+    set(lines -lineinfo)
+  endif()
   list(GET TUTTI_CUDA_ARCHITECTURES -1 newest)
-  list(APPEND codes -gencode arch=compute_${newest},code=compute_${newest})
+  if(newest IN_LIST architectures)
+    list(APPEND codes -gencode arch=compute_${newest},code=compute_${newest})
+  endif()
   add_custom_command(OUTPUT "${file}"
     COMMAND sh -c "log=$1; shift; \"$@\" > \"$log\" 2>&1 || { cat \"$log\"; exit 1; }"
-      sh "${log}" ${CMAKE_C_COMPILER_LAUNCHER} "${TUTTI_NVCC}" -fatbin -O3 -std=c++17 -lineinfo
+      sh "${log}" ${CMAKE_C_COMPILER_LAUNCHER} "${TUTTI_NVCC}" -fatbin -O3 -std=c++17 ${lines}
       ${ARGN} -Werror all-warnings ${codes} -Xptxas -v -I "${CMAKE_SOURCE_DIR}/sdk/include"
       -I "${CMAKE_SOURCE_DIR}/sdk/internal"
       -I "${CMAKE_SOURCE_DIR}/kernels" -I "${CMAKE_BINARY_DIR}/kernels/generated" -MD -MF "${log}.d" -MT "${file}" -o "${file}" "${source}"
@@ -199,24 +207,82 @@ function(tutti_fatbin target name source file)
   set_property(GLOBAL APPEND PROPERTY TUTTI_CUDA_FILES "${name}=${file}")
 endfunction()
 
-# tutti_cuda_image(target source name [macro]): device code for a target.  Its sources see the image, a
-# tutti_cuda_image, as CUDA_IMAGE or as `macro`: what nvcc makes of `source` for every listed architecture where
-# TUTTI_CUDA is on, empty otherwise.  `source` need not exist.
+# tutti_cuda_image(target source name [macro]): device code of the host, for a target.  Its sources see the image, a
+# tutti_cuda_image without data, as CUDA_IMAGE or as `macro`.  What nvcc makes of `source` is packed into a file for
+# each architecture beside the program (tutti_cuda_files).  `source` need not exist.
 function(tutti_cuda_image target source name)
   string(MAKE_C_IDENTIFIER "tutti_cuda_image_${name}" symbol)
-  set(file "${CMAKE_CURRENT_BINARY_DIR}/${target}_image")
+  set(file "${CMAKE_CURRENT_BINARY_DIR}/${symbol}")
   set(macro CUDA_IMAGE)
   if(ARGC GREATER 3)
     set(macro ${ARGV3})
-    set(file "${CMAKE_CURRENT_BINARY_DIR}/${symbol}")
   endif()
   target_compile_definitions(${target} PRIVATE ${macro}=${symbol})
-  if(EXISTS "${source}") # tests/cuda compiles them for its emulator
-    set_property(GLOBAL APPEND PROPERTY TUTTI_CUDA_SOURCES "${name}=${source}")
+  file(CONFIGURE OUTPUT "${file}.c" @ONLY CONTENT "/* Generated: the device code of ${name} lies in files beside the program. */
+#include \"tutti/cuda.h\"
+const tutti_cuda_image ${symbol} = {NULL, 0, \"${name}\"};
+")
+  target_sources(${target} PRIVATE "${file}.c")
+  if(NOT EXISTS "${source}")
+    return()
   endif()
-  if(TUTTI_CUDA AND EXISTS "${source}")
-    get_filename_component(base "${file}" NAME)
-    tutti_fatbin(${base}_fatbin "${name}" "${source}" "${file}.fatbin" --fmad=true)
+  set_property(GLOBAL APPEND PROPERTY TUTTI_CUDA_SOURCES "${name}=${source}") # tests/cuda compiles them for its emulator
+  set_property(GLOBAL APPEND PROPERTY TUTTI_CUDA_PACKED_0 "0 ${name} -")
+  if(TUTTI_CUDA)
+    foreach(sm IN LISTS TUTTI_CUDA_ARCHITECTURES)
+      tutti_fatbin(${symbol}_sm_${sm} "${name}" "${source}" "${file}_sm_${sm}.fatbin" ${sm} --fmad=true)
+      set_property(GLOBAL APPEND PROPERTY TUTTI_CUDA_PACKED_${sm} "${sm} ${name} ${file}_sm_${sm}.fatbin")
+      set_property(GLOBAL APPEND PROPERTY TUTTI_CUDA_PACKED_FATBINS "${file}_sm_${sm}.fatbin")
+    endforeach()
+  endif()
+endfunction()
+
+# tutti_cuda_files(<target> <pack>): the files of device code of all images so far, made by the program `pack` and
+# installed; `target` has their hashes.  One more, of names alone, is the stand-in's, where that is built.
+set(TUTTI_CUDA_CODE_DIR "${CMAKE_BINARY_DIR}/lib/tutti/cuda")
+function(tutti_cuda_files target pack)
+  set(mode PERMISSIONS OWNER_READ OWNER_WRITE GROUP_READ WORLD_READ)
+  set(ids "${CMAKE_CURRENT_BINARY_DIR}/cuda_code_ids.inc")
+  set(list "${CMAKE_CURRENT_BINARY_DIR}/cuda_code_files.txt")
+  set(lines "")
+  set(files "")
+  if(BUILD_TESTING OR TUTTI_EMULATOR)
+    get_property(images GLOBAL PROPERTY TUTTI_CUDA_PACKED_0)
+    list(APPEND lines ${images})
+    list(APPEND files "${TUTTI_CUDA_CODE_DIR}/emulated.code")
+    install(FILES "${TUTTI_CUDA_CODE_DIR}/emulated.code" DESTINATION lib/tutti/cuda COMPONENT emulator ${mode})
+  endif()
+  if(TUTTI_CUDA)
+    foreach(sm IN LISTS TUTTI_CUDA_ARCHITECTURES)
+      get_property(images GLOBAL PROPERTY TUTTI_CUDA_PACKED_${sm})
+      list(APPEND lines ${images})
+      list(APPEND files "${TUTTI_CUDA_CODE_DIR}/sm_${sm}.code")
+      install(FILES "${TUTTI_CUDA_CODE_DIR}/sm_${sm}.code" DESTINATION lib/tutti/cuda COMPONENT cuda ${mode})
+    endforeach()
+  endif()
+  list(JOIN lines "\n" lines)
+  file(CONFIGURE OUTPUT "${list}" @ONLY CONTENT "@lines@\n")
+  file(MAKE_DIRECTORY "${TUTTI_CUDA_CODE_DIR}")
+  if(files)
+    get_property(fatbins GLOBAL PROPERTY TUTTI_CUDA_PACKED_FATBINS)
+    add_custom_command(OUTPUT "${ids}" ${files} COMMAND ${pack} "${list}" "${TUTTI_CUDA_CODE_DIR}" "${ids}"
+      DEPENDS ${pack} "${list}" ${fatbins} VERBATIM)
+  else()
+    file(CONFIGURE OUTPUT "${ids}" CONTENT "/* Generated: no device code in this build. */\n")
+  endif()
+  target_include_directories(${target} PRIVATE "${CMAKE_CURRENT_BINARY_DIR}")
+  target_sources(${target} PRIVATE "${ids}")
+endfunction()
+
+# tutti_cuda_embedded(target source name): device code of a plugin that brings operations, inside of its library, as
+# CUDA_IMAGE; without data where TUTTI_CUDA is off.
+function(tutti_cuda_embedded target source name)
+  string(MAKE_C_IDENTIFIER "tutti_cuda_image_${name}" symbol)
+  set(file "${CMAKE_CURRENT_BINARY_DIR}/${symbol}")
+  target_compile_definitions(${target} PRIVATE CUDA_IMAGE=${symbol})
+  set_property(GLOBAL APPEND PROPERTY TUTTI_CUDA_SOURCES "${name}=${source}")
+  if(TUTTI_CUDA)
+    tutti_fatbin(${symbol}_fatbin "${name}" "${source}" "${file}.fatbin" "${TUTTI_CUDA_ARCHITECTURES}" --fmad=true)
     set_source_files_properties("${file}.c" PROPERTIES OBJECT_DEPENDS "${file}.fatbin")
     file(CONFIGURE OUTPUT "${file}.c" @ONLY CONTENT "/* Generated: device code of ${name}. */
 __asm__(
@@ -240,7 +306,7 @@ endfunction()
 function(tutti_plugin_code name source file)
   set_property(GLOBAL APPEND PROPERTY TUTTI_CUDA_SOURCES "plugins/${name}=${source}")
   if(TUTTI_CUDA)
-    tutti_fatbin(plugin_${name}_code "plugins/${name}" "${source}" "${file}" --fmad=false)
+    tutti_fatbin(plugin_${name}_code "plugins/${name}" "${source}" "${file}" "${TUTTI_CUDA_ARCHITECTURES}" --fmad=false)
     set_target_properties(plugin_${name}_code PROPERTIES EXCLUDE_FROM_ALL FALSE)
   endif()
 endfunction()

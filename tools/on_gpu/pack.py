@@ -33,7 +33,8 @@ def fingerprint():
 def build_here(m, architectures):
     """Whether preset cuda could be built; the reason is told."""
     folder = ROOT / "build" / "cuda"
-    steps = [["cmake", "--preset", "cuda", f"-DTUTTI_CUDA_ARCHITECTURES={architectures}"],
+    steps = [["cmake", "--preset", "cuda", f"-DTUTTI_CUDA_ARCHITECTURES={architectures}",
+              "-DTUTTI_CUDA_LINEINFO=ON"],
              ["cmake", "--build", folder, "-j", str(os.cpu_count()), "--target", "gpu"]]
     for command in steps:
         said = m(command)
@@ -52,6 +53,7 @@ def needed(file, env):
 def gather(source, to):
     """Programs, plugins and the libraries they want, as they lie in a build folder; stripped."""
     wanted = [source / "tutti", *sorted((source / "tests").glob("op_*_test"))]
+    wanted += sorted((source / "lib/tutti/cuda").glob("*.code"))
     for folder in ("lib/tutti/plugins", "bench"):
         wanted += [p for p in sorted((source / folder).rglob("*"))
                    if p.suffix in (".so", ".json", ".fatbin") and "CMakeFiles" not in p.parts

@@ -1,5 +1,6 @@
-/* code.c - device code: images loaded once, functions held to their arguments, launches. */
+/* code.c - device code: images found and loaded once, functions held to their arguments, launches. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/env.h"
 #include "device/cuda/device_calls.h"
 
 #include <stdlib.h>
@@ -17,28 +18,75 @@ static tutti_status no_code(const cuda_device *d, const tutti_cuda_image *image,
     return cuda_check(d, code, image->name, err);
 }
 
+/* Of the file of the device's architecture, which is opened at the first image. */
+static tutti_status read_file(cuda_device *d, const char *name, void **ret_data,
+                              tutti_error *err)
+{
+    tutti_status s = TUTTI_OK;
+    if (!d->code.file)
+        s = code_file_open(cuda_code_ids, d->rt->standin ? 0 : d->kernels.capability,
+                           &d->code.file, err);
+    return s ? s : code_file_read(d->code.file, name, ret_data, err);
+}
+
+/* The host's own images, of operations and of the device, and those of plugins that were built without.  The
+ * stand-in also knows images by their names, where there is no file for it that someone has named. */
+static tutti_status read_own(cuda_device *d, const char *name, void **ret_data,
+                             tutti_error *err)
+{
+    const char *ignored;
+    tutti_error why = TUTTI_ERROR_INIT;
+    const tutti_status s = read_file(d, name, ret_data, &why);
+    if (d->rt->standin && (s == TUTTI_E_UNSUPPORTED ||
+                           (s == TUTTI_E_NOTFOUND && !env_get(ENV_CUDA_CODE, &ignored)))) {
+        *ret_data = strdup(name);
+        return *ret_data ? TUTTI_OK : tutti_fail(err, TUTTI_E_NOMEM, "no memory for a name");
+    }
+    return s ? tutti_fail(err, s, "%s: %s", d->label, why.text) : TUTTI_OK;
+}
+
+/* The bytes of an image; *ret_own are to be freed once they are loaded. */
+static tutti_status find_bytes(cuda_device *d, const tutti_cuda_image *image,
+                               const void **ret_data, void **ret_own, tutti_error *err)
+{
+    const bool of_plugin = *image->name == '/';
+    *ret_data = image->data;
+    if (d->rt->standin && (of_plugin || image->data))
+        *ret_data = image->name;
+    else if (of_plugin && !image->data)
+        return tutti_fail(err, TUTTI_E_UNSUPPORTED, "%s: there is no device code in %s",
+                          d->label, image->name);
+    else if (!image->data) {
+        const tutti_status s = read_own(d, image->name, ret_own, err);
+        if (s)
+            return s;
+        *ret_data = *ret_own;
+    }
+    return TUTTI_OK;
+}
+
 static tutti_status load(cuda_device *d, const tutti_cuda_image *image, cuda_code **ret_code,
                          tutti_error *err)
 {
+    const void *data = NULL;
+    void *own = NULL;
     for (cuda_code *c = d->code.images; c; c = c->next)
         if (c->image == image) {
             *ret_code = c;
             return TUTTI_OK;
         }
-    if (!image->data && !d->rt->standin && *image->name == '/')
-        return tutti_fail(err, TUTTI_E_UNSUPPORTED, "%s: there is no device code in %s",
-                          d->label, image->name);
-    if (!image->data && !d->rt->standin)
-        return tutti_fail(err, TUTTI_E_UNSUPPORTED,
-                          "%s: %s was built without device code, which wants -DTUTTI_CUDA=ON",
-                          d->label, image->name);
+    const tutti_status s = find_bytes(d, image, &data, &own, err);
+    if (s)
+        return s;
     cuda_code *c = calloc(1, sizeof *c);
-    if (!c)
+    if (!c) {
+        free(own);
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for device code");
+    }
     c->image = image;
-    const void *data = d->rt->standin ? image->name : image->data;
     const unsigned int code =
         d->rt->cudaLibraryLoadData(&c->library, data, NULL, NULL, 0, NULL, NULL, 0);
+    free(own); /* the driver has copied it */
     if (code) {
         free(c);
         return no_code(d, image, code, err);
@@ -146,6 +194,8 @@ void code_unload(cuda_device *d)
         free(d->code.images);
         d->code.images = next;
     }
+    code_file_close(d->code.file);
+    d->code.file = NULL;
 }
 
 static tutti_status keep_error(cuda_device *d, const cuda_function *f,

@@ -3,6 +3,7 @@
 #ifndef HOST_DEVICE_CUDA_CUDA_DEVICE_H
 #define HOST_DEVICE_CUDA_CUDA_DEVICE_H
 
+#include "device/cuda/code_file.h"
 #include "device/cuda/library.h"
 #include "device/cuda/names.h"
 #include "graph/runtime/autotune_file.h"
@@ -125,6 +126,7 @@ typedef struct cuda_faults {
 enum { OWN_UNIFORM, OWN_ADD, OWN_CLEAR_UNLESS, OWN_COUNT };
 
 typedef struct cuda_code_cache {
+    code_file *file; /* of operations; NULL: none was needed yet */
     cuda_code *images;
     cuda_function *functions;
     cuda_function *own[OWN_COUNT];

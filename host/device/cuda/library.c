@@ -3,10 +3,11 @@
 #include "device/cuda/library.h"
 
 #include <dlfcn.h>
-#include <stdbool.h>
+#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Newest first; cudart's first file may be another by the environment. */
 typedef struct library {
@@ -160,4 +161,20 @@ tutti_status cudart_get(const cudart **ret_runtime, tutti_error *err)
         return tutti_fail(err, why.status, "%s", why.text);
     *ret_runtime = &runtime;
     return TUTTI_OK;
+}
+
+bool library_own_path(char path[PATH_MAX])
+{
+    static const char anchor; /* somewhere in the file */
+    Dl_info info;
+    struct link_map *map = NULL;
+    void *into = &map;
+    if (!dladdr1(&anchor, &info, into, RTLD_DL_LINKMAP) || !map)
+        return false;
+    if (*map->l_name) /* a library */
+        return realpath(map->l_name, path) != NULL;
+    const ssize_t n = readlink("/proc/self/exe", path, PATH_MAX - 1);
+    if (n > 0)
+        path[n] = '\0';
+    return n > 0;
 }

@@ -16,11 +16,29 @@ tutti_status context_open(run_context *run, run_part *part, instance **ret_insta
     return s;
 }
 
+/* Takes a GPU where there is one that works; *ret_taken says so.  Device code that was installed wrongly is an
+ * error: the CPU instead would be a surprise. */
+static tutti_status try_gpu(run_context *run, bool *ret_taken, tutti_error *err)
+{
+    tutti_error why = TUTTI_ERROR_INIT;
+    const tutti_status s = backend_open(NULL, "cuda", NULL, 0, NULL, NULL, &run->device, &why);
+    *ret_taken = s == TUTTI_OK;
+    if (!s || s == TUTTI_E_UNSUPPORTED || !tutti_device_cuda()->count(NULL))
+        return TUTTI_OK;
+    return s == TUTTI_E_NOTFOUND || s == TUTTI_E_TRUST || s == TUTTI_E_VERSION ||
+                   s == TUTTI_E_FORMAT
+               ? tutti_fail(err, s, "%s; \"device\": \"cpu\" does without the GPU", why.text)
+               : TUTTI_OK;
+}
+
 tutti_status context_open_device(run_context *run, tutti_error *err)
 {
     run_device *d = &run->file->device;
-    if (d->automatic &&
-        backend_open(NULL, "cuda", NULL, 0, NULL, NULL, &run->device, NULL) == TUTTI_OK) {
+    bool taken = false;
+    const tutti_status s = d->automatic ? try_gpu(run, &taken, err) : TUTTI_OK;
+    if (s)
+        return s;
+    if (taken) {
         d->part.name = "cuda";
         return TUTTI_OK;
     }

@@ -7,7 +7,7 @@
 #include "tutti/cuda.h"
 #include "tutti/op.h"
 
-/* The folder's <folder>.cu as nvcc compiled it; its data is NULL without nvcc. */
+/* Names the folder's <folder>.cu, whose code the device has in a file. */
 extern const tutti_cuda_image CUDA_IMAGE;
 
 #define CUDA_BLOCK 256 /* as device.cuh's */

@@ -18,11 +18,24 @@
 enum { MOST_KERNELS = 512 };
 
 static int wrong, functions, cubins;
+static char
+    seen[4096]; /* names of images, with a line's end behind each: one has several files */
 
 static void tell(const char *text)
 {
     (void)fprintf(stderr, "%s\n", text);
     wrong = 1;
+}
+
+static void count_once(const char *image, size_t length, size_t count)
+{
+    char line[128];
+    (void)snprintf(line, sizeof line, "\n%.*s\n", (int)length, image);
+    if (strstr(seen, line))
+        return;
+    functions += (int)count;
+    const size_t used = strlen(seen);
+    (void)snprintf(seen + used, sizeof seen - used, "%s", line);
 }
 
 static void check_image(const char *image, size_t length, const char *fatbin)
@@ -33,6 +46,7 @@ static void check_image(const char *image, size_t length, const char *fatbin)
     for (const emulator_kernel *k = emulator_kernels(); k && count < MOST_KERNELS; k = k->next)
         if (strlen(k->image) == length && strncmp(k->image, image, length) == 0)
             list[count++] = (cubin_function){k->name, "the source", k->sizes, k->nargs, 0};
+    count_once(image, length, count);
     if (cubin_check(fatbin, list, count, &err))
         tell(err.text);
     for (size_t k = 0; k < count && !err.status; k++)
@@ -42,7 +56,6 @@ static void check_image(const char *image, size_t length, const char *fatbin)
         }
     for (size_t k = 0; k < count; k++)
         cubins += (int)list[k].checked;
-    functions += (int)count;
 }
 
 /* A manifest that something else is wrong with is other tests' business. */

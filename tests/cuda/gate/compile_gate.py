@@ -72,7 +72,17 @@ def contents(fatbin):
     return found
 
 
-def check_image(name, source, fatbin, log):
+def by_name(images):
+    """(name, source, fatbins, all that was logged) of each image; those of operations have a fatbin an architecture."""
+    found = {}
+    for image in images:
+        one = found.setdefault(image["name"], (image["name"], image["source"], [], []))
+        one[2].append(image["fatbin"])
+        one[3].append(Path(image["log"]).read_text())
+    return [(name, source, fatbins, "\n".join(logs)) for name, source, fatbins, logs in found.values()]
+
+
+def check_image(name, source, fatbins, log):
     """Sentences about what is wrong with one image, and its kernels' figures."""
     own, seen, wrong = budgets(source), figures(log), []
     kernels = sorted({kernel for kernel, _ in seen})
@@ -85,7 +95,7 @@ def check_image(name, source, fatbin, log):
                   for what in DEFAULT if have[what] > allowed[what]]
     wrong += [f"{name}: {kernel} was not compiled for sm_{arch}" for kernel in kernels
               for arch in ARCHITECTURES if (kernel, arch) not in seen]
-    if (1, max(ARCHITECTURES)) not in contents(fatbin):
+    if all((1, max(ARCHITECTURES)) not in contents(fatbin) for fatbin in fatbins):
         wrong.append(f"{name}: there is no PTX of compute_{max(ARCHITECTURES)}")
     return wrong, seen
 
@@ -105,10 +115,8 @@ def check(folder, program):
     images = json.loads((folder / "cuda_images.json").read_text())
     wrong, said = check_arguments(folder, images, program)
     count, most = 0, ("", 0, 0)
-    for image in images:
-        fatbin = Path(image["fatbin"])
-        log = Path(image["log"]).read_text()
-        bad, seen = check_image(image["name"], image["source"], fatbin, log)
+    for name, source, fatbins, log in by_name(images):
+        bad, seen = check_image(name, source, fatbins, log)
         wrong += bad
         count += len(seen)
         for (kernel, arch), have in seen.items():
