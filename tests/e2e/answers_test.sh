@@ -3,6 +3,7 @@
 # German, of which it learns some and is asked others; the same by `eval` and `generate`, in parts, with the stand-in of a
 # GPU; and data, models and metrics that do not fit.
 . "$(dirname "$0")/lib.sh"
+wants_tokenizers
 standin="$(dirname "$TUTTI")/standin"
 
 python3 - <<'PY'

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # finetune_bert_test.sh - the recipe finetune_bert: classes of texts in CSV, from a folder whose model filled in masked tokens.
 . "$(dirname "$0")/lib.sh"
+wants_tokenizers
 python3 - <<'PY'
 import csv, json, random
 draw = random.Random(5)

@@ -79,6 +79,24 @@ skip_all() {
   finish
 }
 
+# This build reads tokenizer.json.
+reads_tokenizers() {
+  echo "a text" >probe.txt
+  case $("$TUTTI" data inspect probe.txt --set vocabulary=tokenizer --set tokenizer_file=/dev/null --set length=1 2>&1) in
+  *'reads no tokenizer.json'*) return 1 ;;
+  esac
+}
+
+# Skips the whole test where it does not.
+wants_tokenizers() { reads_tokenizers || skip_all "built without PCRE2 10.40 or utf8proc"; }
+
+# Skips the whole test in a build that fetches nothing.
+wants_curl() {
+  case $("$TUTTI" export http://127.0.0.1:1/none --onnx none.onnx 2>&1) in
+  *'without libcurl'*) skip_all "built without libcurl 7.88" ;;
+  esac
+}
+
 # A small run; the arguments are members that replace or extend it: '"algorithms": [...]'.
 small_run() {
   cat <<JSON

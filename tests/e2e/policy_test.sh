@@ -41,7 +41,7 @@ says "a policy that is not there" 2 "tutti: none.json: No such file or directory
 mkdir writable && chmod 0777 writable
 check "a folder of policies that others may write" sh -c "! TUTTI_CONFIG_PATH='$work/writable' '$TUTTI' plugins path 2>err.txt && grep -q 'writable: the folder is writable by everyone (mode 0777)' err.txt"
 
-python3 -c 'import jsonschema' 2>/dev/null || { skip "python3 has no jsonschema"; finish; }
+python3 -c 'from jsonschema import Draft202012Validator' 2>/dev/null || { skip "python3 has no jsonschema 4"; finish; }
 check "the schema agrees" python3 - "$SOURCE/sdk/schema/policy.schema.json" cases/*.json <<'PYTHON'
 import json, sys
 from jsonschema import Draft202012Validator

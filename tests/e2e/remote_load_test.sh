@@ -10,7 +10,7 @@ while [ ! -e port ] && kill -0 $server; do sleep 0.05; done
 there=http://127.0.0.1:$(cat port)
 export S3_ENDPOINT_URL=$there AWS_ACCESS_KEY_ID=key AWS_SECRET_ACCESS_KEY=secret TMPDIR=$work/tmp
 left() { [ -z "$(ls -A tmp)" ] || { ls -R tmp; return 1; }; }
-"$TUTTI" export "$there/models/none" --onnx none.onnx 2>&1 | grep 'without libcurl' && skip_all "this build is without libcurl"
+wants_curl
 
 small_run '"loggers": [{"name": "remote_uploader", "bucket_uri": "s3://models/deep"}]' |
   sed 's/"interval": "1ba", "keep": 2/"interval": "10ba", "keep": -1/' >run.json

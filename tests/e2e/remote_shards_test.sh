@@ -9,7 +9,7 @@ trap 'kill $server 2>/dev/null; rm -rf "$work"' EXIT
 while [ ! -e port ] && kill -0 $server; do sleep 0.05; done
 there=http://127.0.0.1:$(cat port)
 export S3_ENDPOINT_URL=$there AWS_ACCESS_KEY_ID=key AWS_SECRET_ACCESS_KEY=secret
-"$TUTTI" export "$there/models/none" --onnx none.onnx 2>&1 | grep 'without libcurl' && skip_all "this build is without libcurl"
+wants_curl
 python3 - <<'PY'
 import io, tarfile
 for shard in range(3):

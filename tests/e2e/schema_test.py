@@ -11,7 +11,7 @@ import tempfile
 try:
     from jsonschema import Draft202012Validator
 except ImportError:
-    print("skipped: python3 has no jsonschema")
+    print("skipped: python3 has no jsonschema 4")
     sys.exit(77)
 
 GOOD = {

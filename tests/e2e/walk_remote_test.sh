@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # walk_remote_test.sh - docs/walks/remote.sh does what it says.
 . "$(dirname "$0")/lib.sh"
-"$TUTTI" export http://127.0.0.1:1/none --onnx none.onnx 2>&1 | grep -q 'without libcurl' && skip_all "this build is without libcurl"
+wants_curl
 check "the walk goes to its end" bash "$SOURCE/docs/walks/remote.sh" walk
 cp check.out out.txt
 check "the server was gone" grep -q '^the server is gone after 20 requests$' out.txt

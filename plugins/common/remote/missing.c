@@ -1,12 +1,12 @@
-/* missing.c - remote.h in a build without libcurl. */
+/* missing.c - remote.h in a build without libcurl 7.88. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "remote.h"
 
 static tutti_status lack_curl(const char *what, tutti_error *err)
 {
     return tutti_fail(err, TUTTI_E_UNSUPPORTED,
-                      "%s cannot be reached, this build is without libcurl (Debian's "
-                      "libcurl4-openssl-dev)",
+                      "%s cannot be reached, this build is without libcurl 7.88 or newer "
+                      "(Debian's libcurl4-openssl-dev)",
                       what);
 }
 

@@ -454,6 +454,10 @@ static void erase(void)
 
 int main(void)
 {
+    if (!TOKENIZER_IS_BUILT) {
+        (void)puts("skipped: built without PCRE2 10.40 or utf8proc");
+        return TUTTI_SKIPPED;
+    }
     Suite *suite = suite_create("documents");
     TCase *c = tcase_create("all");
     tcase_add_checked_fixture(c, start, erase);

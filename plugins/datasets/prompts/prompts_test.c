@@ -81,6 +81,10 @@ static void erase(void)
 
 int main(void)
 {
+    if (!TOKENIZER_IS_BUILT) {
+        (void)puts("skipped: built without PCRE2 10.40 or utf8proc");
+        return TUTTI_SKIPPED;
+    }
     Suite *suite = suite_create("prompts");
     TCase *c = tcase_create("all");
     tcase_add_checked_fixture(c, start, erase);

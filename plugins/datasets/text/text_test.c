@@ -300,6 +300,10 @@ static const char *tokenizer_file(void)
 
 START_TEST(a_tokenizer_json_is_a_vocabulary)
 {
+    if (!TOKENIZER_IS_BUILT) {
+        tutti_skip("built without PCRE2 10.40 or utf8proc");
+        return;
+    }
     static const int32_t all[] = {3, 1, 2, 2, 1, 0, 3}, prompt[] = {1, 4};
     tutti_error err = TUTTI_ERROR_INIT;
     int32_t tokens[2] = {0};
@@ -330,6 +334,10 @@ END_TEST
 
 START_TEST(bad_tokenizers_are_refused)
 {
+    if (!TOKENIZER_IS_BUILT) {
+        tutti_skip("built without PCRE2 10.40 or utf8proc");
+        return;
+    }
     write_and_set("hello", "tokenizer", 1, "all", 0.1);
     shelf_refused(&s, "text", &g, TUTTI_E_ARG,
                   "text: the vocabulary tokenizer wants tokenizer_file");

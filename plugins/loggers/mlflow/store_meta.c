@@ -5,6 +5,7 @@
 #include "store_file.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,9 +89,10 @@ static tutti_status meta_dump(const char *path, yaml_document_t *d, tutti_error 
     return s;
 }
 
+/* The text is copied; libyaml before 0.2.3 takes it without const. */
 static int add_scalar(yaml_document_t *d, const char *text, yaml_scalar_style_t style)
 {
-    return yaml_document_add_scalar(d, NULL, (const yaml_char_t *)text, -1, style);
+    return yaml_document_add_scalar(d, NULL, (yaml_char_t *)(uintptr_t)text, -1, style);
 }
 
 /* A node of the document; 0: none. */
