@@ -501,8 +501,9 @@ START_TEST(a_build_without_libcurl_says_so)
     tutti_error err = TUTTI_ERROR_INIT;
     remote_url = "https://host/set";
     ck_assert_int_eq(open_path(folder, "x", 0, 0, &err), TUTTI_E_UNSUPPORTED);
-    ck_assert_str_eq(err.text, "mds: https://host/set cannot be reached, this build is without "
-                               "libcurl 7.88 or newer (Debian's libcurl4-openssl-dev)");
+    ck_assert_str_eq(err.text,
+                     "https://host/set cannot be reached, this build is without libcurl 7.88 "
+                     "or newer (Debian's libcurl4-openssl-dev)");
 }
 END_TEST
 
