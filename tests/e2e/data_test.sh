@@ -224,8 +224,12 @@ tokens = struct.unpack("<%dH" % (len(data) // 2 - 512), data[1024:])
 text = "".join(words[t] for t in tokens).replace("\u0120", " ")
 assert "one two three<|end|>four five, six<|end|>seven<|end|>".startswith(text) and len(tokens) % 4 == 1 and "six" in text, text
 PY'
+says "columns that are not read back" 0 'tutti: packed: mds does not read back document_ids, position_ids: it takes one column as its input (input_column) and one as its target (target_column)' \
+  "$TUTTI" data convert lines.jsonl packed "${lines[@]:0:4}" --set packing=cut --set length=4
+check "which are in the shards" grep -q '"column_names": \["document_ids", "input", "position_ids", "target"\]' packed/index.json
 }
 reads_tokenizers && lines_of_text # else that part has been said to be skipped
+says "nothing is left" 0 '' "$TUTTI" data convert pictures whole_pictures
 says "pictures as tokens" 1 'tutti: other.bin: a file of tokens takes samples of tokens, whose target is the input one further' \
   "$TUTTI" data convert pictures other.bin
 says "a file that is there" 1 'tutti: words.bin: is there already' "$TUTTI" data convert words.txt words.bin --set length=24

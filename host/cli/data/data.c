@@ -48,6 +48,25 @@ static bool is_token_file(const char *path)
     return n > 4 && strcmp(path + n - 4, ".bin") == 0;
 }
 
+/* The data set mds has an input and a target; further columns are in the shards for other readers. */
+static void tell_unread(const data_set *d, const char *to)
+{
+    uint32_t unread = 0;
+    if (shard_is_text(d))
+        return;
+    for (uint32_t k = 0; k < d->info.ncolumns; k++) {
+        const char *name = d->info.columns[k].name;
+        if (strcmp(name, "input") != 0 && strcmp(name, "target") != 0)
+            (void)(unread++
+                       ? fprintf(stderr, ", %s", name)
+                       : fprintf(stderr, "tutti: %s: mds does not read back %s", to, name));
+    }
+    if (unread)
+        (void)fprintf(stderr,
+                      ": it takes one column as its input (input_column) and one as its "
+                      "target (target_column)\n");
+}
+
 static int convert(const cli_options *o, const tutti_op *const *ops)
 {
     data_set d = {.instance = NULL};
@@ -71,6 +90,8 @@ static int convert(const cli_options *o, const tutti_op *const *ops)
                                                       : convert_data(&d, &options, &e);
     if (s)
         (void)fprintf(stderr, "tutti: %s\n", e.text);
+    else if (!is_token_file(o->words[2]))
+        tell_unread(&d, o->words[2]);
     status = s ? CLI_FAILED : CLI_OK;
 
 end:
