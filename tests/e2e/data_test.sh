@@ -227,6 +227,13 @@ PY'
 says "columns that are not read back" 0 'tutti: packed: mds does not read back document_ids, position_ids: it takes one column as its input (input_column) and one as its target (target_column)' \
   "$TUTTI" data convert lines.jsonl packed "${lines[@]:0:4}" --set packing=cut --set length=4
 check "which are in the shards" grep -q '"column_names": \["document_ids", "input", "position_ids", "target"\]' packed/index.json
+check "input and target are taken by their names" eval '"$TUTTI" data inspect lines.jsonl "${lines[@]:0:4}" --set packing=cut --set length=4 --json >l.json &&
+  "$TUTTI" data inspect packed --json >m.json && python3 - <<PY
+import json
+l, m = (json.load(open(f + ".json")) for f in "lm")
+assert [c["name"] for c in m["columns"]] == ["input", "target"], m["columns"]
+assert [{n: f[n] for n in ("input", "target")} for f in l["first"]] == m["first"], (l["first"], m["first"])
+PY'
 }
 reads_tokenizers && lines_of_text # else that part has been said to be skipped
 says "nothing is left" 0 '' "$TUTTI" data convert pictures whole_pictures

@@ -142,7 +142,7 @@ static tutti_status image_folder_class(image_list *l, const char *path, const ch
         s = label_names_add(&l->names, name, strlen(name), err);
     if (s == TUTTI_OK)
         *ret_class = label_names_class(&l->names, name, strlen(name));
-    if (s == TUTTI_OK && *ret_class < 0)
+    if (s == TUTTI_OK && class_file && *ret_class < 0)
         s = tutti_fail(err, TUTTI_E_FORMAT, "%s: is no class of %s", path, class_file);
     return s;
 }

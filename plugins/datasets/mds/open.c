@@ -6,8 +6,19 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The column that the run names, or else the first of a kind that suits and is not `taken`;
- * -1: none. */
+/* Of a kind that can be an input, or a target: numbers alone, where it is not called so. */
+static int column_suits(const mds_column *c, int target, int called)
+{
+    mds_encoding e;
+    char why[IMAGE_WHY_SIZE];
+    if (mds_encoding_parse(c->encoding, &e, why) != TUTTI_OK)
+        return 0;
+    const int number = e.kind == MDS_NUMBER || e.kind == MDS_DIGITS;
+    return target ? number || called : !number && e.kind != MDS_TEXT;
+}
+
+/* The column that the run names, or else the one that is called input or target, or else the first of a
+ * kind that suits; never the one that is `taken`.  -1: none. */
 static tutti_status choose_column(mds *m, const char *name, int target, int32_t taken,
                                   int32_t *ret, tutti_error *err)
 {
@@ -15,12 +26,10 @@ static tutti_status choose_column(mds *m, const char *name, int target, int32_t 
     if (name && *ret < 0)
         return tutti_fail(err, TUTTI_E_NOTFOUND, "%s/index.json: there is no column %s",
                           m->set.folder, name);
-    for (int32_t k = 0; !name && *ret < 0 && k < (int32_t)m->set.ncolumns; k++) {
-        mds_encoding e;
-        char why[IMAGE_WHY_SIZE];
-        const int known = mds_encoding_parse(m->set.columns[k].encoding, &e, why) == TUTTI_OK;
-        const int number = e.kind == MDS_NUMBER || e.kind == MDS_DIGITS;
-        if (known && k != taken && (target ? number : !number && e.kind != MDS_TEXT))
+    for (int32_t k = 0; !name && k < (int32_t)m->set.ncolumns; k++) {
+        const int called = strcmp(m->set.columns[k].name, target ? "target" : "input") == 0;
+        if (k != taken && (called || *ret < 0) &&
+            column_suits(&m->set.columns[k], target, called))
             *ret = k;
     }
     return TUTTI_OK;
