@@ -77,6 +77,10 @@ head -c "$((image + 3))" kept >code/emulated.code
 refused "one whose images are not all there" "code/emulated.code: host/device is damaged in it: install the component cuda again"
 cp kept code/emulated.code
 check "and the right one serves" runs --device cuda
+export TUTTI_CUDA_STANDIN=capability=30
+rm -rf saves
+LD_LIBRARY_PATH="$standin" check "a GPU that is too old is passed over" "$TUTTI" train run.json --duration 1ba
+check "with a warning" grep -qF "device: the run takes the CPU: cuda:0: Stand-in GPU has compute capability 3.0, want 8.0 or newer" check.out
 rm -rf saves
 check "the CPU wants none" env TUTTI_CUDA_CODE=/nowhere "$TUTTI" train run.json --duration 1ba --device cpu
 finish

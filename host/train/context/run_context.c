@@ -4,6 +4,7 @@
 
 #include "graph/runtime/device_memory.h"
 
+#include <stdio.h>
 #include <time.h>
 
 tutti_status context_open(run_context *run, run_part *part, instance **ret_instance,
@@ -17,18 +18,20 @@ tutti_status context_open(run_context *run, run_part *part, instance **ret_insta
 }
 
 /* Takes a GPU where there is one that works; *ret_taken says so.  Device code that was installed wrongly is an
- * error: the CPU instead would be a surprise. */
+ * error: the CPU instead would be a surprise.  Another failure of a GPU that is there is kept to be announced. */
 static tutti_status try_gpu(run_context *run, bool *ret_taken, tutti_error *err)
 {
     tutti_error why = TUTTI_ERROR_INIT;
     const tutti_status s = backend_open(NULL, "cuda", NULL, 0, NULL, NULL, &run->device, &why);
     *ret_taken = s == TUTTI_OK;
-    if (!s || s == TUTTI_E_UNSUPPORTED || !tutti_device_cuda()->count(NULL))
+    if (!s || !tutti_device_cuda()->count(NULL))
         return TUTTI_OK;
-    return s == TUTTI_E_NOTFOUND || s == TUTTI_E_TRUST || s == TUTTI_E_VERSION ||
-                   s == TUTTI_E_FORMAT
-               ? tutti_fail(err, s, "%s; \"device\": \"cpu\" does without the GPU", why.text)
-               : TUTTI_OK;
+    if (s == TUTTI_E_NOTFOUND || s == TUTTI_E_TRUST || s == TUTTI_E_VERSION ||
+        s == TUTTI_E_FORMAT)
+        return tutti_fail(err, s, "%s; \"device\": \"cpu\" does without the GPU", why.text);
+    (void)snprintf(run->device_complaint, sizeof run->device_complaint,
+                   "the run takes the CPU: %.400s", why.text);
+    return TUTTI_OK;
 }
 
 tutti_status context_open_device(run_context *run, tutti_error *err)
@@ -64,6 +67,12 @@ tutti_status context_step_device(run_context *run, tutti_error *err)
 {
     const tutti_device *d = &run->device.device;
     return d->table->step ? d->table->step(d->device, err) : TUTTI_OK;
+}
+
+void context_announce_device(run_context *run)
+{
+    if (*run->device_complaint)
+        run_log_message(&run->log, TUTTI_LOG_WARNING, "device", run->device_complaint);
 }
 
 void context_tune_message(run_context *run)

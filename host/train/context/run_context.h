@@ -46,7 +46,9 @@ typedef struct run_context {
     void *services_ctx;
     engine *engine;
     backend device;
-    net *net; /* NULL without a model, which a loop of functions has not */
+    char device_complaint
+        [440]; /* why an automatic choice passed over a GPU that is there, or "" */
+    net *net;  /* NULL without a model, which a loop of functions has not */
     instance *model;
     instance *loss; /* NULL: the model's own */
     const tutti_model_v1 *model_table;
@@ -64,6 +66,9 @@ TUTTI_NODISCARD tutti_status context_open(run_context *run, run_part *part,
                                           instance **ret_instance, tutti_error *err);
 /* Opens the run file's device.  [control] */
 TUTTI_NODISCARD tutti_status context_open_device(run_context *run, tutti_error *err);
+
+/* Warns where an automatic choice passed over a GPU that is there.  [control] */
+void context_announce_device(run_context *run);
 
 /* NULL: the host's own memory and kernels. */
 const tutti_device *context_device(const run_context *run);

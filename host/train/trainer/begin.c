@@ -70,6 +70,7 @@ tutti_status trainer_begin(trainer *t, const char *resume, tutti_error *err)
     if (s || (s = trainer_event(t, TUTTI_EVENT_INIT, err)))
         return s;
     t->run.log.ready = true;
+    context_announce_device(&t->run);
     precision_announce(&t->run);
     source_announce(&t->train, &t->run.log);
     for (size_t k = 0; k < t->nevals; k++)

@@ -93,15 +93,25 @@ static tutti_status break_off(segment *s, int32_t rank, const char *what, tutti_
     return tutti_fail(err, s->broken, "%s", s->why.text);
 }
 
-/* Looks at those that have not come to barrier `round`. */
+/* Whether a rank came to barrier `round`, waits there no more, and did not leave by itself. */
+static int was_killed_waiting(segment *s, int32_t rank, uint32_t round)
+{
+    return has_ended(s, rank) && !atomic_load(&s->shared->ranks[rank].left) &&
+           atomic_load(&s->shared->round) == round;
+}
+
+/* Looks for whom barrier `round` waits in vain: a rank that has not come, or one that came and was killed there. */
 static tutti_status segment_look(segment *s, uint32_t round, int64_t began, tutti_error *err)
 {
     const int late = s->timeout_ms && now_ms() - began > s->timeout_ms;
     for (int32_t k = 0; k < s->size; k++) {
         const segment_rank *r = &s->shared->ranks[k];
         char text[64];
-        if ((int32_t)(atomic_load(&r->arrived) - round) > 0)
+        if ((int32_t)(atomic_load(&r->arrived) - round) > 0) {
+            if (was_killed_waiting(s, k, round))
+                return break_off(s, k, "has ended", err);
             continue;
+        }
         if (atomic_load(&r->left))
             return break_off(s, k, "has left the run", err);
         if (has_ended(s, k))

@@ -226,6 +226,35 @@ static void one_is_late(int rank)
     subject_close(&m.subject);
 }
 
+static void one_is_killed_waiting(int rank)
+{
+    member m;
+    tutti_error err = TUTTI_ERROR_INIT;
+    int64_t mine = 0, all[SIZE];
+    want_ok(join(&m, 6, 10000, &err), &err);
+    if (rank == 1) { /* for whom the others wait */
+        (void)sleep(3);
+        return;
+    }
+    if (rank == 0) {
+        (void)signal(SIGALRM, SIG_DFL);
+        (void)alarm(1);
+    }
+    want(m.table->exchange(m.subject.self, &mine, all, sizeof mine, &err) == TUTTI_E_STATE,
+         "a rank is killed");
+    want(strstr(err.text, "rank 0 (process ") && strstr(err.text, "has ended"), err.text);
+    subject_close(&m.subject);
+}
+
+START_TEST(a_rank_that_is_killed_while_it_waits_is_named)
+{
+    int status[SIZE];
+    world(SIZE, one_is_killed_waiting, status);
+    for (int k = 0; k < SIZE; k++)
+        ck_assert_int_eq(status[k] != 0, k == 0);
+}
+END_TEST
+
 START_TEST(a_rank_that_leaves_or_is_late_is_named)
 {
     int status[SIZE];
@@ -295,6 +324,7 @@ int main(void)
     tcase_set_timeout(c, 60);
     tcase_add_test(c, operations_do_what_their_definition_says);
     tcase_add_test(c, a_rank_that_is_killed_is_named);
+    tcase_add_test(c, a_rank_that_is_killed_while_it_waits_is_named);
     tcase_add_test(c, a_rank_that_leaves_or_is_late_is_named);
     tcase_add_test(c, a_world_that_is_not_whole_is_refused);
     tcase_add_test(c, without_a_launcher_there_is_one_rank);
