@@ -79,9 +79,25 @@ static int has_ended(segment *s, int32_t rank)
     return is_over(s->peers[rank], pid);
 }
 
-static tutti_status break_off(segment *s, int32_t rank, const char *what, tutti_error *err)
+static void tell_fate(const segment *s, segment_fate fate, char *text, size_t size)
 {
+    if (fate == FATE_LATE)
+        (void)snprintf(text, size, "has not come in %g s", s->timeout_ms * 1e-3);
+    else
+        (void)snprintf(text, size, "%s", fate == FATE_LEFT ? "has left the run" : "has ended");
+}
+
+/* Names `rank`, or the one that another has named before. */
+static tutti_status break_off(segment *s, int32_t rank, segment_fate fate, tutti_error *err)
+{
+    uint32_t culprit = 0;
+    const uint32_t seen = (uint32_t)fate << 16 | (uint32_t)(rank + 1);
+    if (atomic_compare_exchange_strong(&s->shared->culprit, &culprit, seen))
+        culprit = seen;
+    rank = (int32_t)(culprit & 0xffff) - 1;
     const segment_rank *r = &s->shared->ranks[rank];
+    char what[64];
+    tell_fate(s, (segment_fate)(culprit >> 16), what, sizeof what);
     s->why = (tutti_error)TUTTI_ERROR_INIT;
     s->broken = r->progress.since_ns
                     ? tutti_fail(&s->why, TUTTI_E_STATE,
@@ -104,21 +120,21 @@ static int was_killed_waiting(segment *s, int32_t rank, uint32_t round)
 static tutti_status segment_look(segment *s, uint32_t round, int64_t began, tutti_error *err)
 {
     const int late = s->timeout_ms && now_ms() - began > s->timeout_ms;
+    if (atomic_load(&s->shared->culprit))
+        return break_off(s, s->rank, FATE_LATE, err);
     for (int32_t k = 0; k < s->size; k++) {
         const segment_rank *r = &s->shared->ranks[k];
-        char text[64];
         if ((int32_t)(atomic_load(&r->arrived) - round) > 0) {
             if (was_killed_waiting(s, k, round))
-                return break_off(s, k, "has ended", err);
+                return break_off(s, k, FATE_ENDED, err);
             continue;
         }
         if (atomic_load(&r->left))
-            return break_off(s, k, "has left the run", err);
+            return break_off(s, k, FATE_LEFT, err);
         if (has_ended(s, k))
-            return break_off(s, k, "has ended", err);
-        (void)snprintf(text, sizeof text, "has not come in %g s", s->timeout_ms * 1e-3);
+            return break_off(s, k, FATE_ENDED, err);
         if (late)
-            return break_off(s, k, text, err);
+            return break_off(s, k, FATE_LATE, err);
     }
     return TUTTI_OK;
 }

@@ -9,6 +9,9 @@
 
 enum { SEGMENT_RANKS = 128, SEGMENT_STATIONS = 2 };
 
+/* Why ranks wait for one in vain. */
+typedef enum segment_fate { FATE_LATE, FATE_LEFT, FATE_ENDED } segment_fate;
+
 /* What the others see of a rank. */
 typedef struct segment_rank {
     _Atomic int32_t pid;      /* 0: not there yet */
@@ -27,6 +30,9 @@ typedef struct segment_header {
     uint64_t room;          /* bytes of a rank's mailbox */
     _Atomic uint32_t count; /* ranks at the barrier */
     _Atomic uint32_t round; /* barriers that all have passed; waited on by futex */
+    /* What the first rank that broke the run off saw: fate << 16 | rank + 1; 0: nothing is wrong.  Others name
+     * the same one, and not a rank that left for its sake. */
+    _Atomic uint32_t culprit;
     segment_rank ranks[];
 } segment_header;
 

@@ -246,6 +246,36 @@ static void one_is_killed_waiting(int rank)
     subject_close(&m.subject);
 }
 
+/* The last rank is killed while it waits, which ranks see and leave; rank 1 then comes as the last that was missing. */
+static void one_leaves_for_another(int rank)
+{
+    member m;
+    char expected[32];
+    tutti_error err = TUTTI_ERROR_INIT;
+    int64_t mine = 0, all[SIZE];
+    want_ok(join(&m, 7, 10000, &err), &err);
+    if (rank == SIZE - 1) {
+        (void)signal(SIGALRM, SIG_DFL);
+        (void)ualarm(200000, 0);
+    } else if (rank == 1) {
+        (void)sleep(1);
+    }
+    want(m.table->exchange(m.subject.self, &mine, all, sizeof mine, &err) == TUTTI_E_STATE,
+         "a rank is killed");
+    (void)snprintf(expected, sizeof expected, "rank %d (process ", SIZE - 1);
+    want(strstr(err.text, expected) && strstr(err.text, "has ended"), err.text);
+    subject_close(&m.subject);
+}
+
+START_TEST(a_rank_that_leaves_for_another_is_not_named)
+{
+    int status[SIZE];
+    world(SIZE, one_leaves_for_another, status);
+    for (int k = 0; k < SIZE; k++)
+        ck_assert_int_eq(status[k] != 0, k == SIZE - 1);
+}
+END_TEST
+
 START_TEST(a_rank_that_is_killed_while_it_waits_is_named)
 {
     int status[SIZE];
@@ -325,6 +355,7 @@ int main(void)
     tcase_add_test(c, operations_do_what_their_definition_says);
     tcase_add_test(c, a_rank_that_is_killed_is_named);
     tcase_add_test(c, a_rank_that_is_killed_while_it_waits_is_named);
+    tcase_add_test(c, a_rank_that_leaves_for_another_is_not_named);
     tcase_add_test(c, a_rank_that_leaves_or_is_late_is_named);
     tcase_add_test(c, a_world_that_is_not_whole_is_refused);
     tcase_add_test(c, without_a_launcher_there_is_one_rank);
