@@ -75,5 +75,17 @@ if [ -e "$library" ] && [ -n "$browser" ]; then
   check "algorithms have lanes" grep -q 'label_smoothing at before_loss: ran 12 of 12 times' dom.html
   mkdir seen
   check "keyboards, screen readers and eyes get all of it" python3 "$e2e/report_keys.py" "$browser" all.html seen
+  # Twenty runs of 100,000 batches, which share one log.
+  mkdir -p many
+  awk 'BEGIN { print "{\"time\":1000,\"kind\":\"hyperparameters\",\"values\":{\"seed\":1}}"; for (k = 0; k < 100000; k++)
+    printf "{\"time\":%g,\"kind\":\"metrics\",\"batch\":%d,\"epoch\":0,\"values\":{\"loss/train/total\":%.6g}}\n", 1000 + k / 10, k, 2 * exp(-k / 20000) + rand() / 5 }' >many/log
+  for k in $(seq 20); do
+    mkdir "many/r$k"
+    ln many/log "many/r$k/log.jsonl"
+    printf '{"format":"tutti.record/1","name":"r%d","status":"completed","started":1000,"ended":11000,"run":{"name":"r%d","loggers":[{"name":"jsonl"}]}}' "$k" "$k" >"many/r$k/record.json"
+  done
+  check "a report of many long runs" "$TUTTI" report many --page many.html
+  check "is of moderate size" test "$(stat -c %s many.html)" -lt 8000000
+  check "and draws no more than can be seen" python3 "$e2e/report_many.py" "$browser" many.html seen 20
 fi
 finish

@@ -119,9 +119,9 @@ function decimate(xs, ys, from, to, pixels) {
   while (a + 1 < xs.length && xs[a + 1] < from) a++;
   while (b > a + 1 && xs[b - 2] > to) b--;
   const point = (i) => ({ x: xs[i], y: typeof ys[i] === "number" ? ys[i] : NaN });
-  const out = [], per = (b - a) / pixels;
+  const columns = Math.max(1, Math.floor(pixels)), out = [], per = (b - a) / columns;
   if (per <= 2) { for (let i = a; i < b; i++) out.push(point(i)); return out; }
-  for (let p = 0; p < pixels; p++) {
+  for (let p = 0; p < columns; p++) {
     const first = Math.floor(a + p * per), last = Math.min(b, Math.floor(a + (p + 1) * per));
     let low = -1, high = -1;
     for (let i = first; i < last; i++) {
@@ -134,6 +134,16 @@ function decimate(xs, ys, from, to, pixels) {
     if (low !== high) out.push(point(Math.max(low, high)));
   }
   return out;
+}
+
+// The same of a series that was drawn so before: moving the smoothing changes the means alone.
+function decimated(s, xs, from, to, pixels) {
+  const key = [state.axis, s.y.length, from, to, pixels].join();
+  if (s.drawnKey !== key) {
+    s.drawnKey = key;
+    s.drawn = decimate(xs, s.y, from, to, pixels);
+  }
+  return s.drawn;
 }
 
 function rangeOf(series) {
@@ -154,12 +164,13 @@ function datasets(series, pixels, [from, to]) {
     const xs = s[state.axis], weight = state.smooth / 100, line = { label: label(k), borderColor: colour(k), borderDash: dash(k), run: k };
     const single = xs.length === 1;
     if (!weight || xs.length < 3) {
-      sets.push({ ...line, borderWidth: 1.7, pointRadius: single ? 4 : xs.length < 25 ? 2.5 : 0, pointBackgroundColor: colour(k), data: decimate(xs, s.y, from, to, pixels) });
+      sets.push({ ...line, borderWidth: 1.7, pointRadius: single ? 4 : xs.length < 25 ? 2.5 : 0, pointBackgroundColor: colour(k), data: decimated(s, xs, from, to, pixels) });
       return;
     }
     const means = s.m, mx = means ? s["m" + state.axis] : xs;
-    sets.push({ ...line, label: "", borderColor: colour(k) + "38", borderWidth: 1, data: decimate(xs, s.y, from, to, pixels) });
-    sets.push({ ...line, borderWidth: 2.2, data: decimate(mx, smooth(means || s.y, weight), from, to, pixels) });
+    // Behind the means a column of two pixels is enough for the eye, and for them one of three.
+    sets.push({ ...line, label: "", borderColor: colour(k) + "38", borderDash: [], borderWidth: 1, data: decimated(s, xs, from, to, pixels / 2) });
+    sets.push({ ...line, borderWidth: 2.2, data: decimate(mx, smooth(means || s.y, weight), from, to, pixels / 3) });
   });
   return sets;
 }
