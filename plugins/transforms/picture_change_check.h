@@ -66,4 +66,33 @@ static inline void picture_draws(const char *name, const given *g, int has_p)
     subject_close(&b.subject);
 }
 
+/* Of a transform whose p is 1 unless set: 0 changes nothing, 1 has the bytes of no p, and with 0.3 about that share of the
+ * samples changes, to the bytes that they have with 1.  Leaves p in `g`. */
+static inline void picture_probability(const char *name, given *g)
+{
+    enum { DRAWS = 300, FEW = 20 };
+    uint8_t out[PICTURE_BYTES];
+    uint64_t unset[DRAWS];
+    int changed = 0;
+    for (uint64_t k = 0; k < DRAWS; k++) {
+        ck_assert_int_eq(picture_changed(name, g, NULL, 3, k, out), 1);
+        unset[k] = bench_sum(out, sizeof out);
+    }
+    given_float(g, "p", 0.3);
+    for (uint64_t k = 0; k < DRAWS; k++)
+        if (picture_changed(name, g, NULL, 3, k, out)) {
+            ck_assert_uint_eq(bench_sum(out, sizeof out), unset[k]);
+            changed++;
+        }
+    ck_assert_close(changed, 0.3 * DRAWS, 5.0 * sqrt(DRAWS * 0.3 * 0.7)); /* five deviations */
+    given_float(g, "p", 1.0);
+    for (uint64_t k = 0; k < FEW; k++) {
+        ck_assert_int_eq(picture_changed(name, g, NULL, 3, k, out), 1);
+        ck_assert_uint_eq(bench_sum(out, sizeof out), unset[k]);
+    }
+    given_float(g, "p", 0.0);
+    for (uint64_t k = 0; k < FEW; k++)
+        ck_assert_int_eq(picture_changed(name, g, NULL, 3, k, out), 0);
+}
+
 #endif

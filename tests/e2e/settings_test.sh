@@ -78,6 +78,18 @@ stands() {
 stands "augmix among algorithms" '{"name": "augmix"}' '0,/"transforms": \[/s//&{"name": "augmix"}, /'
 stands "randaugment among algorithms" '{"name": "randaugment", "depth": 1}' '0,/"transforms": \[/s//&{"name": "randaugment", "depth": 1}, /'
 stands "colout of samples" '{"name": "colout", "p_row": 0.2, "resize_target": false, "batch": false}' '0,/"transforms": \[/s//&{"name": "colout_transform", "p_row": 0.2, "resize_target": false}, /'
+# Transforms that change a share of the samples: which ones is no matter of threads.
+small_run '' | sed '0,/"transforms": \[/s//&{"name": "gaussian_noise", "p": 0.3}, {"name": "color_jitter", "brightness": 0.4, "p": 0.3}, {"name": "gaussian_blur", "p": 0.3}, /' >shares.json
+shares() { # file, what train gets
+  rm -rf saves; "$TUTTI" train shares.json --set max_duration=3ba --set eval=[] "${@:2}" >share.out 2>&1 || cat share.out
+  cp "$(latest .)" "$1"
+}
+shares one.safetensors --set train.workers=1
+shares three.safetensors --set train.workers=3
+shares all.safetensors --set train.transforms.0.p=1
+check "the same share of samples is changed by one worker and by three" python3 "$e2e/same_weights.py" one.safetensors three.safetensors
+check "which is not all" eval '! python3 "$e2e/same_weights.py" one.safetensors all.safetensors'
+rm -rf saves
 small_run '"algorithms": [{"name": "no_op_model"}], "loggers": [{"name": "jsonl"}]' >noop.json
 rm -rf saves
 check "no_op_model among algorithms" "$TUTTI" train noop.json --set name=noop --set max_duration=2ba --set eval=[]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""parity.py - docs/parity.md answers each public name of Composer and Ignite once, and each yes has its tests."""
+"""parity.py - docs/parity.md answers each public name of Composer and Ignite and each transform of torchvision once, and each yes has its tests."""
 import json
 import pathlib
 import re
@@ -9,7 +9,8 @@ from pins import cells_of, gone, pins
 
 PAGE = pathlib.Path("docs/parity.md")
 SCHEMA = pathlib.Path("sdk/schema/run.schema.json")
-NAMES = {"Composer": pathlib.Path("tests/peers/composer.names"), "Ignite": pathlib.Path("tests/peers/ignite.names")}
+NAMES = {"Composer": pathlib.Path("tests/peers/composer.names"), "Ignite": pathlib.Path("tests/peers/ignite.names"),
+         "torchvision": pathlib.Path("tests/peers/torchvision.names")}
 
 
 def answers():
@@ -67,7 +68,7 @@ def main():
         wrong += [f"{package}: {n} is no name of its" for n in got if n not in want]
         wrong += [f"{package}: {n} has two rows" for n in sorted({n for n in got if got.count(n) > 1})]
     count = sum(len(a) for a in answered.values())
-    print("\n".join(wrong) or f"{count} names of Composer and Ignite have an answer, and each that is there a test")
+    print("\n".join(wrong) or f"{count} names of Composer, Ignite and torchvision have an answer, and each that is there a test")
     return 1 if wrong or not count else 0
 
 

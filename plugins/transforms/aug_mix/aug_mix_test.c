@@ -197,6 +197,7 @@ START_TEST(draws_are_keyed_and_maps_refused)
     bench b;
     settings(3, 3, -1, 1.0, 1);
     picture_draws("aug_mix", &g, 0);
+    picture_probability("aug_mix", &g);
     bench_open(&b, "aug_mix", &g);
     bench_refuses_maps(&b, "aug_mix");
     subject_close(&b.subject);

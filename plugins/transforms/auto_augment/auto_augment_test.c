@@ -80,6 +80,7 @@ START_TEST(draws_are_keyed)
 {
     settings();
     picture_draws("auto_augment", &g, 0);
+    picture_probability("auto_augment", &g);
 }
 END_TEST
 

@@ -46,8 +46,8 @@ static __device__ void change(int32_t which, uint8_t *pixel, int64_t channels, i
 /* x, y: images of `size` pixels. */
 TUTTI_KERNEL(color_jitter_cuda)
 (const uint8_t *x, uint8_t *y, const int64_t *index, uint64_t seed, uint64_t epoch,
- uint32_t purpose, double brightness, double contrast, double saturation, double hue,
- int64_t size, int64_t channels, int64_t images, int64_t threads)
+ uint32_t purpose, uint32_t p_purpose, double p, double brightness, double contrast,
+ double saturation, double hue, int64_t size, int64_t channels, int64_t images, int64_t threads)
 {
     TUTTI_BLOCK(int64_t, sums, LANES);
     const jitter_range range = {{brightness, contrast, saturation, hue}};
@@ -58,6 +58,8 @@ TUTTI_KERNEL(color_jitter_cuda)
         for (int64_t k = threadIdx.x; k < size; k += LANES)
             for (int64_t c = 0; c < channels; c++)
                 to[k * channels + c] = x[(image * size + k) * channels + c];
+        if (!jitter_applies(seed, p_purpose, epoch, (uint64_t)index[image], p))
+            continue;
         for (int i = 0; i < CHANGES; i++) {
             const int32_t which = d.order[i];
             if (range.of[which] <= 0.0)

@@ -73,14 +73,20 @@ START_TEST(hues_are_those_of_pillow)
 }
 END_TEST
 
-static void open_with(double brightness, double contrast, double saturation, double hue)
+static void open_p(double brightness, double contrast, double saturation, double hue, double p)
 {
     given_init(&g);
     given_float(&g, "brightness", brightness);
     given_float(&g, "contrast", contrast);
     given_float(&g, "saturation", saturation);
     given_float(&g, "hue", hue);
+    given_float(&g, "p", p);
     bench_open(&b, "color_jitter", &g);
+}
+
+static void open_with(double brightness, double contrast, double saturation, double hue)
+{
+    open_p(brightness, contrast, saturation, hue, 1.0);
 }
 
 START_TEST(factors_lie_in_their_range)
@@ -127,6 +133,39 @@ START_TEST(draws_are_keyed_and_changes_come_in_every_order)
 }
 END_TEST
 
+/* Of a sample that is changed p moves no draw: it has the bytes of p = 1, which are those of before there was a p. */
+START_TEST(a_share_of_the_samples_is_changed)
+{
+    enum { DRAWS = 2000 };
+    const tutti_desc image = {{4, 4, 3}, 3, TUTTI_U8};
+    uint8_t all[48];
+    uint64_t sum = 0;
+    int changed = 0;
+    tutti_desc made;
+    bench whole;
+    bench_picture(x, 4, 4, 3);
+    open_with(0.4, 0.4, 0.4, 0.1);
+    whole = b;
+    open_p(0.4, 0.4, 0.4, 0.1, 0.3);
+    for (uint64_t k = 0; k < DRAWS; k++) {
+        ck_assert_int_eq(bench_apply(&whole, &image, x, all, 2, k, &made), 1);
+        sum = sum * 31 + bench_sum(all, sizeof all);
+        if (!bench_apply(&b, &image, x, y, 2, k, &made))
+            continue;
+        ck_assert_mem_eq(y, all, sizeof all);
+        changed++;
+    }
+    subject_close(&b.subject);
+    subject_close(&whole.subject);
+    ck_assert_uint_eq(sum, 14081185983753723836u); /* recorded of a build without p */
+    ck_assert_close(changed, 0.3 * DRAWS, 5.0 * sqrt(DRAWS * 0.3 * 0.7));
+    open_p(0.4, 0.4, 0.4, 0.1, 0.0);
+    for (uint64_t k = 0; k < 100; k++)
+        ck_assert_int_eq(bench_apply(&b, &image, x, y, 2, k, &made), 0);
+    subject_close(&b.subject);
+}
+END_TEST
+
 START_TEST(nothing_changes_where_all_is_off)
 {
     const tutti_desc image = {{4, 4, 3}, 3, TUTTI_U8}, label = {{0}, 0, TUTTI_I32};
@@ -151,6 +190,7 @@ int main(void)
     tcase_add_loop_test(c, hues_are_those_of_pillow, 0, (int)(sizeof turns / sizeof *turns));
     tcase_add_loop_test(c, factors_lie_in_their_range, 0, 2);
     tcase_add_test(c, draws_are_keyed_and_changes_come_in_every_order);
+    tcase_add_test(c, a_share_of_the_samples_is_changed);
     tcase_add_test(c, nothing_changes_where_all_is_off);
     suite_add_tcase(suite, c);
     return tutti_run(suite);

@@ -17,6 +17,14 @@ typedef struct jitter_draw {
     double by[CHANGES]; /* a factor, or a turn of the hue */
 } jitter_draw;
 
+/* Whether a sample is changed: of a stream of its own, so that p does not move the other draws. */
+TUTTI_SHARED int jitter_applies(uint64_t seed, uint32_t p_purpose, uint64_t epoch,
+                                uint64_t index, double p)
+{
+    tutti_stream s = tutti_stream_at(seed, p_purpose, epoch, index);
+    return tutti_stream_uniform(&s) < p;
+}
+
 /* The draws are those of all four changes, whichever are on, so that one does not move the others. */
 TUTTI_SHARED jitter_draw jitter_draws(tutti_stream s, jitter_range range)
 {

@@ -7,6 +7,7 @@
 enum { LANES = 256 }; /* threads an image on a GPU */
 
 typedef struct jitter {
+    double p;
     jitter_range range;
     batch_kernel kernel;
 } jitter;
@@ -62,7 +63,9 @@ static int32_t color_jitter_apply(void *self, const tutti_sample *sample, uint32
 {
     const jitter *j = self;
     (void)k, (void)err;
-    if (!is_picture(&in->desc))
+    if (!is_picture(&in->desc) ||
+        !jitter_applies(sample->seed, sample_purpose("color_jitter.p"), sample->epoch,
+                        sample->index, j->p))
         return 0;
     out->desc = in->desc;
     memcpy(out->data, in->data, tutti_nbytes(&in->desc));
@@ -74,21 +77,22 @@ static int32_t color_jitter_apply(void *self, const tutti_sample *sample, uint32
 /* The manifest's kernel. */
 TUTTI_EXPORT void color_jitter_cpu(const uint8_t *x, uint8_t *y, const int64_t *index,
                                    uint64_t seed, uint64_t epoch, uint32_t purpose,
-                                   double brightness, double contrast, double saturation,
-                                   double hue, int64_t size, int64_t channels, int64_t images,
-                                   int64_t threads);
+                                   uint32_t p_purpose, double p, double brightness,
+                                   double contrast, double saturation, double hue, int64_t size,
+                                   int64_t channels, int64_t images, int64_t threads);
 
 void color_jitter_cpu(const uint8_t *x, uint8_t *y, const int64_t *index, uint64_t seed,
-                      uint64_t epoch, uint32_t purpose, double brightness, double contrast,
-                      double saturation, double hue, int64_t size, int64_t channels,
-                      int64_t images, int64_t threads)
+                      uint64_t epoch, uint32_t purpose, uint32_t p_purpose, double p,
+                      double brightness, double contrast, double saturation, double hue,
+                      int64_t size, int64_t channels, int64_t images, int64_t threads)
 {
     const jitter_range range = {{brightness, contrast, saturation, hue}};
     (void)threads;
     memcpy(y, x, (size_t)(images * size * channels));
     for (int64_t k = 0; k < images; k++)
-        change_all(&range, y + k * size * channels, size, channels,
-                   tutti_stream_at(seed, purpose, epoch, (uint64_t)index[k]));
+        if (jitter_applies(seed, p_purpose, epoch, (uint64_t)index[k], p))
+            change_all(&range, y + k * size * channels, size, channels,
+                       tutti_stream_at(seed, purpose, epoch, (uint64_t)index[k]));
 }
 
 static int32_t apply_batch(void *self, const tutti_samples *samples, uint32_t k,
@@ -97,17 +101,18 @@ static int32_t apply_batch(void *self, const tutti_samples *samples, uint32_t k,
     jitter *j = self;
     const tutti_desc *d = &in->desc;
     (void)k;
-    if (d->rank != 4 || d->dtype != TUTTI_U8)
+    if (d->rank != 4 || d->dtype != TUTTI_U8 || j->p <= 0.0)
         return 0;
     tutti_samples s = *samples;
     uint32_t purpose = sample_purpose("color_jitter");
+    uint32_t p_purpose = sample_purpose("color_jitter.p");
     int64_t images = d->dim[0], size = d->dim[1] * d->dim[2], channels = d->dim[3];
     int64_t threads = images * LANES;
     double *range = j->range.of;
     const void *x = in->data;
-    void *const args[] = {&x,       &out->data, &s.index,  &s.seed,   &s.epoch,
-                          &purpose, &range[0],  &range[1], &range[2], &range[3],
-                          &size,    &channels,  &images,   &threads};
+    void *const args[] = {&x,         &out->data, &s.index,  &s.seed,   &s.epoch,  &purpose,
+                          &p_purpose, &j->p,      &range[0], &range[1], &range[2], &range[3],
+                          &size,      &channels,  &images,   &threads};
     out->desc = *d;
     return batch_launch(&j->kernel, "color_jitter", x, args, sizeof args / sizeof *args, err);
 }
@@ -121,6 +126,7 @@ static tutti_status color_jitter_open(const tutti_host *host, const tutti_params
         return tutti_fail(err, TUTTI_E_NOMEM, "color_jitter: no memory");
     for (int k = 0; k < CHANGES; k++)
         j->range.of[k] = tutti_param_f64(params, names[k]);
+    j->p = tutti_param_f64(params, "p");
     j->kernel = batch_kernel_find(host, "color_jitter");
     *ret_self = j;
     return TUTTI_OK;

@@ -182,6 +182,7 @@ START_TEST(draws_are_keyed_and_maps_refused)
     bench b;
     settings(alpha, &sigma, 1, WARP_BILINEAR);
     picture_draws("elastic_transform", &g, 0);
+    picture_probability("elastic_transform", &g);
     static const double none = 0.0;
     settings(alpha, &none, 1, WARP_BILINEAR);
     bench_open(&b, "elastic_transform", &g);

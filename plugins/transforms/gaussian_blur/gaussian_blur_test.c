@@ -94,6 +94,7 @@ START_TEST(sigma_is_drawn_and_sizes_are_odd)
     subject s;
     settings(0);
     picture_draws("gaussian_blur", &g, 0);
+    picture_probability("gaussian_blur", &g);
     given_ints(&g, "kernel_size", even, 2);
     ck_assert_int_eq(
         subject_open(&s, PLUGIN_PATH, TUTTI_KIND_TRANSFORM, "gaussian_blur", &g, NULL, &err),

@@ -37,14 +37,53 @@ START_TEST(values_are_those_of_torchvision)
 }
 END_TEST
 
-static void settings(double mean, double sigma, int clip)
+static void settings_p(double mean, double sigma, int clip, double p)
 {
     given_init(&g);
     given_float(&g, "mean", mean);
     given_float(&g, "sigma", sigma);
     given_bool(&g, "clip", clip);
+    given_float(&g, "p", p);
     bench_open(&b, "gaussian_noise", &g);
 }
+
+static void settings(double mean, double sigma, int clip)
+{
+    settings_p(mean, sigma, clip, 1.0);
+}
+
+/* Of a sample that is changed p moves no draw: it has the bytes of p = 1, which are those of before there was a p. */
+START_TEST(a_share_of_the_samples_is_changed)
+{
+    enum { DRAWS = 2000 };
+    const tutti_desc image = {{4, 4, 3}, 3, TUTTI_U8};
+    uint8_t all[48];
+    uint64_t sum = 0;
+    int changed = 0;
+    tutti_desc made;
+    bench whole;
+    bench_picture(x, 4, 4, 3);
+    settings(0.0, 0.1, 1);
+    whole = b;
+    settings_p(0.0, 0.1, 1, 0.3);
+    for (uint64_t k = 0; k < DRAWS; k++) {
+        ck_assert_int_eq(bench_apply(&whole, &image, x, all, 2, k, &made), 1);
+        sum = sum * 31 + bench_sum(all, sizeof all);
+        if (!bench_apply(&b, &image, x, y, 2, k, &made))
+            continue;
+        ck_assert_mem_eq(y, all, sizeof all);
+        changed++;
+    }
+    subject_close(&b.subject);
+    subject_close(&whole.subject);
+    ck_assert_uint_eq(sum, 13751178374040131292u); /* recorded of a build without p */
+    ck_assert_close(changed, 0.3 * DRAWS, 5.0 * sqrt(DRAWS * 0.3 * 0.7));
+    settings_p(0.0, 0.1, 1, 0.0);
+    for (uint64_t k = 0; k < 100; k++)
+        ck_assert_int_eq(bench_apply(&b, &image, x, y, 2, k, &made), 0);
+    subject_close(&b.subject);
+}
+END_TEST
 
 /* Mean, deviation, and how many lie within one and two of these, of 100 samples of 6000 values. */
 START_TEST(noise_is_normal)
@@ -106,6 +145,7 @@ int main(void)
     TCase *c = tcase_create("gaussian_noise");
     tcase_add_loop_test(c, values_are_those_of_torchvision, 0,
                         (int)(sizeof cases / sizeof *cases));
+    tcase_add_test(c, a_share_of_the_samples_is_changed);
     tcase_add_test(c, noise_is_normal);
     tcase_add_test(c, draws_are_keyed_and_other_columns_stay);
     suite_add_tcase(suite, c);

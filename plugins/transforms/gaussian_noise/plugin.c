@@ -10,6 +10,11 @@ static tutti_status noise_infer(void *self, tutti_column *columns, uint32_t ncol
     return TUTTI_OK;
 }
 
+typedef struct noise_setting {
+    double p;
+    noise noise;
+} noise_setting;
+
 static void noise_values(const noise *n, const tutti_tensor *in, int64_t i, float normal,
                          void *out)
 {
@@ -22,11 +27,15 @@ static void noise_values(const noise *n, const tutti_tensor *in, int64_t i, floa
 static int32_t noise_apply(void *self, const tutti_sample *sample, uint32_t k,
                            const tutti_tensor *in, tutti_tensor *out, tutti_error *err)
 {
-    const noise *n = self;
+    const noise_setting *set = self;
+    const noise *n = &set->noise;
     const tutti_desc *d = &in->desc;
     const int64_t count = d->rank == 3 ? d->dim[0] * d->dim[1] * d->dim[2] : 0;
     (void)k, (void)err;
     if (!is_image(d))
+        return 0;
+    tutti_stream chance = sample_stream(sample, "gaussian_noise.p");
+    if (tutti_stream_uniform(&chance) >= set->p)
         return 0;
     tutti_stream r = sample_stream(sample, "gaussian_noise");
     out->desc = *d;
@@ -45,13 +54,14 @@ static int32_t noise_apply(void *self, const tutti_sample *sample, uint32_t k,
 static tutti_status noise_open(const tutti_host *host, const tutti_params *params,
                                void **ret_self, tutti_error *err)
 {
-    noise *n = calloc(1, sizeof *n);
+    noise_setting *n = calloc(1, sizeof *n);
     (void)host;
     if (!n)
         return tutti_fail(err, TUTTI_E_NOMEM, "gaussian_noise: no memory");
-    n->mean = tutti_param_f64(params, "mean");
-    n->sigma = tutti_param_f64(params, "sigma");
-    n->clip = (int32_t)tutti_param_i64(params, "clip");
+    n->p = tutti_param_f64(params, "p");
+    n->noise.mean = tutti_param_f64(params, "mean");
+    n->noise.sigma = tutti_param_f64(params, "sigma");
+    n->noise.clip = (int32_t)tutti_param_i64(params, "clip");
     *ret_self = n;
     return TUTTI_OK;
 }

@@ -52,6 +52,7 @@ START_TEST(qualities_are_drawn)
     for (int j = 0; j < MANY; j++) /* five standard deviations */
         ck_assert_close(seen[j], DRAWS / 4.0, 5.0 * sqrt(DRAWS * 3.0 / 16.0));
     picture_draws("jpeg", &g, 0);
+    picture_probability("jpeg", &g);
 }
 END_TEST
 

@@ -82,6 +82,7 @@ START_TEST(draws_are_keyed)
 {
     settings();
     picture_draws("rand_augment", &g, 0);
+    picture_probability("rand_augment", &g);
 }
 END_TEST
 

@@ -47,6 +47,7 @@ START_TEST(draws_are_keyed)
 {
     settings(0);
     picture_draws("random_affine", &g, 0);
+    picture_probability("random_affine", &g);
 }
 END_TEST
 

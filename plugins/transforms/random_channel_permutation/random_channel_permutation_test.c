@@ -32,6 +32,7 @@ START_TEST(each_order_is_as_likely)
         }
     ck_assert_int_eq(orders, 6);
     picture_draws("random_channel_permutation", &g, 0);
+    picture_probability("random_channel_permutation", &g);
 }
 END_TEST
 

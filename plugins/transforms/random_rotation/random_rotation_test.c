@@ -37,6 +37,7 @@ START_TEST(draws_are_keyed)
 {
     settings(0);
     picture_draws("random_rotation", &g, 0);
+    picture_probability("random_rotation", &g);
 }
 END_TEST
 

@@ -80,6 +80,7 @@ START_TEST(draws_are_keyed)
 {
     settings();
     picture_draws("trivial_augment_wide", &g, 0);
+    picture_probability("trivial_augment_wide", &g);
 }
 END_TEST
 
