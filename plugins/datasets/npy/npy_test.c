@@ -582,6 +582,47 @@ START_TEST(an_only_member_needs_no_name)
 }
 END_TEST
 
+/* Each further column from a file of its own: an archive of several arrays, one of a single array, and no archive. */
+START_TEST(further_columns_come_from_archives)
+{
+    const bytes wide = array(1, TABLE, rows, sizeof rows);
+    const bytes mask = array(1, "{'descr': '<i4', 'fortran_order': False, 'shape': (2, 2)}",
+                             (const int32_t[]){1, 2, 3, 4}, 16);
+    const bytes weight = array(1, "{'descr': '<f4', 'fortran_order': False, 'shape': (2,)}",
+                               (const float[]){0.5f, -7}, 8);
+    packed members[] = {pack("first.npy", &weight, _i), pack("second.npy", &mask, _i)};
+    packed one = pack("arr_0.npy", &weight, _i);
+    const bytes several = archive(members, 2, 0), single = archive(&one, 1, 0);
+    static const char *const names[] = {"attention_mask", "weight"};
+    static const char *const keys[] = {"second", ""}, *const wrong[] = {"third", ""};
+    float x[4] = {0}, y[4] = {0}, got_weight[4] = {0};
+    int32_t got_mask[4] = {0};
+    tutti_tensor t[TUTTI_MAX_COLUMNS];
+    void *const data[TUTTI_MAX_COLUMNS] = {x, y, got_mask, got_weight};
+    settings_of_table(save("table.npy", &wide), -1);
+    given_strings(&g, "column_names", names, 2);
+    tutti_param *paths = given_list(&g, "columns", TUTTI_PARAM_PATH, 2);
+    paths[0].s = save("several.npz", &several);
+    paths[1].s = save("single.npz", &single);
+    given_strings(&g, "column_keys", keys, 2);
+    ck_assert_ok(shelf_open(&s, "npy", &g, &err), err);
+    ck_assert_uint_eq(s.info.ncolumns, 4);
+    ck_assert_ok(shelf_read(&s, 1, t, data, sizeof x, &err), err);
+    shelf_shape(&t[2].desc, "I32 (2)");
+    shelf_shape(&t[3].desc, "F32 ()");
+    ck_assert_int_eq(got_mask[0], 3);
+    ck_assert_int_eq(got_mask[1], 4);
+    ck_assert_float_eq(got_weight[0], -7);
+    subject_close(&s.subject);
+    given_strings(&g, "column_keys", wrong, 2);
+    shelf_refused(&s, "npy", &g, TUTTI_E_NOTFOUND,
+                  "$/several.npz: has no array third, it has first, second");
+    given_strings(&g, "column_keys", NULL, 0);
+    shelf_refused(&s, "npy", &g, TUTTI_E_ARG,
+                  "$/several.npz: has the arrays first, second; name one as column_keys");
+}
+END_TEST
+
 START_TEST(broken_archives_are_refused)
 {
     const bytes b = both(0, 0), deflated = both(1, 0);
@@ -762,6 +803,7 @@ int main(void)
     tcase_add_test(c, a_label_that_is_no_class_is_refused_when_it_is_read);
     tcase_add_loop_test(c, members_of_archives_are_read, 0, 4);
     tcase_add_test(c, an_only_member_needs_no_name);
+    tcase_add_loop_test(c, further_columns_come_from_archives, 0, 2);
     tcase_add_test(c, broken_archives_are_refused);
     tcase_add_loop_test(c, every_cut_archive_is_refused_or_read, 0, 2);
     tcase_add_test(c, broken_files_are_refused);
