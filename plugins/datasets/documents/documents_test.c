@@ -452,6 +452,87 @@ static void erase(void)
     folder_remove(s.folder);
 }
 
+enum { LINES = 3000, LINE_ROOM = 160 };
+
+/* Prompts and completions of several lengths; line `odd`, from 1, is `instead`. */
+static const char *many_lines(int odd, const char *instead)
+{
+    static char text[LINES * LINE_ROOM];
+    char *at = text;
+    for (int k = 1; k <= LINES; k++) {
+        if (k == odd) {
+            at += sprintf(at, "%s\n", instead);
+            continue;
+        }
+        at += sprintf(at, "{\"prompt\": \"%c", "abcdefgh"[k % 8]);
+        for (int i = 0; i < k * 7 % 11; i++)
+            at += sprintf(at, " %c", "abcdefgh"[(k / 8 + i * k) % 8]);
+        at += sprintf(at, "\", \"completion\": \"");
+        for (int i = 0; i <= k * 5 % 9; i++)
+            at += sprintf(at, " %c", "abcdefgh"[(k / 3 + i) % 8]);
+        at += sprintf(at, "\"}\n");
+    }
+    return text;
+}
+
+/* FNV-1a of all columns of all rows. */
+static uint64_t sum_of_rows(void)
+{
+    uint64_t sum = 14695981039346656037u;
+    ck_assert_ok(shelf_open(&s, "documents", &g, &err), err);
+    for (int64_t row = 0; row < s.info.samples; row++) {
+        int32_t got[4][MOST];
+        void *const data[TUTTI_MAX_COLUMNS] = {got[0], got[1], got[2], got[3]};
+        tutti_tensor t[TUTTI_MAX_COLUMNS];
+        ck_assert_ok(shelf_read(&s, row, t, data, sizeof *got, &err), err);
+        for (uint32_t c = 0; c < s.info.ncolumns; c++)
+            for (int64_t k = 0; k < t[c].desc.dim[0]; k++)
+                sum = (sum ^ (uint32_t)got[c][k]) * 1099511628211u;
+    }
+    sum = (sum ^ (uint64_t)s.info.samples) * 1099511628211u;
+    subject_close(&s.subject);
+    return sum;
+}
+
+START_TEST(rows_do_not_depend_on_threads)
+{
+    static const char *const packings[] = {"none", "whole", "cut"};
+    static const int threads[] = {1, 2, 5};
+    uint64_t sums[3];
+    for (int k = 0; k < 3; k++) {
+        settings("t.jsonl", many_lines(0, ""), "completion", packings[_i], MOST);
+        given_string(&g, "end_token", "<eos>");
+        given_int(&g, "threads", threads[k]);
+        sums[k] = sum_of_rows();
+    }
+    ck_assert_uint_eq(sums[0], sums[1]);
+    ck_assert_uint_eq(sums[0], sums[2]);
+    settings("t.jsonl", many_lines(2001, "{\"prompt\": \"h h\", \"completion\": \"b\"}"),
+             "completion", packings[_i], MOST);
+    given_string(&g, "end_token", "<eos>");
+    ck_assert_uint_ne(sums[0], sum_of_rows()); /* each line counts */
+}
+END_TEST
+
+START_TEST(the_first_line_that_is_wrong_does_not_depend_on_threads)
+{
+    static const int threads[] = {1, 2, 5};
+    settings("t.jsonl", many_lines(1999, "{\"prompt\": 7}\n{\"prompt\": 8}\nno JSON"),
+             "completion", "none", MOST);
+    given_int(&g, "threads", threads[_i]);
+    shelf_refused(&s, "documents", &g, TUTTI_E_FORMAT,
+                  "$/t.jsonl:1999: the field \"prompt\" is no string, want a string");
+    settings("t.jsonl", many_lines(2500, "{\"prompt\": \"a\"}"), "completion", "none", MOST);
+    given_int(&g, "threads", threads[_i]);
+    shelf_refused(&s, "documents", &g, TUTTI_E_FORMAT,
+                  "$/t.jsonl:2500: the field \"completion\" is missing, want a string");
+    settings("t.jsonl", many_lines(2500, "no JSON"), "completion", "none", MOST);
+    given_int(&g, "threads", threads[_i]);
+    shelf_refused(&s, "documents", &g, TUTTI_E_FORMAT,
+                  "$/t.jsonl:2500: not valid JSON: '[' or '{' expected near 'no'");
+}
+END_TEST
+
 int main(void)
 {
     if (!TOKENIZER_IS_BUILT) {
@@ -475,6 +556,8 @@ int main(void)
     tcase_add_test(c, whole_numbers_are_classes_and_a_file_has_their_order);
     tcase_add_test(c, classes_that_are_none_are_refused);
     tcase_add_test(c, what_does_not_fit_is_refused);
+    tcase_add_loop_test(c, rows_do_not_depend_on_threads, 0, 3);
+    tcase_add_loop_test(c, the_first_line_that_is_wrong_does_not_depend_on_threads, 0, 3);
     suite_add_tcase(suite, c);
     return tutti_run(suite);
 }

@@ -6,7 +6,7 @@
 #include "../common/records.h"
 #include "../common/vocab.h"
 #include "asked.h"
-#include "compose.h"
+#include "encode.h"
 #include "pack.h"
 
 #include "tokenizer.h"
@@ -16,13 +16,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef struct documents {
     char *path;
     vocab vocab;
-    tokenizer_ids tokens;  /* of all documents */
-    unsigned char *learnt; /* of each token */
-    uint64_t learnt_room;
+    encoded all;                    /* the tokens of all documents */
     int32_t begin_token, end_token; /* or -1 */
     int32_t padding;
     uint32_t ncolumns;
@@ -35,78 +34,12 @@ typedef struct documents {
 /* What reading needs. */
 typedef struct reading {
     documents *d;
-    compose how;
-    composed text;
+    encode_how how;
+    encode_pool pool;
     const char *label_field;
-    tokenizer_encoder *encoder;
-    tokenizer_ids part; /* ids of a beginning of the text */
 } reading;
 
-/* ---- a document to tokens ---- */
-
-static tutti_status documents_mark(documents *d, uint64_t first, int all, tutti_error *err)
-{
-    if (d->tokens.count > d->learnt_room) {
-        const uint64_t room = 2 * d->tokens.count;
-        unsigned char *learnt = realloc(d->learnt, room);
-        if (!learnt)
-            return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory for its tokens", d->path);
-        d->learnt = learnt;
-        d->learnt_room = room;
-    }
-    memset(d->learnt + first, all, d->tokens.count - first);
-    return TUTTI_OK;
-}
-
-/* How many of the text's tokens, from `first` on, are those of its first `size` bytes by themselves: what is behind
- * belongs to the rest of the text, also a token across the border. */
-static tutti_status documents_border(reading *r, uint64_t first, uint64_t size,
-                                     const char *where, uint64_t *ret, tutti_error *err)
-{
-    const documents *d = r->d;
-    uint64_t n = 0;
-    r->part.count = 0;
-    const tutti_status s =
-        tokenizer_encode(r->encoder, where, r->text.text, size, 0, &r->part, err);
-    while (s == TUTTI_OK && n < r->part.count && first + n < d->tokens.count &&
-           r->part.data[n] == d->tokens.data[first + n])
-        n++;
-    *ret = n;
-    return s;
-}
-
-static tutti_status documents_answers(reading *r, uint64_t first, const char *where,
-                                      tutti_error *err)
-{
-    documents *d = r->d;
-    tutti_status s = documents_mark(d, first, 0, err);
-    for (uint64_t k = 0; k < r->text.answers && s == TUTTI_OK; k++) {
-        uint64_t begin = 0, end = d->tokens.count - first;
-        s = documents_border(r, first, r->text.begin[k], where, &begin, err);
-        if (s == TUTTI_OK && r->text.end[k] < r->text.size)
-            s = documents_border(r, first, r->text.end[k], where, &end, err);
-        if (s == TUTTI_OK && end > begin)
-            memset(d->learnt + first + begin, 1, end - begin);
-    }
-    return s;
-}
-
-static tutti_status documents_token(documents *d, int32_t id, int learnt, tutti_error *err)
-{
-    tokenizer_ids *t = &d->tokens;
-    if (id < 0)
-        return TUTTI_OK;
-    if (t->count == t->room) {
-        const uint64_t room = 2 * t->room + 256;
-        int32_t *data = realloc(t->data, room * sizeof *data);
-        if (!data)
-            return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory for its tokens", d->path);
-        t->data = data;
-        t->room = room;
-    }
-    t->data[t->count++] = id;
-    return documents_mark(d, t->count - 1, learnt, err);
-}
+/* ---- documents to rows ---- */
 
 /* The document whose tokens begin at `from` has its text by now: cut to a row with what ends it, and given its class. */
 static tutti_status documents_label(reading *r, uint64_t from, const json_t *record,
@@ -115,7 +48,7 @@ static tutti_status documents_label(reading *r, uint64_t from, const json_t *rec
     documents *d = r->d;
     const pack *p = &d->pack;
     const uint64_t most = (uint64_t)p->length - (d->end_token >= 0);
-    const uint64_t size = d->tokens.count - from;
+    const uint64_t size = d->all.tokens.count - from;
     if (size > most && p->too_long == TOO_LONG_REFUSE)
         return tutti_fail(err, TUTTI_E_RANGE,
                           "%s: has %llu tokens, a row takes %llu; set \"too_long\" or a "
@@ -123,69 +56,92 @@ static tutti_status documents_label(reading *r, uint64_t from, const json_t *rec
                           where, (unsigned long long)size + (d->end_token >= 0),
                           (unsigned long long)p->length);
     if (size > most && p->too_long == TOO_LONG_DROP) {
-        d->tokens.count = from;
+        d->all.tokens.count = from;
         return TUTTI_OK;
     }
-    d->tokens.count = size > most ? from + most : d->tokens.count;
-    const tutti_status s = documents_token(d, d->end_token, 0, err);
+    d->all.tokens.count = size > most ? from + most : d->all.tokens.count;
+    const unsigned char end = 0;
+    const tutti_status s =
+        encoded_add(&d->all, &d->end_token, &end, d->end_token >= 0, d->path, err);
     return s ? s
-             : labelled_add(&d->labelled, from, d->tokens.count - from, record, r->label_field,
-                            where, err);
+             : labelled_add(&d->labelled, from, d->all.tokens.count - from, record,
+                            r->label_field, where, err);
 }
 
-static tutti_status documents_add(reading *r, const json_t *record, const char *where,
+/* The next document: record `record`, which is number k of those that were encoded. */
+static tutti_status documents_add(reading *r, const encode_record *record, uint64_t k,
                                   tutti_error *err)
 {
     documents *d = r->d;
-    const uint64_t from = d->tokens.count;
-    tutti_status s = compose_record(&r->how, record, where, &r->text, err);
+    const uint64_t from = d->all.tokens.count, rows = d->pack.nrows;
+    const int32_t *tokens = NULL;
+    const unsigned char *learnt = NULL;
+    uint64_t count = 0;
+    char where[512];
+    (void)snprintf(where, sizeof where, "%s:%llu", d->path, (unsigned long long)record->line);
+    tutti_status s = encode_at(&r->pool, k, &tokens, &learnt, &count, err);
     if (s == TUTTI_OK)
-        s = documents_token(d, d->begin_token, 0, err);
-    const uint64_t first = d->tokens.count;
-    if (s == TUTTI_OK)
-        s = tokenizer_encode(r->encoder, where, r->text.text ? r->text.text : "", r->text.size,
-                             0, &d->tokens, err);
+        s = encoded_add(&d->all, tokens, learnt, count, d->path, err);
     if (s == TUTTI_OK && d->labels)
-        return documents_label(r, from, record, where, err);
+        return documents_label(r, from, record->json, where, err);
     if (s == TUTTI_OK)
-        s = r->how.kind == COMPOSE_TEXT ? documents_mark(d, first, 1, err)
-                                        : documents_answers(r, first, where, err);
-    if (s == TUTTI_OK)
-        s = documents_token(d, d->end_token, 1, err);
-    const uint64_t rows = d->pack.nrows;
-    if (s == TUTTI_OK)
-        s = pack_add(&d->pack, from, d->tokens.count - from, where, err);
+        s = pack_add(&d->pack, from, count, where, err);
     return s == TUTTI_OK && d->asked.most && d->pack.nrows > rows
-               ? asked_add(&d->asked, r->encoder, &r->how, record, d->pack.length, where, err)
+               ? asked_add(&d->asked, r->pool.parts->encoder, &r->how.compose, record->json,
+                           d->pack.length, where, err)
                : s;
+}
+
+/* Reads at most `most` records and makes documents of them; *ret_count 0 at the end.  What is wrong with a line comes
+ * after what is wrong with those before it. */
+static tutti_status documents_some(reading *r, records *file, encode_record *list,
+                                   uint64_t most, uint64_t *ret_count, tutti_error *err)
+{
+    uint64_t n = 0;
+    tutti_error read_err = TUTTI_ERROR_INIT;
+    tutti_status read = TUTTI_OK, s = TUTTI_OK;
+    while (n < most && (read = records_next(file, &list[n].json, &read_err)) == TUTTI_OK &&
+           list[n].json)
+        list[n++].line = file->here;
+    encode_all(&r->pool, list, n);
+    for (uint64_t k = 0; k < n; k++) {
+        if (s == TUTTI_OK)
+            s = documents_add(r, &list[k], k, err);
+        json_decref(list[k].json);
+    }
+    *ret_count = n;
+    return s || !read ? s : tutti_fail(err, read, "%s", read_err.text);
 }
 
 static tutti_status documents_read_all(reading *r, const char *format, tutti_error *err)
 {
+    const uint64_t most = (uint64_t)r->pool.count * ENCODE_EACH;
+    uint64_t count = most;
     records file;
-    char where[512];
-    json_t *record = NULL;
     tutti_status s = records_open(&file, r->d->path, format, err);
     if (s)
         return s;
-    while ((s = records_next(&file, &record, err)) == TUTTI_OK && record) {
-        (void)snprintf(where, sizeof where, "%s:%llu", r->d->path,
-                       (unsigned long long)file.here);
-        s = documents_add(r, record, where, err);
-        json_decref(record);
-        if (s)
-            break;
-    }
+    encode_record *list = calloc(most, sizeof *list);
+    if (!list)
+        s = tutti_fail(err, TUTTI_E_NOMEM, "documents: no memory");
+    while (s == TUTTI_OK && count == most)
+        s = documents_some(r, &file, list, most, &count, err);
+    free(list);
     records_close(&file);
-    pack_end(&r->d->pack, r->d->tokens.count);
-    if (s == TUTTI_OK && r->d->pack.packing == PACK_STREAM && !r->d->pack.nrows)
-        return tutti_fail(err, TUTTI_E_FORMAT, "%s: has %llu tokens, a row wants %lld",
-                          r->d->path, (unsigned long long)r->d->tokens.count,
-                          (long long)r->d->pack.length + 1);
-    if (s == TUTTI_OK && (r->d->labels ? r->d->labelled.nrows : r->d->pack.nrows) == 0)
-        s = tutti_fail(err, TUTTI_E_FORMAT, "%s: has no document%s", r->d->path,
-                       r->d->labels ? "" : " of two tokens or more");
+    pack_end(&r->d->pack, r->d->all.tokens.count);
     return s;
+}
+
+static tutti_status documents_check_count(const documents *d, tutti_error *err)
+{
+    if (d->pack.packing == PACK_STREAM && !d->pack.nrows)
+        return tutti_fail(err, TUTTI_E_FORMAT, "%s: has %llu tokens, a row wants %lld", d->path,
+                          (unsigned long long)d->all.tokens.count,
+                          (long long)d->pack.length + 1);
+    return (d->labels ? d->labelled.nrows : d->pack.nrows)
+               ? TUTTI_OK
+               : tutti_fail(err, TUTTI_E_FORMAT, "%s: has no document%s", d->path,
+                            d->labels ? "" : " of two tokens or more");
 }
 
 /* ---- settings ---- */
@@ -216,24 +172,24 @@ static void documents_how(reading *r, const tutti_params *params)
     static const char *const kinds[] = {"text", "completion", "messages", "classes", NULL};
     static const char *const packings[] = {"none", "whole", "cut", "stream", NULL};
     static const char *const lengths[] = {"cut", "drop", "refuse", NULL};
-    r->how = (compose){.kind = (compose_kind)documents_word(params, "content", kinds),
-                       .text_field = tutti_param_str(params, "text_field"),
-                       .prompt_field = tutti_param_str(params, "prompt_field"),
-                       .completion_field = tutti_param_str(params, "completion_field"),
-                       .messages_field = tutti_param_str(params, "messages_field"),
-                       .message_template = tutti_param_str(params, "template"),
-                       .answer_role = tutti_param_str(params, "answer_role")};
+    r->how.compose = (compose){.kind = (compose_kind)documents_word(params, "content", kinds),
+                               .text_field = tutti_param_str(params, "text_field"),
+                               .prompt_field = tutti_param_str(params, "prompt_field"),
+                               .completion_field = tutti_param_str(params, "completion_field"),
+                               .messages_field = tutti_param_str(params, "messages_field"),
+                               .message_template = tutti_param_str(params, "template"),
+                               .answer_role = tutti_param_str(params, "answer_role")};
     pack *p = &r->d->pack;
     p->packing = (packing)documents_word(params, "packing", packings);
     p->too_long = (too_long)documents_word(params, "too_long", lengths);
     p->length = tutti_param_i64(params, "length");
     r->d->asked.most = tutti_param_i64(params, "references");
-    r->how.several = r->d->asked.most > 0;
+    r->how.compose.several = r->d->asked.most > 0;
     r->d->ncolumns = r->d->asked.most            ? 5
                      : p->packing == PACK_NONE   ? 3
                      : p->packing == PACK_STREAM ? 2
                                                  : 4;
-    r->d->labels = r->how.kind == COMPOSE_CLASSES;
+    r->d->labels = r->how.compose.kind == COMPOSE_CLASSES;
     r->label_field = tutti_param_str(params, "label_field");
 }
 
@@ -260,12 +216,12 @@ static tutti_status documents_check(const reading *r, const tutti_params *params
                                     tutti_error *err)
 {
     const pack *p = &r->d->pack;
-    if (r->d->asked.most && (r->how.kind != COMPOSE_COMPLETION || p->packing != PACK_NONE ||
-                             p->too_long == TOO_LONG_CUT))
+    if (r->d->asked.most && (r->how.compose.kind != COMPOSE_COMPLETION ||
+                             p->packing != PACK_NONE || p->too_long == TOO_LONG_CUT))
         return tutti_fail(err, TUTTI_E_ARG,
                           "documents: references want content \"completion\", packing \"none\" "
                           "and too_long \"drop\" or \"refuse\"");
-    if (p->packing == PACK_STREAM && r->how.kind != COMPOSE_TEXT && !r->d->labels)
+    if (p->packing == PACK_STREAM && r->how.compose.kind != COMPOSE_TEXT && !r->d->labels)
         return tutti_fail(err, TUTTI_E_ARG,
                           "documents: packing stream learns all tokens, and content %s only "
                           "answers: want content text",
@@ -273,7 +229,16 @@ static tutti_status documents_check(const reading *r, const tutti_params *params
     if (!r->d->labels && tutti_param_str(params, "labels"))
         return tutti_fail(err, TUTTI_E_ARG, "documents: labels is for content classes alone");
     const tutti_status s = r->d->labels ? documents_check_classes(r->d, params, err) : TUTTI_OK;
-    return s ? s : compose_check(&r->how, err);
+    return s ? s : compose_check(&r->how.compose, err);
+}
+
+/* The setting "threads"; 0 and without it one a CPU. */
+static uint32_t documents_threads(const tutti_params *params)
+{
+    const int64_t given =
+        tutti_param_find(params, "threads") ? tutti_param_i64(params, "threads") : 0;
+    const int64_t n = given ? given : (int64_t)sysconf(_SC_NPROCESSORS_ONLN);
+    return n < 1 ? 1 : n > ENCODE_MOST_THREADS ? ENCODE_MOST_THREADS : (uint32_t)n;
 }
 
 static tutti_status documents_fill(documents *d, const tutti_params *params, tutti_error *err)
@@ -293,15 +258,20 @@ static tutti_status documents_fill(documents *d, const tutti_params *params, tut
         s = documents_special(d, params, "end_token", &d->end_token, err);
     if (s == TUTTI_OK)
         s = documents_special(d, params, "pad_token", &d->padding, err);
+    r.how.tokenizer = d->vocab.tokenizer;
+    r.how.path = d->path;
+    r.how.begin_token = d->begin_token;
+    r.how.end_token = d->end_token;
+    r.how.labels = d->labels;
     if (s == TUTTI_OK)
-        s = tokenizer_encoder_create(d->vocab.tokenizer, &r.encoder, err);
+        s = encode_open(&r.pool, &r.how, documents_threads(params), err);
     if (s == TUTTI_OK)
         s = documents_read_all(&r, tutti_param_str(params, "format"), err);
+    if (s == TUTTI_OK)
+        s = documents_check_count(d, err);
     if (s == TUTTI_OK && d->labels)
         s = labelled_number(&d->labelled, tutti_param_str(params, "labels"), d->path, err);
-    tokenizer_encoder_destroy(r.encoder);
-    composed_free(&r.text);
-    free(r.part.data);
+    encode_close(&r.pool);
     return s;
 }
 
@@ -347,7 +317,7 @@ static tutti_status documents_read(void *self, int64_t index, tutti_tensor *colu
                                    tutti_error *err)
 {
     const documents *d = self;
-    const pack_source from = {d->tokens.data, d->learnt, d->padding};
+    const pack_source from = {d->all.tokens.data, d->all.learnt, d->padding};
     int32_t *to[5] = {NULL, NULL, NULL, NULL, NULL};
     if (index < 0 || index >= documents_count(d) || ncolumns != d->ncolumns)
         return tutti_fail(err, TUTTI_E_RANGE, "%s: sample %lld, there are %lld", d->path,
@@ -361,7 +331,7 @@ static tutti_status documents_read(void *self, int64_t index, tutti_tensor *colu
         to[k] = columns[k].data;
     }
     if (d->labels)
-        labelled_read(&d->labelled, index, d->tokens.data, d->padding, d->pack.length, to);
+        labelled_read(&d->labelled, index, d->all.tokens.data, d->padding, d->pack.length, to);
     else
         pack_read(&d->pack, &from, index, to);
     if (d->asked.most)
@@ -399,8 +369,7 @@ static tutti_status documents_close(void *self, tutti_error *err)
     pack_free(&d->pack);
     labelled_free(&d->labelled);
     asked_free(&d->asked);
-    free(d->tokens.data);
-    free(d->learnt);
+    encoded_free(&d->all);
     free(d->path);
     free(d);
     return TUTTI_OK;
