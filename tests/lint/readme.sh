@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# readme.sh - each top-level folder explains itself, and README.md names commands that exist.
+# readme.sh - each top-level folder explains itself, links lead somewhere, and a README of the host or of a kernel that
+# has a table of its folder's sources has all of them.
 set -uo pipefail
 . "$(dirname "$0")/files.sh"
 bad=0
@@ -11,4 +12,16 @@ while IFS=: read -r file link; do
   case $link in http*|\#*) continue ;; esac
   [ -e "$(dirname "$file")/${link%%#*}" ] || { echo "$file: links to $link, which is not there"; bad=1; }
 done < <(list_files '*.md' | xargs grep -oHE '\]\([^)]+\)' | sed -E 's/\]\(([^)]+)\)/\1/')
+# Sources of a folder whose README names two or more of them.
+while IFS= read -r readme; do
+  folder=$(dirname "$readme") named=0 missing=()
+  for source in $(list_files "$folder/*.c" "$folder/*.cu" | grep -E "^$folder/[^/]+$" | grep -v '_test\.c$'); do
+    name=${source##*/}
+    if grep -qF "\`${name%.*}." "$readme"; then named=$((named + 1)); else missing+=("$name"); fi
+  done
+  if [ $named -ge 2 ] && [ ${#missing[@]} -gt 0 ]; then
+    echo "$readme: its table of files lacks ${missing[*]}"
+    bad=1
+  fi
+done < <(list_files 'host/*README.md' 'kernels/*README.md')
 exit $bad
