@@ -24,4 +24,8 @@ while IFS= read -r readme; do
     bad=1
   fi
 done < <(list_files 'host/*README.md' 'kernels/*README.md')
+# Every header of the SDK stands in the SDK's README.
+for header in sdk/include/tutti/*.h; do
+  grep -qF "\`${header##*/}\`" sdk/README.md || { echo "sdk/README.md lacks ${header##*/}"; bad=1; }
+done
 exit $bad
