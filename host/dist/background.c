@@ -35,6 +35,7 @@ static void *work(void *argument)
             b->error = error;
         b->first = (b->first + 1) % b->capacity;
         b->count--;
+        b->done++;
         (void)pthread_cond_broadcast(&b->changed);
     }
     (void)pthread_mutex_unlock(&b->lock);
@@ -100,6 +101,7 @@ tutti_status background_start(background *b, background_run *run, void *ctx,
     if (piece->most)
         wait_for_room(b, piece->most);
     s = append(b, piece, err);
+    b->started += !s;
     (void)pthread_cond_broadcast(&b->changed);
     (void)pthread_mutex_unlock(&b->lock);
     return s;
@@ -113,6 +115,18 @@ void background_drain(background *b)
     while (b->count > 0)
         (void)pthread_cond_wait(&b->changed, &b->lock);
     (void)pthread_mutex_unlock(&b->lock);
+}
+
+void background_wait(background *b, uint64_t n)
+{
+    const int64_t began = clock_ns();
+    if (!b->running)
+        return;
+    (void)pthread_mutex_lock(&b->lock);
+    while (b->done < n)
+        (void)pthread_cond_wait(&b->changed, &b->lock);
+    (void)pthread_mutex_unlock(&b->lock);
+    b->waited_ns += clock_ns() - began;
 }
 
 tutti_status background_finish(background *b, tutti_error *err)

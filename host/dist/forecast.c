@@ -63,8 +63,14 @@ static division divide(const forecast_run *run, int64_t slots, int32_t ranks)
     return d;
 }
 
-/* Gradients in parts: a rank's own, the weight whose gradient is being computed and buckets that wait for their sums; and
- * what rounds have come to. */
+/* Whether weights are gathered for each pass of each slot, not behind the update. */
+static bool keeps_parts(const forecast_run *run, int32_t ranks)
+{
+    return run->parts && run->rounds && !run->gathers && ranks > 1;
+}
+
+/* Weights in parts: a rank's own, and the buckets around those that are read.  Gradients in parts: a rank's own, the
+ * weight whose gradient is being computed and buckets that wait for their sums; and what rounds have come to. */
 static void fill_parts(const forecast_run *run, int32_t ranks, forecast *ret)
 {
     const int64_t there = run->weights / ranks +
@@ -73,6 +79,10 @@ static void fill_parts(const forecast_run *run, int32_t ranks, forecast *ret)
         (uint64_t)(run->weights + run->buffers) * sizeof(float) / (uint64_t)ranks;
     if (!run->gathers && there < run->weights)
         ret->gradients = (uint64_t)there * sizeof(float);
+    const int64_t read = larger(run->largest, run->bucket) + (run->ahead + 1) * run->bucket;
+    const int64_t weights = run->weights / ranks + read * (ranks - 1) / ranks;
+    if (keeps_parts(run, ranks) && weights < run->weights)
+        ret->weights = (uint64_t)weights * sizeof(float);
     ret->sums = slots_waiting(ret->slots, ranks) * own;
 }
 
@@ -133,12 +143,18 @@ void forecast_step(const forecast_run *run, int32_t ranks, forecast *ret)
     const double update = run->shards ? run->update_s / ranks : run->update_s;
     if (ranks > 1) {
         const double backward = run->slot_s * 2 / 3;
+        const bool parts = keeps_parts(run, ranks);
+        const double gathered = parts ? 2.0 * (double)d.rounds : run->shards;
         ret->sent =
-            (uint64_t)(bytes * others * ((double)d.rounds * d.blocks + gathers + run->shards));
+            (uint64_t)(bytes * others * ((double)d.rounds * d.blocks + gathers + gathered));
         ret->exposed_s =
             (double)(d.rounds - 1) * fmax(0.0, summed_s(run, &d, ranks, false) - backward) +
             fmax(0.0, summed_s(run, &d, ranks, gathers) - backward);
-        if (run->shards)
+        if (parts) /* beside a slot's computation, before its end */
+            ret->exposed_s +=
+                (double)d.rounds *
+                fmax(0.0, 2.0 * all_gather_s(run, ranks, (double)run->weights) - run->slot_s);
+        else if (run->shards)
             ret->exposed_s += all_gather_s(run, ranks, (double)run->weights);
     }
     ret->step_s = computing + update + ret->exposed_s;

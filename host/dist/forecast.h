@@ -15,9 +15,11 @@ typedef struct forecast_run {
     uint64_t state;     /* bytes of optimizer state */
     bool shards;        /* each rank has a part of the state */
     bool rounds;        /* and, unless it `gathers`, of the gradients: slots go in rounds */
+    bool parts;         /* and then of the weights: each slot gathers them twice */
     bool gathers;       /* all ranks get the sums of all gradients, also with `shards` */
     int64_t largest;    /* numbers of the largest weight */
     int64_t bucket;     /* numbers that are summed at a time */
+    uint32_t ahead;     /* with `parts`: buckets gathered before the one that is read */
     uint32_t waiting;   /* buckets that wait for their sums at most, with `rounds` */
     uint64_t plan;      /* bytes of a slot's results */
     double slot_s;      /* a slot's forward and backward pass on one rank */

@@ -179,7 +179,8 @@ static tutti_status run(void *ctx, const world_piece *one, tutti_error *err)
 {
     world *w = ctx;
     world_tell(w, w->step, "summing gradients");
-    return sum_piece(w, one, err);
+    return one->gathers ? world_gather_piece(w, one->result + one->at, one->n, err)
+                        : sum_piece(w, one, err);
 }
 
 tutti_status world_start(world *w, const world_piece *one, tutti_error *err)
@@ -188,6 +189,16 @@ tutti_status world_start(world *w, const world_piece *one, tutti_error *err)
         return background_start(&w->background, run, w, one, err);
     sum_alone(w, one);
     return TUTTI_OK;
+}
+
+uint64_t world_started(const world *w)
+{
+    return w->background.started;
+}
+
+void world_wait(world *w, uint64_t n)
+{
+    background_wait(&w->background, n);
 }
 
 tutti_status world_finish(world *w, tutti_error *err)

@@ -78,6 +78,7 @@ typedef struct world_piece {
     int64_t own_at; /* of the piece's share in the arrays of `rounds` */
     uint32_t
         most; /* so many pieces have begun and are not over: more wait in world_start; 0: any number */
+    bool gathers; /* no sum: the ranks' shares of `result` go to all */
     /* Once `mine` has been read, on the world's thread; may be NULL. */
     void (*was_read)(void *ctx, int64_t at, int64_t n);
     void *ctx;
@@ -85,6 +86,10 @@ typedef struct world_piece {
 /* Begins the sum of one piece, which a thread of the world's goes on with: pieces one after the other, begun in the same
  * order by all ranks.  Errors: E_NOMEM.  [step] */
 TUTTI_NODISCARD tutti_status world_start(world *w, const world_piece *piece, tutti_error *err);
+/* What has begun, sums and gathers, is counted from 1: the number of the last one. */
+uint64_t world_started(const world *w);
+/* Waits until number `n` is over; an error is world_finish's.  [step] */
+void world_wait(world *w, uint64_t n);
 /* Waits for all sums that have begun.  The first error of any; nothing is left to wait for then.  [step] */
 TUTTI_NODISCARD tutti_status world_finish(world *w, tutti_error *err);
 /* How long world_finish has waited since joining. */

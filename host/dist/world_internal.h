@@ -22,7 +22,9 @@ typedef struct background {
     pthread_cond_t changed;
     world_piece *pieces; /* a ring; the oldest at `first` */
     uint32_t first, count, capacity;
-    bool running; /* the thread is there */
+    uint64_t started; /* pieces so far; the caller's */
+    uint64_t done;    /* of these */
+    bool running;     /* the thread is there */
     bool stop;
     tutti_error error; /* the first one */
     int64_t waited_ns;
@@ -55,6 +57,8 @@ TUTTI_NODISCARD tutti_status background_start(background *b, background_run *run
                                               const world_piece *piece, tutti_error *err);
 /* Waits for all pieces, as world_finish. */
 TUTTI_NODISCARD tutti_status background_finish(background *b, tutti_error *err);
+/* Piece number `n`, from 1, is over. */
+void background_wait(background *b, uint64_t n);
 /* No piece is under way or waits. */
 void background_drain(background *b);
 

@@ -139,6 +139,33 @@ def parts(tutti, folder, report):
                          all(text.endswith(want) for text in said), f"{said}")
 
 
+SELDOM = [{"name": "checkpoint_saver", "interval": "7ba"}]
+
+
+def weights(tutti, folder, report):
+    """Weights in parts, gathered where they are read, give the bits of whole ones in every world, also where nothing between
+    batches makes them whole."""
+    for what, (more, reader) in {**PARTS, "deep": ({"model": WIDE}, ""),
+                                 "deep bf16": ({"model": WIDE, "precision": "amp_bf16"}, "")}.items():
+        run = changed(optimizer=ADAM, max_duration="7ba", callbacks=SELDOM, **more)
+        run["eval"][0]["interval"] = "7ba"
+        if "deep" in what:
+            run["distributed"]["bucket_mib"] = 0.25
+        whole = os.path.join(folder, what.replace(" ", "_"))
+        write(whole, run)
+        World(tutti, whole, 1).end()
+        run["distributed"]["sharding"] = "weights"
+        for size in (2, 3, 4) if what in ("plain", "deep") else (3,):
+            where = os.path.join(folder, f"{what}-{size}".replace(" ", "_"))
+            write(where, run)
+            status, _, err = World(tutti, where, size).end()
+            text = f"{status} {err}" if any(status) else difference(whole, where)
+            report.check(f"weights in {size} parts, {what}: the bits of whole ones", not text, text)
+            said = [text for text in messages(where) if "may read gradients" in text]
+            report.check(f"{what}, {size} ranks: who reads is said", len(said) == bool(reader) and
+                         all(text.startswith(reader) and text.endswith('"sharding": "weights"') for text in said), f"{said}")
+
+
 def late_reader(tutti, folder, report):
     """Who wants gradients without having said so gets one sentence where they are in parts, and gets them elsewhere."""
     options = ["--plugin-path", os.path.join(os.environ["FIXTURES"], "onlooker")]
@@ -157,6 +184,7 @@ def late_reader(tutti, folder, report):
                      all(status) and text in err[0] if refused else not any(status), f"{status} {err}")
 
 
+WIDE = {"name": "mlp", "hidden": [256] * 8}
 DEEP = {"name": "mlp", "hidden": [512] * 64}
 
 
@@ -180,7 +208,7 @@ def parts_memory(tutti, folder, report):
     """A rank of W keeps a W-th of the gradients, while it computes them too: what that saves is as tutti plan has it."""
     for size, slots in ((4, 4), (2, 8)):
         have, want = {}, {}
-        for sharding in ("states", "gradients"):
+        for sharding in ("states", "gradients", "weights"):
             where = os.path.join(folder, f"{sharding}-{size}-{slots}")
             run = changed(optimizer={"name": "sgd", "lr": 0.01}, max_duration="1000ba", model=DEEP, callbacks=[], eval=[])
             run["train"]["batch_size"] = 4 * slots
@@ -189,14 +217,17 @@ def parts_memory(tutti, folder, report):
             plan = subprocess.run([tutti, "plan", "run.json", "--world", str(size)], cwd=where, capture_output=True, text=True,
                                   check=False).stdout
             line = next((line for line in plan.splitlines() if line.startswith("memory of a rank")), "memory: 0 B: ?")
-            want[sharding] = sum(scaled(line, name) for name in ("gradients", "sums of slots"))
+            want[sharding] = sum(scaled(line, name) for name in ("weights", "gradients", "sums of slots"))
             have[sharding] = max(peaks(World(tutti, where, size), 4))
             said = [text for text in messages(where) if "of gradients are on this rank" in text]
-            report.check(f"{sharding}, {slots} slots on {size} ranks: parts are told", len(said) == (sharding == "gradients"),
+            report.check(f"{sharding}, {slots} slots on {size} ranks: parts are told", len(said) == (sharding != "states"),
                          f"{said}")
         saved, formula = have["states"] - have["gradients"], want["states"] - want["gradients"]
         report.check(f"{slots} slots on {size} ranks save {formula / 2**20:.1f} MiB, as the formula has it",
                      abs(saved - formula) < 0.05 * formula, f"{saved / 2**20:.1f} MiB, of {have}, {want}")
+        saved, formula = have["gradients"] - have["weights"], want["gradients"] - want["weights"]
+        report.check(f"{slots} slots on {size} ranks: weights in parts save {formula / 2**20:.1f} MiB, as the formula has it",
+                     formula > 0 and abs(saved - formula) < 0.05 * formula, f"{saved / 2**20:.1f} MiB, of {have}, {want}")
         here, whole = (int(said[0].split()[k]) for k in (0, 2)) if said else (0, 0)
         waiting = {4: 0, 8: 2}[slots]  # sums between rounds
         report.check(f"{slots} slots on {size} ranks: what is there behind a batch is a part",
@@ -216,7 +247,7 @@ def shares_resume(tutti, folder, report):
     write(whole, run)
     write(parts, run)
     World(tutti, whole, 1).end()
-    for size, until, sharding in ((3, "1ep", "gradients"), (1, "2ep", "none"), (4, "3ep", "states"), (2, "4ep", "gradients")):
+    for size, until, sharding in ((3, "1ep", "gradients"), (1, "2ep", "none"), (4, "3ep", "weights"), (2, "4ep", "gradients")):
         options = ["--resume", "auto", "--set", f"max_duration={until}", "--set", f"distributed.sharding={sharding}"]
         status, _, err = World(tutti, parts, size, options).end()
         report.check(f"{size} ranks go on with {sharding}", not any(status), f"{status} {err}")
@@ -400,5 +431,5 @@ def samplers(tutti, folder, report):
 
 
 if __name__ == "__main__":
-    sys.exit(main([plain, precisions, metrics, algorithms, shares, shares_resume, memory, parts, late_reader, parts_memory, whole_weights, groups_resume, explained, onlookers, predictions,
+    sys.exit(main([plain, precisions, metrics, algorithms, shares, shares_resume, memory, parts, weights, late_reader, parts_memory, whole_weights, groups_resume, explained, onlookers, predictions,
                    full_disk, own_order, samplers]))

@@ -79,7 +79,7 @@ def kill_one(tutti, folder, report, dice, k):
     """One world more, of which a rank is killed. Whether it was within a save; None: no rank was killed."""
     size = dice.choice((2, 3, 4))
     victim = dice.randrange(size) if k % 2 else 0  # which writes the files
-    sharding = dice.choice(("none", "states", "gradients"))
+    sharding = dice.choice(("none", "states", "gradients", "weights"))
     behind = dice.choice(("true", "false"))
     world = World(tutti, folder, size, ["--resume", "auto", "--set", f"distributed.sharding={sharding}",
                                         "--set", f"callbacks.0.async={behind}"])
@@ -198,7 +198,7 @@ def broken(tutti, folder, report):
     run = changed(model={"name": "mlp", "hidden": [16]}, microbatch_size=10)
     run["train"] = {"dataset": {"name": "npy", "inputs": "x.npy", "targets": "y.npy"}, "batch_size": 30, "shuffle": False}
     del run["eval"]
-    for size, sharding, who in ((3, "none", "[rank 2] "), (3, "gradients", "[rank 2] "), (2, "gradients", "")):  # of 2, in round 2
+    for size, sharding, who in ((3, "none", "[rank 2] "), (3, "gradients", "[rank 2] "), (3, "weights", "[rank 2] "), (2, "gradients", ""), (2, "weights", "")):  # of 2, in round 2
         run["distributed"]["sharding"] = sharding
         write(folder, run)
         status, _, err = World(tutti, folder, size).end()

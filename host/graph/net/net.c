@@ -194,6 +194,11 @@ void net_freeze(net *n, uint32_t k)
     n->tree.changed = true;
 }
 
+bool net_is_changed(const net *n)
+{
+    return n->tree.changed;
+}
+
 void net_arena(net *n, float **ret_weights, float **ret_grads, int64_t *ret_count)
 {
     *ret_weights = n->storage.trainable;

@@ -79,6 +79,7 @@ void net_set_groups(net *n, net_group_fn group, const void *ctx);
  * of net_build allow one, by the tree otherwise), plans of the old tree are dropped, version
  * goes up if anything changed.  Values survive.  [control] */
 TUTTI_NODISCARD tutti_status net_commit(net *n, tutti_error *err);
+bool net_is_changed(const net *n); /* since the last commit: the next one moves weights */
 uint64_t net_version(const net *n);
 /* Weights and buffers in arena order; views valid until the next commit that changes something. */
 uint32_t net_weight_count(const net *n);

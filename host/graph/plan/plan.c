@@ -63,6 +63,25 @@ uint32_t plan_gradient_step(const plan *p, int64_t first, int64_t count)
     return program_last_use(c->program, gradients + first, (uint64_t)count * sizeof(float));
 }
 
+program_use plan_weight_use(const plan *p, int32_t segment, int64_t first, int64_t count)
+{
+    float *weights, *gradients;
+    int64_t n;
+    net_arena(p->n, &weights, &gradients, &n);
+    return program_uses(p->model_graph->compiled.program, segment, weights + first,
+                        (uint64_t)count * sizeof(float));
+}
+
+bool plan_uses_weights_here(const plan *p)
+{
+    return !p->loss_graph.penalty && device_is_host(p->model_graph->compiled.device);
+}
+
+void plan_reach(plan *p, void (*reached)(void *ctx, int32_t segment, uint32_t step), void *ctx)
+{
+    program_reach(p->model_graph->compiled.program, reached, ctx);
+}
+
 void net_observe(net *n, const program_observer *o)
 {
     n->observer = o;

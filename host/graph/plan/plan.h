@@ -113,6 +113,12 @@ TUTTI_NODISCARD tutti_status plan_blend_loss(plan *p, const tutti_tensor *target
 uint32_t plan_gradient_step(const plan *p, int64_t first, int64_t count);
 /* From now on SEGMENT_BACKWARD calls `passed` behind each of these steps; NULL ends it.  [step] */
 void plan_watch_backward(plan *p, void (*passed)(void *ctx, uint32_t step), void *ctx);
+/* Steps of a segment, forward (0) or backward (1), that use numbers [first, first + count) of the weights' arena. */
+program_use plan_weight_use(const plan *p, int32_t segment, int64_t first, int64_t count);
+/* Whether these are all that use it: the plan runs on the host, without a penalty's own passes. */
+bool plan_uses_weights_here(const plan *p);
+/* As program_reach, of these segments. */
+void plan_reach(plan *p, void (*reached)(void *ctx, int32_t segment, uint32_t step), void *ctx);
 /* Of all plans, from now on: who hears of each step that the host runs.  Borrowed; NULL ends it. */
 void net_observe(net *n, const program_observer *o);
 /* Whether the forward pass gives weight k of net_weight, a buffer, another value. */

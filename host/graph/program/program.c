@@ -99,7 +99,10 @@ tutti_status program_run(program *p, int32_t segment, const tutti_step *now, tut
     const step *end = p->steps + (segment ? p->nsteps : p->cut);
     if (p->device)
         return program_run_on_device(p, segment, s, end, err);
+    const step *const first = s;
     for (; s < end; s++) {
+        if (p->watcher.reached)
+            p->watcher.reached(p->watcher.reached_ctx, segment, (uint32_t)(s - first) + 1);
         const int64_t begin_ns = p->watcher.observer ? program_now() : 0;
         const bool skipped = s->guard && **s->guard == 0.0f;
         if (skipped)
@@ -114,6 +117,8 @@ tutti_status program_run(program *p, int32_t segment, const tutti_step *now, tut
         if (segment && p->watcher.passed)
             p->watcher.passed(p->watcher.ctx, (uint32_t)(s - p->steps) - p->cut + 1);
     }
+    if (p->watcher.reached)
+        p->watcher.reached(p->watcher.reached_ctx, segment, (uint32_t)(s - first) + 1);
     return TUTTI_OK;
 }
 
@@ -128,17 +133,33 @@ static bool touches(void *const *places, const tutti_desc *descs, uint32_t n,
     return false;
 }
 
-uint32_t program_last_use(program *p, const void *memory, uint64_t bytes)
+program_use program_uses(program *p, int32_t segment, const void *memory, uint64_t bytes)
 {
+    const uint32_t begin = segment ? p->cut : 0, end = segment ? p->nsteps : p->cut;
+    program_use use = {0, 0};
     if (p->dirty)
         bind(p);
-    for (uint32_t k = p->nsteps; k > p->cut; k--) {
-        const step *s = &p->steps[k - 1];
-        if (touches(s->out, s->call->out, s->call->nout, memory, bytes) ||
-            touches((void *const *)s->in, s->call->in, s->call->nin, memory, bytes))
-            return k - p->cut;
+    for (uint32_t k = begin; k < end; k++) {
+        const step *s = &p->steps[k];
+        if (!touches(s->out, s->call->out, s->call->nout, memory, bytes) &&
+            !touches((void *const *)s->in, s->call->in, s->call->nin, memory, bytes))
+            continue;
+        use.last = k - begin + 1;
+        use.first = use.first ? use.first : use.last;
     }
-    return 0;
+    return use;
+}
+
+uint32_t program_last_use(program *p, const void *memory, uint64_t bytes)
+{
+    return program_uses(p, 1, memory, bytes).last;
+}
+
+void program_reach(program *p, void (*reached)(void *ctx, int32_t segment, uint32_t step),
+                   void *ctx)
+{
+    p->watcher.reached = reached;
+    p->watcher.reached_ctx = ctx;
 }
 
 void program_watch(program *p, void (*passed)(void *ctx, uint32_t step), void *ctx)

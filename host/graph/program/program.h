@@ -79,6 +79,15 @@ TUTTI_NODISCARD tutti_status program_run(program *p, int32_t segment, const tutt
 uint32_t program_last_use(program *p, const void *memory, uint64_t bytes);
 /* From now on segment 1, run on the host, calls `passed` behind each step with its number, from 1.  NULL ends it. */
 void program_watch(program *p, void (*passed)(void *ctx, uint32_t step), void *ctx);
+/* The steps of a segment, from 1, between which it reads or writes any of these bytes; both 0: none does. */
+typedef struct program_use {
+    uint32_t first, last;
+} program_use;
+program_use program_uses(program *p, int32_t segment, const void *memory, uint64_t bytes);
+/* From now on either segment, run on the host, calls `reached` before each step with its number, from 1, and behind the
+ * last with one more.  NULL ends it. */
+void program_reach(program *p, void (*reached)(void *ctx, int32_t segment, uint32_t step),
+                   void *ctx);
 /* One step, for who measures. */
 typedef struct program_step {
     char name[96];         /* its operation; "add+relu" for a group; "store" */

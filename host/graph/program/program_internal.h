@@ -51,6 +51,8 @@ typedef struct step {
 typedef struct program_watcher {
     void (*passed)(void *ctx, uint32_t step); /* NULL: nobody */
     void *ctx;
+    void (*reached)(void *ctx, int32_t segment, uint32_t step); /* NULL: nobody */
+    void *reached_ctx;
     const program_observer *observer; /* NULL: nobody */
 } program_watcher;
 

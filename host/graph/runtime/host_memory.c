@@ -61,12 +61,17 @@ void host_memory_release(void *memory, uint64_t bytes)
         (void)madvise(first, whole, MADV_DONTNEED);
 }
 
-void host_memory_renew_small(void *memory, uint64_t bytes)
+void host_memory_keep_small(void *memory, uint64_t bytes)
 {
     void *first;
     const uint64_t whole = whole_pages(memory, bytes, &first);
     if (whole)
         (void)madvise(first, whole, MADV_NOHUGEPAGE);
+}
+
+void host_memory_renew_small(void *memory, uint64_t bytes)
+{
+    host_memory_keep_small(memory, bytes);
     host_memory_release(memory, bytes);
 }
 

@@ -22,6 +22,8 @@ void host_memory_prefault(void *memory, uint64_t bytes, int threads);
 
 /* For memory that is given back in pieces: pages of the system's least size from now on.  What is there is lost. */
 void host_memory_renew_small(void *memory, uint64_t bytes);
+/* The same for what is kept. */
+void host_memory_keep_small(void *memory, uint64_t bytes);
 /* Gives the pages that lie wholly in it back to the system; they come again as zeros once they are touched. */
 void host_memory_release(void *memory, uint64_t bytes);
 /* Bytes of it that are there, in whole pages. */

@@ -128,7 +128,7 @@ static tutti_status take(trainer *t, saved_state *w, bool copies, tutti_error *e
     else if (together && !s)
         s = tutti_fail(err, TUTTI_E_INTERRUPTED,
                        "nothing is saved: the other ranks have a part of what is to be");
-    if (s)
+    if (s || (s = weights_gather_all(&t->distributed.gradients.weights, err)))
         return s;
     clock_write(t, w->clock);
     run_log_sync(&t->run.log);

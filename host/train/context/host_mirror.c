@@ -237,6 +237,11 @@ static int kind_of(const tutti_weight *w)
 tutti_status mirrors_weight(host_mirrors *m, uint32_t k, tutti_weight *w, tutti_error *err)
 {
     tutti_status s = TUTTI_OK;
+    if (m->parts)
+        return tutti_fail(err, TUTTI_E_STATE,
+                          "weights are divided among the processes since nobody asked for "
+                          "them; want a plugin that asks for " TUTTI_WEIGHTS_V1
+                          " when it opens, or \"sharding\": \"gradients\" of \"distributed\"");
     if (sees_all(m))
         net_expose_weights(m->run->net);
     if (sees_all(m) || (s = fit_weights(m, err)))

@@ -117,6 +117,12 @@ tutti_status distributed_begin(distributed *d, int64_t slots, const plan *p, tut
     d->gradients.share_only =
         d->run->file->distributed.sharding != SHARDING_NONE && !d->gathers;
     d->gradients.rounds.gives_back = d->gradients.rounds.on && d->gradients.share_only;
+    weight_parts *w = &d->gradients.weights;
+    int32_t dtype;
+    w->on = w->wanted && d->gradients.rounds.gives_back && plan_uses_weights_here(p) &&
+            !net_half_weights(d->run->net, &dtype);
+    if (!w->on && (s = weights_gather_all(w, err)))
+        return note(d, s);
     world_tell(d->world, (uint64_t)d->run->clock.now.batch, "computing");
     return TUTTI_OK;
 }
@@ -219,8 +225,11 @@ static tutti_status exchange_records(distributed *d, bool failed, bool *ret_fail
     if (!all)
         return no_memory(bytes, err);
     *mine = (record){.lap_ns = now - d->began_ns,
-                     .weights = hash_weights(
-                         d, (uint64_t)d->run->clock.now.batch % HASHED_PARTS, HASHED_PARTS),
+                     .weights =
+                         d->gradients.weights.on
+                             ? 0
+                             : hash_weights(d, (uint64_t)d->run->clock.now.batch % HASHED_PARTS,
+                                            HASHED_PARTS),
                      .signal = trainer_pending_signal(),
                      .saves = trainer_pending_save(),
                      .failed = failed,
@@ -250,8 +259,9 @@ static void tell_gradients(distributed *d)
     else
         (void)snprintf(text, sizeof text,
                        "%.60s may read gradients, so every rank keeps all of them, as without "
-                       "\"sharding\": \"gradients\"",
-                       d->reader ? d->reader : "a plugin of another rank");
+                       "\"sharding\": \"%s\"",
+                       d->reader ? d->reader : "a plugin of another rank",
+                       d->gradients.weights.wanted ? "weights" : "gradients");
     run_log_message(&d->run->log, now == TOLD_PARTS ? TUTTI_LOG_INFO : TUTTI_LOG_WARNING,
                     "distributed", text);
 }

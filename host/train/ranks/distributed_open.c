@@ -81,7 +81,11 @@ tutti_status distributed_open(distributed *d, tutti_error *err)
     d->gradients.run = d->run;
     d->gradients.world = d->world;
     d->gradients.rounds.on = /* a rank alone has all shares */
-        file->distributed.sharding == SHARDING_GRADIENTS && world_size(d->world) > 1;
+        file->distributed.sharding >= SHARDING_GRADIENTS && world_size(d->world) > 1;
+    d->gradients.weights.run = d->run;
+    d->gradients.weights.world = d->world;
+    d->gradients.weights.wanted =
+        file->distributed.sharding == SHARDING_WEIGHTS && d->gradients.rounds.on;
     d->began_ns = now_ns();
     advise(d);
     return TUTTI_OK;

@@ -43,6 +43,7 @@ void gradients_close(slot_gradients *g)
 {
     free_pool(g);
     rounds_close(&g->rounds);
+    weights_close(&g->weights);
     free((void *)g->pool);
     free(g->buffers);
     free(g->before);
@@ -135,6 +136,19 @@ bool gradients_fit(const slot_gradients *g)
     return g->version == net_version(g->run->net) && g->buckets;
 }
 
+static tutti_status fit_weights(slot_gradients *g, const plan *p, tutti_error *err)
+{
+    uint32_t *steps = calloc(g->nbuckets + 1, sizeof *steps);
+    if (!steps)
+        return no_memory(g->nbuckets * sizeof *steps, err);
+    for (uint32_t k = 0; k < g->nbuckets; k++)
+        steps[k] = g->buckets[k].step;
+    const tutti_status s =
+        weights_fit(&g->weights, p, g->weights.overlaps ? steps : NULL, g->nbuckets, err);
+    free(steps);
+    return s;
+}
+
 static tutti_status fit(slot_gradients *g, const plan *p, tutti_error *err)
 {
     net *n = g->run->net;
@@ -152,6 +166,8 @@ static tutti_status fit(slot_gradients *g, const plan *p, tutti_error *err)
         return s;
     if (g->rounds.on)
         host_memory_renew_small(gradients, (uint64_t)g->ngradients * sizeof *gradients);
+    if (g->weights.wanted && (s = fit_weights(g, p, err)))
+        return s;
     g->version = net_version(n);
     return TUTTI_OK;
 }
@@ -198,6 +214,7 @@ tutti_status gradients_begin(slot_gradients *g, int64_t slots, const plan *p, tu
     g->started = 0;
     g->error = (tutti_error)TUTTI_ERROR_INIT;
     copy_buffers(g, false);
+    weights_begin_round(&g->weights);
     return TUTTI_OK;
 }
 
@@ -300,6 +317,7 @@ static void give_back(void *ctx, int64_t at, int64_t n)
 /* The last slot's gradients of the next bucket are there. */
 static void start_bucket(slot_gradients *g)
 {
+    weights_before_sum(&g->weights, g->started);
     const gradient_bucket *b = &g->buckets[g->started++];
     float *gradients = arena(g);
     slot_stack_add_part(&g->stack, gradients + b->first, b->first, b->count, g->run->threads);
@@ -322,8 +340,10 @@ static void start_bucket(slot_gradients *g)
 static void start_rest(slot_gradients *g)
 {
     const int64_t n = g->numbers - g->ngradients;
+    weights_end_forward(&g->weights);
     while (g->started < g->nbuckets)
         start_bucket(g);
+    weights_end_backward(&g->weights);
     if (n == 0 || g->started++ > g->nbuckets)
         return;
     slot_stack_add_part(&g->stack, g->tail, g->ngradients, n, g->run->threads);
@@ -361,6 +381,7 @@ static tutti_status end_round(slot_gradients *g, tutti_error *err)
     const tutti_status s = world_finish(g->world, err);
     g->rounds.at++;
     g->started = g->nblocks = 0;
+    weights_begin_round(&g->weights);
     return s;
 }
 
@@ -424,6 +445,8 @@ tutti_status gradients_end(slot_gradients *g, bool failed, tutti_error *err)
         s = take_part(g, err);
     if (!s)
         s = world_finish(g->world, err);
+    if (!g->error.status)
+        g->error = g->weights.error;
     return s || !g->error.status ? s : tutti_fail(err, g->error.status, "%s", g->error.text);
 }
 

@@ -6,6 +6,7 @@
 #include "dist/world.h"
 #include "train/context/run_context.h"
 #include "train/ranks/gradient_rounds.h"
+#include "train/ranks/weight_parts.h"
 
 /* Neighbours in the arena, summed over the ranks at a time. */
 typedef struct gradient_bucket {
@@ -38,6 +39,7 @@ typedef struct slot_gradients {
     int64_t slots; /* of the batch under way */
     slot_list mine;
     gradient_rounds rounds;
+    weight_parts weights;
     slot_sum blocks[SLOT_BLOCKS]; /* of the tree; behind the last slot all of them */
     slot_sum tails[SLOT_BLOCKS];  /* the same for buffers */
     uint32_t nblocks;

@@ -4,7 +4,8 @@
 
 static const char seconds[] = "a number of seconds from 0 to 1000000";
 
-static const char *const shardings[] = {"none", "states", "gradients", NULL}; /* SHARDING_* */
+static const char *const shardings[] = {"none", "states", "gradients", "weights",
+                                        NULL}; /* SHARDING_* */
 
 static const json_member rows[] = {
     {.name = "comm",

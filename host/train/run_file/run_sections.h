@@ -82,7 +82,7 @@ typedef struct run_device {
 } run_device;
 
 /* What each rank has a part of. */
-enum { SHARDING_NONE, SHARDING_STATES, SHARDING_GRADIENTS };
+enum { SHARDING_NONE, SHARDING_STATES, SHARDING_GRADIENTS, SHARDING_WEIGHTS };
 
 /* Processes that train together; without an object of kind "comm", one. */
 typedef struct run_distributed {

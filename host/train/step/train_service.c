@@ -33,7 +33,10 @@ static tutti_status train_losses_there(void *ctx, const tutti_tensor *inputs, ui
     for (uint32_t k = 0; k < ntargets; k++)
         request.targets[k] = targets[k].desc;
     plan *p;
-    tutti_status s = net_plan(t->run.net, &request, &p, err);
+    tutti_status s = weights_gather_all(&t->distributed.gradients.weights, err);
+    if (s)
+        return s;
+    s = net_plan(t->run.net, &request, &p, err);
     if (s)
         return s;
     for (uint32_t k = 0; k < ninputs && !s; k++) {
@@ -108,7 +111,7 @@ static tutti_status train_forward(void *ctx, const tutti_tensor *inputs, uint32_
     trainer *t = ctx;
     plan *p;
     tutti_status s = forward_plan(t, inputs, ninputs, noutputs, &p, err);
-    if (s)
+    if (s || (s = weights_gather_all(&t->distributed.gradients.weights, err)))
         return s;
     for (uint32_t k = 0; k < ninputs; k++) {
         plan_set_input(p, k, NULL);

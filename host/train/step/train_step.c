@@ -110,6 +110,7 @@ static tutti_status run_forward(trainer *t, const part *m, int *ret_done, tutti_
     if (s || (s = net_plan(t->run.net, &request, &t->plans.forward, err)))
         return s;
     t->plans.loss = t->plans.forward;
+    weights_watch(&t->distributed.gradients.weights, t->plans.forward);
     overlap(t, t->plans.forward);
     *ret_done = trainer_merges(t, SEGMENT_FORWARD, m->last);
     if ((s = trainer_bind_inputs(t, t->plans.forward, &t->tensors.micro, err)) ||
@@ -216,9 +217,11 @@ static tutti_status slots(trainer *t, slot *saved_targets, int64_t size, double 
     tutti_status s = trainer_request(t, PLAN_TRAIN, &t->tensors.micro, &request, err);
     if (!s)
         s = net_plan(t->run.net, &request, &p, err);
+    d->gradients.weights.overlaps = trainer_overlaps(t);
     if (!s)
         s = distributed_begin(d, (all + size - 1) / size, p, err);
-    t->updater.parts = d->gradients.share_only && world_size(d->world) > 1;
+    t->updater.parts.gradients = d->gradients.share_only && world_size(d->world) > 1;
+    t->guard.parts = t->mirrors.parts = t->updater.parts.weights = d->gradients.weights.on;
     const slot_list mine = s ? (slot_list){0, 0, 1} : d->gradients.mine;
     for (int64_t n = 0; n < mine.count && !s; n++) {
         const int64_t k = mine.first + n * mine.step;
@@ -231,6 +234,8 @@ static tutti_status slots(trainer *t, slot *saved_targets, int64_t size, double 
         if (t->plans.watched)
             plan_watch_backward(t->plans.watched, NULL, NULL);
         t->plans.watched = NULL;
+        if (d->gradients.weights.on && t->plans.forward)
+            plan_reach(t->plans.forward, NULL, NULL);
         if (!s)
             s = distributed_end_slot(d, k, m.weight, loss, err);
         t->tensors.phase = PHASE_BATCH;

@@ -157,9 +157,9 @@ static tutti_status evaluate_one(trainer *t, data_source *e, tutti_error *err)
     metric_set_reset(&e->metrics);
     if (!e->at_a_time && e->spec->microbatch_size > 0)
         e->at_a_time = e->spec->microbatch_size;
-    tutti_status s = rank_begin_evaluation(t, e, compute, err);
-    if (s || (s = source_seek(e, 0, 0, err)) ||
-        (s = trainer_event(t, TUTTI_EVENT_EVAL_START, err)))
+    tutti_status s = weights_gather_all(&t->distributed.gradients.weights, err);
+    if (s || (s = rank_begin_evaluation(t, e, compute, err)) ||
+        (s = source_seek(e, 0, 0, err)) || (s = trainer_event(t, TUTTI_EVENT_EVAL_START, err)))
         return s;
     s = rank_end_evaluation(t, eval_batches(t, e, err), err);
     if (s)

@@ -130,9 +130,10 @@ static void tell_overlap(const trainer *t, FILE *file)
 static void tell_parts(const trainer *t, FILE *file)
 {
     const distributed *d = &t->distributed;
-    if (t->run.file->distributed.sharding != SHARDING_GRADIENTS)
+    if (t->run.file->distributed.sharding < SHARDING_GRADIENTS)
         return;
-    (void)fprintf(file, "gradients on a rank: %s%s%s\n",
+    (void)fprintf(file, "%s on a rank: %s%s%s\n",
+                  d->gradients.weights.wanted ? "weights and gradients" : "gradients",
                   d->reads ? "all of them, which " : "its part of them",
                   d->reads ? d->reader : "", d->reads ? " may read" : "");
 }

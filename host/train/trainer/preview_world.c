@@ -98,9 +98,11 @@ static tutti_status describe_run(trainer *t, plan *p, const preview_link *link,
                           .buffers = count_buffers(t, p),
                           .state = state_bytes(&t->updater),
                           .shards = file->distributed.sharding != SHARDING_NONE,
-                          .rounds = file->distributed.sharding == SHARDING_GRADIENTS,
+                          .rounds = file->distributed.sharding >= SHARDING_GRADIENTS,
+                          .parts = file->distributed.sharding == SHARDING_WEIGHTS,
                           .largest = count_largest(t),
                           .waiting = GRADIENT_BUCKETS_WAITING,
+                          .ahead = WEIGHT_BUCKETS_AHEAD,
                           .gathers = t->distributed.reads,
                           .bucket = (int64_t)ceil(file->distributed.bucket_mib * (1 << 18)),
                           .plan = plan_bytes(p),
@@ -117,12 +119,13 @@ static void tell_memory(const forecast *f, const forecast_run *run, FILE *file)
     char total[32], weights[32], gradients[32], state[32], sums[32], results[32];
     (void)fprintf(
         file,
-        "memory of a rank: %s: weights %s, gradients %s%s, optimizer state %s%s, sums "
+        "memory of a rank: %s: weights %s%s, gradients %s%s, optimizer state %s%s, sums "
         "of slots %s, the step's results %s\n",
         bytes_text(f->total, total, sizeof total),
         bytes_text(f->weights, weights, sizeof weights),
+        f->weights < (uint64_t)run->weights * sizeof(float) ? " (its part)" : "",
         bytes_text(f->gradients, gradients, sizeof gradients),
-        f->gradients < f->weights ? " (its part)" : "",
+        f->gradients < (uint64_t)run->weights * sizeof(float) ? " (its part)" : "",
         bytes_text(f->state, state, sizeof state), run->shards ? " (its part)" : "",
         bytes_text(f->sums, sums, sizeof sums), bytes_text(run->plan, results, sizeof results));
 }

@@ -121,8 +121,10 @@ void trainer_services_init(trainer *t)
 const void *trainer_service(void *ctx, instance *i, const char *interface_id)
 {
     trainer *t = ctx;
-    if (strcmp(interface_id, TUTTI_WEIGHTS_V1) == 0)
-        distributed_reads(&t->distributed, /* gradients come with weights */
+    if (strcmp(interface_id, TUTTI_WEIGHTS_V1) == 0 ||
+        (t->distributed.gradients.weights.wanted &&
+         strcmp(interface_id, TUTTI_EXPORT_V1) == 0)) /* by one process, at any moment */
+        distributed_reads(&t->distributed,            /* gradients come with weights */
                           i ? instance_name(i) : "a plugin");
     if (strcmp(interface_id, TUTTI_WORLD_V1) == 0)
         return distributed_on(&t->distributed) ? world_service(t->distributed.world) : NULL;

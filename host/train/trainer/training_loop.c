@@ -310,7 +310,10 @@ tutti_status training_flush(trainer *t, tutti_error *err)
 
 tutti_status training_refit(trainer *t, tutti_error *err)
 {
-    return updater_refit(&t->updater, err);
+    const tutti_status s = !t->run.net || !net_is_changed(t->run.net)
+                               ? TUTTI_OK
+                               : weights_gather_all(&t->distributed.gradients.weights, err);
+    return s ? s : updater_refit(&t->updater, err);
 }
 
 tutti_status training_save(trainer *t, tutti_error *err)

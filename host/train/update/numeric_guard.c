@@ -75,9 +75,15 @@ static tutti_status find_module(const numeric_guard *g, plan *p, char *where, tu
 static tutti_status find_cause(const numeric_guard *g, plan *p, char *where, tutti_error *err)
 {
     bool found = p && find_column(g, where);
-    const tutti_status s = found ? TUTTI_OK : find_weight(g->run, where, &found, err);
+    const tutti_status s =
+        found || g->parts ? TUTTI_OK : find_weight(g->run, where, &found, err);
     if (s || found)
         return s;
+    if (g->parts) {
+        (void)snprintf(where, WHERE_SIZE,
+                       "the batch is finite; weights are divided among the processes");
+        return TUTTI_OK;
+    }
     if (!p || g->run->file->numerics.on_nonfinite != RUN_NONFINITE_STOP)
         (void)snprintf(where, WHERE_SIZE, "the batch and all weights are finite");
     else

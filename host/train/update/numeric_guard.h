@@ -10,7 +10,8 @@ typedef struct numeric_guard {
     run_context *run;
     const step_tensors *tensors;
     const loss_scaler *scaler;
-    bool told; /* of the losses under way that are not finite */
+    bool parts; /* others' weights are not here: nobody looks at them for a cause */
+    bool told;  /* of the losses under way that are not finite */
 } numeric_guard;
 
 /* The loss that plan `p` has just computed here, before its backward pass.  Errors: E_NUMERIC names the

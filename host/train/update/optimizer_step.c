@@ -441,7 +441,8 @@ static tutti_status gather_weights(const updater *u, tutti_error *err)
     float *weights, *grads;
     int64_t count;
     net_arena(u->run->net, &weights, &grads, &count);
-    return u->world ? world_gather_shares(u->world, weights, count, err) : TUTTI_OK;
+    return u->world && !u->parts.weights ? world_gather_shares(u->world, weights, count, err)
+                                         : TUTTI_OK;
 }
 
 tutti_status updater_step(updater *u, tutti_error *err)

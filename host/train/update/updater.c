@@ -91,13 +91,15 @@ static tutti_status refuse_shares(const updater *u, tutti_error *err)
 {
     for (size_t k = 0; u->world && k < u->ngroups; k++)
         if (u->groups[k].by_weight)
-            return tutti_fail(
-                err, TUTTI_E_UNSUPPORTED,
-                "optimizer %s updates whole weights, which "
-                "\"sharding\": \"%s\" of \"distributed\" cuts among the "
-                "processes; want \"sharding\": \"none\"",
-                object_describe(instance_object(u->groups[k].optimizer))->name,
-                u->run->file->distributed.sharding == SHARDING_STATES ? "states" : "gradients");
+            return tutti_fail(err, TUTTI_E_UNSUPPORTED,
+                              "optimizer %s updates whole weights, which "
+                              "\"sharding\": \"%s\" of \"distributed\" cuts among the "
+                              "processes; want \"sharding\": \"none\"",
+                              object_describe(instance_object(u->groups[k].optimizer))->name,
+                              u->run->file->distributed.sharding == SHARDING_STATES ? "states"
+                              : u->run->file->distributed.sharding == SHARDING_GRADIENTS
+                                  ? "gradients"
+                                  : "weights");
     return TUTTI_OK;
 }
 

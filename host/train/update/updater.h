@@ -56,6 +56,12 @@ typedef struct update_memory {
     void *staged_scratch; /* beside it; or NULL */
 } update_memory;
 
+/* What is behind a step this rank's shares alone. */
+typedef struct update_parts {
+    bool gradients; /* behind the sums over ranks */
+    bool weights;   /* the others' are not gathered behind the update */
+} update_parts;
+
 typedef struct updater {
     run_context *run;
     host_mirrors *mirrors;
@@ -68,7 +74,7 @@ typedef struct updater {
     bool has_kernels;   /* every group has one on the run's device */
     bool reads_numbers; /* and all read there what changes from step to step */
     uint32_t nslots;
-    bool parts; /* gradients behind the sums over ranks are those of this rank's shares alone */
+    update_parts parts;
     struct world *world; /* whose ranks have a part of the slots each; NULL: they are here */
     float *slots[TUTTI_OPTIMIZER_MAX_SLOTS]; /* as the layout says, or this rank's part */
     int64_t count;                           /* of the arena that the slots fit */

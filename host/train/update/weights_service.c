@@ -59,7 +59,7 @@ tutti_status weights_find_slot(const updater *u, uint32_t k, uint32_t slot, tutt
 
 tutti_status weights_refuse_parts(const updater *u, tutti_error *err)
 {
-    return u->parts
+    return u->parts.gradients
                ? tutti_fail(err, TUTTI_E_STATE,
                             "gradients are divided among the processes since nobody asked for "
                             "them; want a plugin that asks for " TUTTI_WEIGHTS_V1

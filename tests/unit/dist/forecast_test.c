@@ -108,6 +108,31 @@ START_TEST(gradients_in_parts_are_a_part)
 }
 END_TEST
 
+/* The same run: 250,000 weights, and of others three quarters of the 60,000 of the largest and of three buckets of 10,000; both
+ * passes of both slots gather. */
+START_TEST(weights_in_parts_are_a_part)
+{
+    forecast f;
+    forecast_run run = example();
+    run.shards = run.rounds = run.parts = true;
+    run.largest = 60000;
+    run.bucket = 10000;
+    run.waiting = run.ahead = 2;
+    forecast_step(&run, 4, &f);
+    ck_assert_uint_eq(f.weights, 4 * (250000 + 67500));
+    ck_assert_uint_eq(f.gradients, 4 * (250000 + 60000));
+    ck_assert_uint_eq(f.sent, 2 * 3000000 + 4 * 3000000);
+    run.gathers = true; /* somebody reads them */
+    forecast_step(&run, 4, &f);
+    ck_assert_uint_eq(f.weights, 4000000);
+    ck_assert_uint_eq(f.sent, 12000000);
+    run.gathers = false;
+    forecast_step(&run, 1, &f);
+    ck_assert_uint_eq(f.weights, 4000000);
+    ck_assert_uint_eq(f.sent, 0);
+}
+END_TEST
+
 START_TEST(better_sizes_give_every_rank_one_block)
 {
     forecast f;
@@ -138,6 +163,7 @@ int main(void)
     tcase_add_test(c, what_the_link_takes_longer_than_the_backward_pass_is_exposed);
     tcase_add_test(c, state_in_parts_is_a_part);
     tcase_add_test(c, gradients_in_parts_are_a_part);
+    tcase_add_test(c, weights_in_parts_are_a_part);
     tcase_add_test(c, better_sizes_give_every_rank_one_block);
     suite_add_tcase(suite, c);
     return tutti_run(suite);

@@ -1,0 +1,217 @@
+/* weight_parts.c - weights of which a rank keeps its share: gathered bucket by bucket where they are read. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "train/ranks/weight_parts.h"
+
+#include "dist/shares.h"
+#include "graph/plan/plan.h"
+#include "graph/runtime/host_memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The world's thread takes gathers and sums of gradients in one order, which every rank must keep: gathers of a pass by the
+ * step that reads first, and among sums by weight_bucket.sums.  Both come from the plan that all ranks have fitted; a
+ * rank that runs another one, for fewer samples, or none, keeps them. */
+
+static float *arena(const weight_parts *w, int64_t *ret_count)
+{
+    float *weights, *gradients;
+    net_arena(w->run->net, &weights, &gradients, ret_count);
+    return weights;
+}
+
+void weights_close(weight_parts *w)
+{
+    free(w->passes[0].buckets);
+    free(w->passes[1].buckets);
+}
+
+static int by_reads(const void *a, const void *b)
+{
+    const weight_bucket *x = a, *y = b;
+    if (x->reads != y->reads)
+        return x->reads < y->reads ? -1 : 1;
+    return x->first < y->first ? -1 : x->first > y->first;
+}
+
+/* When each bucket of a pass is read by `p`, and when its gather is to begin. */
+static void time_pass(weight_pass *pass, int32_t segment, const plan *p)
+{
+    for (uint32_t k = 0; k < pass->count; k++) {
+        weight_bucket *b = &pass->buckets[k];
+        const program_use use = plan_weight_use(p, segment, b->first, b->count);
+        b->reads = use.first ? use.first : UINT32_MAX;
+        b->last = use.last;
+    }
+}
+
+static void time_gathers(weight_pass *pass)
+{
+    for (uint32_t k = 0; k < pass->count; k++)
+        pass->buckets[k].due =
+            k < WEIGHT_BUCKETS_AHEAD ? 1 : pass->buckets[k - WEIGHT_BUCKETS_AHEAD].reads;
+}
+
+static void count_sums(weight_pass *pass, const uint32_t *steps, uint32_t nsums)
+{
+    for (uint32_t k = 0, n = 0; k < pass->count; k++) {
+        while (steps && n < nsums && steps[n] < pass->buckets[k].due)
+            n++;
+        pass->buckets[k].sums = n;
+    }
+}
+
+tutti_status weights_fit(weight_parts *w, const plan *p, const uint32_t *steps, uint32_t nsums,
+                         tutti_error *err)
+{
+    int64_t n;
+    float *weights = arena(w, &n);
+    const int64_t most = world_bucket(w->world);
+    const size_t count = (size_t)((n + most - 1) / most);
+    for (int32_t segment = 0; segment < 2; segment++) {
+        weight_pass *pass = &w->passes[segment];
+        weight_bucket *buckets = realloc(pass->buckets, (count + 1) * sizeof *buckets);
+        if (!buckets)
+            return tutti_fail(err, TUTTI_E_NOMEM, "no memory for buckets of weights");
+        memset(buckets, 0, (count + 1) * sizeof *buckets);
+        pass->buckets = buckets;
+        pass->count = (uint32_t)count;
+        for (size_t k = 0; k < count; k++) {
+            const int64_t first = (int64_t)k * most;
+            buckets[k].first = first;
+            buckets[k].count = n - first < most ? n - first : most;
+        }
+        time_pass(pass, segment, p);
+        qsort(buckets, count, sizeof *buckets, by_reads);
+        while (pass->count > 0 && buckets[pass->count - 1].reads == UINT32_MAX)
+            pass->count--;
+        time_gathers(pass);
+        count_sums(pass, segment ? steps : NULL, nsums);
+    }
+    host_memory_keep_small(weights, (uint64_t)n * sizeof *weights);
+    return TUTTI_OK;
+}
+
+void weights_begin_round(weight_parts *w)
+{
+    w->error = (tutti_error)TUTTI_ERROR_INIT;
+    w->sums = 0;
+    w->watching = false;
+    for (int k = 0; k < 2; k++)
+        w->passes[k].started = 0;
+}
+
+/* ---- gathers ---- */
+
+static void give_back(const weight_parts *w, weight_bucket *b)
+{
+    int64_t n;
+    float *at = arena(w, &n) + b->first;
+    const int32_t rank = world_rank(w->world);
+    const int64_t own = world_share(w->world, b->count, rank);
+    const int64_t end = world_share(w->world, b->count, rank + 1);
+    world_wait(w->world, b->piece);
+    b->gone = true;
+    host_memory_release(at, (uint64_t)own * sizeof *at);
+    host_memory_release(at + end, (uint64_t)(b->count - end) * sizeof *at);
+}
+
+static void start(weight_parts *w, weight_pass *pass)
+{
+    weight_bucket *b = &pass->buckets[pass->started++];
+    int64_t n;
+    tutti_error error = TUTTI_ERROR_INIT;
+    const world_piece piece = {
+        .at = b->first, .n = b->count, .result = arena(w, &n), .gathers = true};
+    b->there = b->gone = false;
+    w->parted = true;
+    if (world_start(w->world, &piece, &error) && !w->error.status)
+        w->error = error;
+    b->piece = world_started(w->world);
+    if (!w->watching) /* for the others alone */
+        give_back(w, b);
+} /* Bucket `k` of the pass is read next. */
+static void want(weight_parts *w, weight_pass *pass, uint32_t k)
+{
+    weight_bucket *b = &pass->buckets[k];
+    while (pass->started <= k) {
+        if (pass->buckets[pass->started].sums > w->sums && !w->error.status)
+            (void)tutti_fail(&w->error, TUTTI_E_STATE,
+                             "a microbatch of fewer samples completes gradients in another "
+                             "order than weights are gathered in; want a batch_size that "
+                             "microbatch_size divides, or \"sharding\": \"gradients\"");
+        if (w->error.status)
+            return;
+        start(w, pass);
+    }
+    world_wait(w->world, b->piece);
+    b->there = true;
+}
+
+static void reached(void *ctx, int32_t segment, uint32_t step)
+{
+    weight_parts *w = ctx;
+    weight_pass *pass = &w->passes[segment];
+    for (uint32_t k = 0; k < pass->started; k++)
+        if (!pass->buckets[k].gone && pass->buckets[k].last < step)
+            give_back(w, &pass->buckets[k]);
+    while (pass->started < pass->count && pass->buckets[pass->started].due <= step &&
+           pass->buckets[pass->started].sums <= w->sums)
+        start(w, pass);
+    for (uint32_t k = 0; k < pass->count && !w->error.status; k++)
+        if (pass->buckets[k].reads <= step && (k >= pass->started || !pass->buckets[k].there))
+            want(w, pass, k);
+}
+
+void weights_watch(weight_parts *w, plan *p)
+{
+    if (!w->on)
+        return;
+    for (int32_t segment = 0; segment < 2; segment++) {
+        time_pass(&w->passes[segment], segment, p);
+        time_gathers(&w->passes[segment]);
+    }
+    w->watching = true;
+    plan_reach(p, reached, w);
+}
+
+void weights_before_sum(weight_parts *w, uint32_t k)
+{
+    weight_pass *pass = &w->passes[1];
+    while (w->on && pass->started < pass->count && pass->buckets[pass->started].sums <= k)
+        start(w, pass);
+    w->sums = k + 1;
+}
+
+static void end_pass(weight_parts *w, weight_pass *pass)
+{
+    if (!w->on)
+        return;
+    for (uint32_t k = 0; k < pass->started; k++)
+        if (!pass->buckets[k].gone)
+            give_back(w, &pass->buckets[k]);
+    w->watching = false;
+    while (pass->started < pass->count)
+        start(w, pass);
+}
+
+void weights_end_forward(weight_parts *w)
+{
+    end_pass(w, &w->passes[0]);
+}
+
+void weights_end_backward(weight_parts *w)
+{
+    end_pass(w, &w->passes[1]);
+}
+
+tutti_status weights_gather_all(weight_parts *w, tutti_error *err)
+{
+    int64_t n;
+    if (!w->parted)
+        return TUTTI_OK;
+    float *weights = arena(w, &n);
+    const tutti_status s = world_gather_shares(w->world, weights, n, err);
+    w->parted = s != TUTTI_OK;
+    return s;
+}

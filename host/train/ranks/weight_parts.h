@@ -1,0 +1,60 @@
+/* weight_parts.h - weights of which a rank keeps its share: gathered bucket by bucket where they are read. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef HOST_TRAIN_RANKS_WEIGHT_PARTS_H
+#define HOST_TRAIN_RANKS_WEIGHT_PARTS_H
+
+#include "dist/world.h"
+#include "train/context/run_context.h"
+
+/* So many buckets are gathered before the one that is read. */
+enum { WEIGHT_BUCKETS_AHEAD = 2 };
+
+/* Neighbours in the arena of weights, in one pass over a slot. */
+typedef struct weight_bucket {
+    int64_t first, count;
+    uint32_t
+        reads;     /* the first step of the present plan that reads it; UINT32_MAX: none does */
+    uint32_t last; /* the last one */
+    uint32_t due;  /* the step before which its gather begins */
+    uint32_t sums; /* of gradients' buckets that begin before it, on every rank */
+    uint64_t piece; /* of the world's thread */
+    bool there;     /* it is waited for */
+    bool gone;      /* the others' shares are given back */
+} weight_bucket;
+
+typedef struct weight_pass {
+    weight_bucket *buckets; /* in the order of their gathers, the same on all ranks */
+    uint32_t count;
+    uint32_t started;
+} weight_pass;
+
+typedef struct weight_parts {
+    run_context *run;
+    world *world;
+    bool wanted;           /* by the run file, in a world of several */
+    bool on;               /* in the batch under way: nobody reads whole weights */
+    bool overlaps;         /* sums of gradients begin while the backward pass runs */
+    bool watching;         /* this rank computes a slot in this round */
+    bool parted;           /* others' weights are not there */
+    weight_pass passes[2]; /* forward, backward */
+    uint32_t sums;         /* of gradients' buckets that have begun */
+    tutti_error error;
+} weight_parts;
+
+void weights_close(weight_parts *w);
+/* For the net and `p`; `steps` of the backward pass end the `nsums` buckets of gradients, in the order of their sums; NULL:
+ * all sums come behind it.  Errors: E_NOMEM.  [control] */
+TUTTI_NODISCARD tutti_status weights_fit(weight_parts *w, const plan *p, const uint32_t *steps,
+                                         uint32_t nsums, tutti_error *err);
+void weights_begin_round(weight_parts *w);
+/* Plan `p` is about to run a slot. */
+void weights_watch(weight_parts *w, plan *p);
+/* Gathers that other ranks begin before the sum of gradients' bucket `k`, counted in the order of sums. */
+void weights_before_sum(weight_parts *w, uint32_t k);
+/* All gathers of a pass have begun, whether anything ran here or not. */
+void weights_end_forward(weight_parts *w);
+void weights_end_backward(weight_parts *w);
+/* All weights on all ranks, until the next batch; all ranks call it.  [step] */
+TUTTI_NODISCARD tutti_status weights_gather_all(weight_parts *w, tutti_error *err);
+
+#endif
