@@ -178,7 +178,7 @@ static tutti_status sum_piece(world *w, const world_piece *one, tutti_error *err
 static tutti_status run(void *ctx, const world_piece *one, tutti_error *err)
 {
     world *w = ctx;
-    world_tell(w, w->step, "summing gradients");
+    world_tell(w, w->step, one->gathers ? "gathering weights" : "summing gradients");
     return one->gathers ? world_gather_piece(w, one->result + one->at, one->n, err)
                         : sum_piece(w, one, err);
 }

@@ -130,7 +130,9 @@ static void start(weight_parts *w, weight_pass *pass)
     b->piece = world_started(w->world);
     if (!w->watching) /* for the others alone */
         give_back(w, b);
-} /* Bucket `k` of the pass is read next. */
+}
+
+/* Bucket `k` of the pass is read next. */
 static void want(weight_parts *w, weight_pass *pass, uint32_t k)
 {
     weight_bucket *b = &pass->buckets[k];
