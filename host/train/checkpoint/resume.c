@@ -232,19 +232,32 @@ static tutti_status fetch_newest(trainer *t, tutti_error *err)
     return TUTTI_OK;
 }
 
+/* All ranks go on from the same file, and have opened it before damaged ones are renamed. */
+static tutti_status agree_on_newest(trainer *t, tutti_status status, const char *path,
+                                    tutti_error *err)
+{
+    if (!t->fits || !distributed_on(&t->distributed))
+        return status;
+    const tutti_status s = distributed_agree(&t->distributed, status, err);
+    const char *slash = strrchr(path, '/');
+    const world_item item = {"newest checkpoint", slash ? slash + 1 : path};
+    return s ? s : distributed_equal(&t->distributed, &item, 1, err);
+}
+
 static tutti_status load_newest(trainer *t, tutti_error *err)
 {
     tutti_error e = TUTTI_ERROR_INIT;
     checkpoint *c = NULL;
     uint32_t k = 0;
-    char path[4096];
+    char path[4096] = "";
     tutti_status s =
         t->fits && distributed_first(&t->distributed) ? fetch_newest(t, &e) : TUTTI_OK;
     if (t->fits)
         s = distributed_agree(&t->distributed, s, &e);
     if (!s)
-        s = open_newest(t, &c, path, sizeof path, &k, &e);
+        s = agree_on_newest(t, open_newest(t, &c, path, sizeof path, &k, &e), path, &e);
     if (s || !c) {
+        checkpoint_close(c);
         if (s)
             return tutti_fail(err, s, "%s", e.text);
         if (!t->fits)
