@@ -186,6 +186,7 @@ def late_reader(tutti, folder, report):
 
 WIDE = {"name": "mlp", "hidden": [256] * 8}
 DEEP = {"name": "mlp", "hidden": [512] * 64}
+DEEP_LAYER = 4 * 512 * 512  # bytes of a layer's weights
 
 
 def peaks(world, batches):
@@ -202,6 +203,11 @@ def peaks(world, batches):
         process.terminate()
     world.end()
     return found
+
+
+def is_near(saved, formula):
+    """Within 5 %, and a layer that is on its way between ranks, which no forecast has."""
+    return formula > 0 and abs(saved - formula) < 0.05 * formula + DEEP_LAYER
 
 
 def parts_memory(tutti, folder, report):
@@ -224,10 +230,10 @@ def parts_memory(tutti, folder, report):
                          f"{said}")
         saved, formula = have["states"] - have["gradients"], want["states"] - want["gradients"]
         report.check(f"{slots} slots on {size} ranks save {formula / 2**20:.1f} MiB, as the formula has it",
-                     abs(saved - formula) < 0.05 * formula, f"{saved / 2**20:.1f} MiB, of {have}, {want}")
+                     is_near(saved, formula), f"{saved / 2**20:.1f} MiB, of {have}, {want}")
         saved, formula = have["gradients"] - have["weights"], want["gradients"] - want["weights"]
         report.check(f"{slots} slots on {size} ranks: weights in parts save {formula / 2**20:.1f} MiB, as the formula has it",
-                     formula > 0 and abs(saved - formula) < 0.05 * formula, f"{saved / 2**20:.1f} MiB, of {have}, {want}")
+                     is_near(saved, formula), f"{saved / 2**20:.1f} MiB, of {have}, {want}")
         here, whole = (int(said[0].split()[k]) for k in (0, 2)) if said else (0, 0)
         waiting = {4: 0, 8: 2}[slots]  # sums between rounds
         report.check(f"{slots} slots on {size} ranks: what is there behind a batch is a part",
