@@ -134,84 +134,85 @@ END_TEST
 
 /* numpy 2.1.3: integers(0, 10, 5), integers(0, 2**40, 3), permutation(10), choice(20, 4, False) of a generator each, and
  * choice(20000, 500, False), of which the first and the last. */
+static const struct {
+    uint64_t seed;
+    int64_t small[5], large[3], order[10], chosen[4], first, last;
+    double part;
+} drawn[] = {
+    {0U,
+     {8, 6, 5, 2, 3},
+     {INT64_C(700346781657), INT64_C(296633628802), INT64_C(45050865998)},
+     {4, 6, 2, 7, 3, 5, 9, 0, 8, 1},
+     {5, 9, 14, 11},
+     19725,
+     17012,
+     0x1.586c967f2e9a8p-2},
+    {1U,
+     {4, 5, 7, 9, 0},
+     {INT64_C(562753827705), INT64_C(1045045885889), INT64_C(158505170440)},
+     {8, 4, 7, 0, 1, 2, 5, 9, 6, 3},
+     {14, 9, 19, 8},
+     12688,
+     9463,
+     0x1.1f6e665939024p+0},
+    {9176U,
+     {9, 8, 9, 1, 2},
+     {INT64_C(885980553204), INT64_C(151299417086), INT64_C(807534218292)},
+     {8, 1, 2, 7, 5, 6, 9, 3, 0, 4},
+     {14, 2, 18, 16},
+     18955,
+     19121,
+     0x1.048882d82fc0dp+1},
+    {4294967295U,
+     {1, 2, 7, 2, 9},
+     {INT64_C(277014882608), INT64_C(240865390265), INT64_C(315872890600)},
+     {0, 1, 4, 8, 3, 7, 5, 6, 2, 9},
+     {4, 13, 3, 19},
+     6901,
+     3816,
+     -0x1.18e691897ea72p-1},
+    {4294967303U,
+     {8, 7, 8, 1, 2},
+     {INT64_C(846778930654), INT64_C(123065306592), INT64_C(207915156546)},
+     {9, 0, 8, 6, 7, 1, 3, 4, 2, 5},
+     {2, 16, 14, 13},
+     9752,
+     17405,
+     0x1.59e83b01330d8p-1},
+    {4611686018427387909U,
+     {0, 9, 0, 8, 6},
+     {INT64_C(1069299881241), INT64_C(956994072082), INT64_C(65348222375)},
+     {6, 8, 4, 9, 2, 1, 3, 0, 7, 5},
+     {19, 17, 1, 18},
+     16846,
+     1984,
+     0x1.a37dc63656af0p-4},
+};
+
 START_TEST(numbers_are_those_of_numpy)
 {
-    static const struct {
-        uint64_t seed;
-        int64_t small[5], large[3], order[10], chosen[4], first, last;
-        double part;
-    } rows[] = {
-        {0U,
-         {8, 6, 5, 2, 3},
-         {INT64_C(700346781657), INT64_C(296633628802), INT64_C(45050865998)},
-         {4, 6, 2, 7, 3, 5, 9, 0, 8, 1},
-         {5, 9, 14, 11},
-         19725,
-         17012,
-         0x1.586c967f2e9a8p-2},
-        {1U,
-         {4, 5, 7, 9, 0},
-         {INT64_C(562753827705), INT64_C(1045045885889), INT64_C(158505170440)},
-         {8, 4, 7, 0, 1, 2, 5, 9, 6, 3},
-         {14, 9, 19, 8},
-         12688,
-         9463,
-         0x1.1f6e665939024p+0},
-        {9176U,
-         {9, 8, 9, 1, 2},
-         {INT64_C(885980553204), INT64_C(151299417086), INT64_C(807534218292)},
-         {8, 1, 2, 7, 5, 6, 9, 3, 0, 4},
-         {14, 2, 18, 16},
-         18955,
-         19121,
-         0x1.048882d82fc0dp+1},
-        {4294967295U,
-         {1, 2, 7, 2, 9},
-         {INT64_C(277014882608), INT64_C(240865390265), INT64_C(315872890600)},
-         {0, 1, 4, 8, 3, 7, 5, 6, 2, 9},
-         {4, 13, 3, 19},
-         6901,
-         3816,
-         -0x1.18e691897ea72p-1},
-        {4294967303U,
-         {8, 7, 8, 1, 2},
-         {INT64_C(846778930654), INT64_C(123065306592), INT64_C(207915156546)},
-         {9, 0, 8, 6, 7, 1, 3, 4, 2, 5},
-         {2, 16, 14, 13},
-         9752,
-         17405,
-         0x1.59e83b01330d8p-1},
-        {4611686018427387909U,
-         {0, 9, 0, 8, 6},
-         {INT64_C(1069299881241), INT64_C(956994072082), INT64_C(65348222375)},
-         {6, 8, 4, 9, 2, 1, 3, 0, 7, 5},
-         {19, 17, 1, 18},
-         16846,
-         1984,
-         0x1.a37dc63656af0p-4},
-    };
     static int64_t many[500];
     tutti_error err = TUTTI_ERROR_INIT;
-    for (size_t row = 0; row < sizeof rows / sizeof *rows; row++) {
+    for (size_t row = 0; row < sizeof drawn / sizeof *drawn; row++) {
         numpy_rng r;
         int64_t order[10];
-        numpy_rng_init(&r, rows[row].seed);
+        numpy_rng_init(&r, drawn[row].seed);
         for (int k = 0; k < 5; k++)
-            ck_assert_int_eq(numpy_rng_integer(&r, 0, 10), rows[row].small[k]);
-        numpy_rng_init(&r, rows[row].seed);
+            ck_assert_int_eq(numpy_rng_integer(&r, 0, 10), drawn[row].small[k]);
+        numpy_rng_init(&r, drawn[row].seed);
         for (int k = 0; k < 3; k++)
-            ck_assert_int_eq(numpy_rng_integer(&r, 0, INT64_C(1) << 40), rows[row].large[k]);
-        numpy_rng_init(&r, rows[row].seed);
+            ck_assert_int_eq(numpy_rng_integer(&r, 0, INT64_C(1) << 40), drawn[row].large[k]);
+        numpy_rng_init(&r, drawn[row].seed);
         numpy_rng_permutation(&r, 10, order);
-        ck_assert_mem_eq(order, rows[row].order, sizeof order);
-        numpy_rng_init(&r, rows[row].seed);
+        ck_assert_mem_eq(order, drawn[row].order, sizeof order);
+        numpy_rng_init(&r, drawn[row].seed);
         ck_assert_ok(numpy_rng_choice(&r, 20, 4, order, &err), err);
-        ck_assert_mem_eq(order, rows[row].chosen, 4 * sizeof *order);
-        numpy_rng_init(&r, rows[row].seed);
+        ck_assert_mem_eq(order, drawn[row].chosen, 4 * sizeof *order);
+        numpy_rng_init(&r, drawn[row].seed);
         ck_assert_ok(numpy_rng_choice(&r, 20000, 500, many, &err), err);
-        ck_assert_int_eq(many[0], rows[row].first);
-        ck_assert_int_eq(many[499], rows[row].last);
-        ck_assert_double_eq(numpy_rng_uniform(&r, -1.0, 2.5), rows[row].part);
+        ck_assert_int_eq(many[0], drawn[row].first);
+        ck_assert_int_eq(many[499], drawn[row].last);
+        ck_assert_double_eq(numpy_rng_uniform(&r, -1.0, 2.5), drawn[row].part);
     }
 }
 END_TEST
