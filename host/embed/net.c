@@ -7,6 +7,7 @@
 #include "embed/plugins.h"
 #include "embed/weights_file.h"
 #include "graph/runtime/autotune_file.h"
+#include "graph/surgery/surgery.h"
 #include "op_table.h"
 #include "tutti/log.h"
 #include "tutti/model.h"

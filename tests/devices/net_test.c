@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "device/net_model.h"
 #include "device_check.h"
+#include "graph/surgery/surgery.h"
 #include "op_table.h"
 #include "toy_model.h"
 

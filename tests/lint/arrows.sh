@@ -62,7 +62,7 @@ parts plugin crash elf trust call
 parts engine handlers profile
 refuse "a part of host/plugin includes what uses it" '#include "plugin/[a-z_]*\.h"' -- 'host/plugin/*/*.[ch]'
 refuse "a part of host/engine includes what uses it" '#include "engine/[a-z_]*\.h"' -- 'host/engine/*/*.[ch]'
-parts graph ir passes runtime program net plan
+parts graph ir passes runtime program net surgery plan
 parts train checkpoint_file fetch run_file context pretrained publish data ranks update step checkpoint record generate trainer
 # name of the header, the files that may include it
 while read -r header owners; do

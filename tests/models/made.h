@@ -6,6 +6,7 @@
 #include "graph/ir/interpreter.h"
 #include "graph/passes/autodiff.h"
 #include "graph/plan/plan_internal.h"
+#include "graph/surgery/surgery.h"
 #include "op_table.h"
 #include "tutti/rng.h"
 #include "tutti/state.h"

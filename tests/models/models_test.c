@@ -1,5 +1,6 @@
 /* models_test.c - each model as the host builds it: sizes, shapes, f32 plans against f64. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "graph/surgery/surgery.h"
 #include "made.h"
 
 #include <stdio.h>

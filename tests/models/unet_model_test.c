@@ -4,6 +4,7 @@
 #include "made.h"
 
 #include "base/json.h"
+#include "graph/surgery/surgery.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,6 @@
 /* layers_test.c - layers as the host runs them against the numbers that record.py prints. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "graph/surgery/surgery.h"
 #include "made.h"
 
 #include "tutti/ops.h"

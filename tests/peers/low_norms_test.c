@@ -3,6 +3,7 @@
 #include "made.h"
 
 #include "base/json.h"
+#include "graph/surgery/surgery.h"
 #include "tutti/ops.h"
 
 enum { B = 4, P = 5, C = 8, N = B * P * C, GROUPS = 2, FILE_LIMIT = 1 << 20 };

@@ -5,6 +5,7 @@
 
 #include "graph/plan/plan_internal.h"
 #include "graph/plan/plan_reference.h"
+#include "graph/surgery/surgery.h"
 #include "tutti/ops.h"
 #include "tutti_check.h"
 

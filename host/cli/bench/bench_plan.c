@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cli.h"
 #include "graph/plan/plan_internal.h"
+#include "graph/surgery/surgery.h"
 #include "tutti/ops.h"
 
 #include <stdio.h>

@@ -17,7 +17,6 @@ tutti_status net_create(const net_options *options, net **ret_net, tutti_error *
         n->sources.make_layer_ctx = n;
         n->tree.nmodules = 1;
         n->tree.modules = calloc(1, sizeof(module *));
-        surgery_init_service(n);
         n->autotuner = autotuner_create(options->tune_file);
         n->options.tune_file = NULL; /* the caller's */
         n->captures = calloc(1, sizeof *n->captures);
@@ -158,11 +157,6 @@ const tutti_op *net_op(const net *n, const char *name)
 const tutti_device *net_device(const net *n)
 {
     return n->options.device;
-}
-
-const tutti_module_v1 *net_modules(net *n)
-{
-    return &n->service;
 }
 
 uint64_t net_version(const net *n)

@@ -66,20 +66,13 @@ const tutti_op *net_op(const net *n, const char *name);
 /* Builds the tree of an opened model (kind "model") for samples of these columns.  [control] */
 TUTTI_NODISCARD tutti_status net_build(net *n, instance *model, const tutti_column *columns,
                                        uint32_t ncolumns, tutti_error *err);
-/* The surgery service for plugins; lives with the net. */
-const tutti_module_v1 *net_modules(net *n);
-
 /* Trainable weights of one group lie together in the arenas, groups in the order of their numbers;
  * `path` is the weight's.  For commits from now on.  [control] */
 typedef uint32_t (*net_group_fn)(const void *ctx, const char *path);
 void net_set_groups(net *n, net_group_fn group, const void *ctx);
 
-/* Ends a surgery: weights are gathered into flat arenas (weights, gradients; trainable ones first, in
- * each group in the order in which the backward pass completes them: by a trace where the columns
- * of net_build allow one, by the tree otherwise), plans of the old tree are dropped, version
- * goes up if anything changed.  Values survive.  [control] */
-TUTTI_NODISCARD tutti_status net_commit(net *n, tutti_error *err);
-bool net_is_changed(const net *n); /* since the last commit: the next one moves weights */
+/* Since the last commit (graph/surgery/surgery.h), which will move weights. */
+bool net_is_changed(const net *n);
 uint64_t net_version(const net *n);
 /* Weights and buffers in arena order; views valid until the next commit that changes something. */
 uint32_t net_weight_count(const net *n);

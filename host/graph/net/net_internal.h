@@ -124,18 +124,6 @@ tutti_status half_weights_refresh(net *n, const tutti_step *step, tutti_error *e
 const tutti_op *op_source_find(net *n, const char *name, tutti_error *err);
 void op_source_close(net *n);
 
-/* surgery.c */
-void surgery_init_service(net *n);
-
-/* rebuild.c: as tutti.module/1 says. */
-tutti_status rebuild_module(void *ctx, tutti_module m, const char *kind,
-                            const tutti_attr *params, uint32_t nparams, tutti_error *err);
-tutti_status rebuild_parametrize(void *ctx, tutti_module m, const char *name, tutti_module by,
-                                 tutti_error *err);
-tutti_module rebuild_parametrization(void *ctx, tutti_module m, const char *name, uint32_t k);
-/* Tells the parametrizations of `w` that it is at `path`. */
-tutti_status rebuild_place(const net *n, const weight *w, const char *path, tutti_error *err);
-
 /* layer_source.c */
 tutti_status layer_source_open(void *ctx, const char *kind, const tutti_attr *params,
                                uint32_t nparams, layer_impl *ret_impl, tutti_error *err);

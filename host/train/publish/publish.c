@@ -3,7 +3,7 @@
 #include "train/publish/publish.h"
 
 #include "base/text.h"
-#include "graph/net/same_tree.h"
+#include "graph/surgery/surgery.h"
 #include "train/checkpoint_file/checkpoint_format.h"
 #include "train/publish/publish_parts.h"
 #include "train/run_file/run_published.h"

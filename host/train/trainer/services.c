@@ -3,6 +3,7 @@
 #include "train/trainer/services.h"
 
 #include "base/released.h"
+#include "graph/surgery/surgery.h"
 #include "train/checkpoint/load.h"
 #include "train/checkpoint/reproduction.h"
 #include "train/checkpoint/resume.h"

@@ -6,6 +6,7 @@
 #include "graph/plan/loss.h"
 #include "graph/runtime/autotune_file.h"
 #include "graph/runtime/device_memory.h"
+#include "graph/surgery/surgery.h"
 #include "train/checkpoint/class_check.h"
 #include "train/checkpoint/reproduction.h"
 #include "train/checkpoint/resume.h"
@@ -18,7 +19,6 @@
 #include "train/trainer/services.h"
 
 #include <limits.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,6 +3,7 @@
 #include "train/update/updater.h"
 
 #include "graph/runtime/device_memory.h"
+#include "graph/surgery/surgery.h"
 #include "train/update/optimizer_shares.h"
 #include "train/update/optimizer_state.h"
 #include "train/update/plugin_kernels.h"

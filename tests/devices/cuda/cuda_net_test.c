@@ -1,6 +1,7 @@
 /* cuda_net_test.c - the graph core's models on a GPU: plans, graphs of segments. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cuda_rig.h"
+#include "graph/surgery/surgery.h"
 
 #include <stdio.h>
 

@@ -4,6 +4,7 @@
 #define TESTS_DEVICES_CUDA_RIG_H
 
 #include "cuda_check.h"
+#include "graph/surgery/surgery.h"
 #include "op_table.h"
 #include "toy_model.h"
 

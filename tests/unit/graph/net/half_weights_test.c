@@ -3,6 +3,7 @@
 #include "tutti/half.h"
 
 #include "graph/program/program_internal.h"
+#include "graph/surgery/surgery.h"
 #include "op_table.h"
 #include "toy_model.h"
 

@@ -1,5 +1,6 @@
 /* module_tree_test.c - the module tree: surgery, identity of weights, arenas, errors. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "graph/surgery/surgery.h"
 #include "op_table.h"
 #include "toy_model.h"
 

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/passes/rematerialization.h"
 #include "graph/program/program_internal.h"
+#include "graph/surgery/surgery.h"
 #include "op_table.h"
 #include "toy_model.h"
 

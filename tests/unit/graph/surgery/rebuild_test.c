@@ -1,5 +1,6 @@
 /* rebuild_test.c - modules that are built anew in place, and weights that are read through modules. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "graph/surgery/surgery.h"
 #include "op_table.h"
 #include "toy_model.h"
 

@@ -1,7 +1,8 @@
 /* commit.c - the end of a surgery: weights gathered into flat arenas. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "graph/net/net_internal.h"
 #include "graph/runtime/host_memory.h"
+#include "graph/surgery/rebuild.h"
+#include "graph/surgery/surgery.h"
 
 #include <stdio.h>
 #include <stdlib.h>

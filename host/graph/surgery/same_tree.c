@@ -1,9 +1,8 @@
 /* same_tree.c - whether a net's modules are still those that its model builds. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "graph/net/same_tree.h"
-
 #include "base/faults.h"
 #include "graph/net/net_internal.h"
+#include "graph/surgery/surgery.h"
 
 #include <stdlib.h>
 #include <string.h>

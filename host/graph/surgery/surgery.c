@@ -1,6 +1,7 @@
 /* surgery.c - tutti.module/1: what plugins ask of the tree of modules and change in it. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "graph/net/net_internal.h"
+#include "graph/surgery/surgery.h"
+#include "graph/surgery/rebuild.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -335,8 +336,10 @@ static tutti_status module_set_trainable(void *ctx, tutti_module m, int32_t trai
     return TUTTI_OK;
 }
 
-void surgery_init_service(net *n)
+const tutti_module_v1 *net_modules(net *n)
 {
+    if (n->service.ctx)
+        return &n->service;
     n->service = (tutti_module_v1){.struct_size = sizeof n->service,
                                    .ctx = n,
                                    .root = module_root,
@@ -358,4 +361,5 @@ void surgery_init_service(net *n)
                                    .rebuild = rebuild_module,
                                    .parametrize = rebuild_parametrize,
                                    .parametrization = rebuild_parametrization};
+    return &n->service;
 }

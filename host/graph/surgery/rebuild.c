@@ -1,6 +1,7 @@
 /* rebuild.c - tutti.module/1: modules that are built anew in place, and weights that are read through modules. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "graph/net/net_internal.h"
+#include "graph/surgery/rebuild.h"
+#include "graph/surgery/surgery.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -101,8 +102,8 @@ tutti_status rebuild_module(void *ctx, tutti_module m, const char *kind,
     const bool same = !kind || strcmp(kind, it->kind) == 0;
     tutti_status s = same ? merge(it, params, nparams, attr, &nattr, err) : TUTTI_OK;
     if (!s)
-        s = n->service.create(ctx, same ? it->kind : kind, same ? attr : params, nattr, &next,
-                              err);
+        s = net_modules(n)->create(ctx, same ? it->kind : kind, same ? attr : params, nattr,
+                                   &next, err);
     if (s)
         return s;
     it = net_module(n, m);
