@@ -1,11 +1,18 @@
 #!/usr/bin/env bash
-# readme.sh - each top-level folder explains itself, links lead somewhere, and a README of the host or of a kernel that
-# has a table of its folder's sources has all of them.
+# readme.sh - each top-level folder and each group of plugins explains itself, a group with what its plugins share; links
+# lead somewhere, and a README of the host or of a kernel that has a table of its folder's sources has all of them.
 set -uo pipefail
 . "$(dirname "$0")/files.sh"
 bad=0
 for folder in $(list_files . | grep / | cut -d/ -f1 | sort -u | grep -v '^\.'); do
   [ -s "$folder/README.md" ] || { echo "$folder/ has no README.md"; bad=1; }
+done
+# Each group of plugins does too, and names what its plugins share.
+for group in $(list_files plugins | cut -d/ -f2 | sort -u | grep -v '\.'); do
+  [ -s "plugins/$group/README.md" ] || { echo "plugins/$group/ has no README.md"; bad=1; continue; }
+  for source in $(list_files "plugins/$group/*" | grep -E "^plugins/$group/[^/]+\.(c|h|cu)$"); do
+    grep -qF "\`${source##*/}\`" "plugins/$group/README.md" || { echo "plugins/$group/README.md lacks ${source##*/}"; bad=1; }
+  done
 done
 # Every file that README.md or a folder's README links to is there.
 while IFS=: read -r file link; do
