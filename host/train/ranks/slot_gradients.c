@@ -5,6 +5,7 @@
 #include "dist/shares.h"
 #include "graph/runtime/host_memory.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,16 +101,17 @@ static tutti_status make_buckets(slot_gradients *g, const plan *p, tutti_error *
     return TUTTI_OK;
 }
 
-/* Ranks whose buckets had another order would add up what does not belong together. */
+/* Ranks whose buckets had another order would add up, or gather, what does not belong together. */
 static tutti_status compare_buckets(slot_gradients *g, tutti_error *err)
 {
-    char text[24];
-    XXH64_hash_t hash = (XXH64_hash_t)g->numbers;
+    char sums[24], gathers[24];
+    uint64_t hash = (uint64_t)g->numbers;
     for (uint32_t k = 0; k < g->nbuckets; k++)
         hash = XXH3_64bits_withSeed(&g->buckets[k].first, sizeof g->buckets[k].first, hash);
-    (void)snprintf(text, sizeof text, "%016llx", (unsigned long long)hash);
-    const world_item item = {"order of gradients", text};
-    return world_compare(g->world, &item, 1, err);
+    (void)snprintf(sums, sizeof sums, "%016" PRIx64, hash);
+    (void)snprintf(gathers, sizeof gathers, "%016" PRIx64, weights_order(&g->weights));
+    const world_item items[] = {{"order of gradients", sums}, {"order of weights", gathers}};
+    return world_compare(g->world, items, g->weights.wanted ? 2 : 1, err);
 }
 
 static tutti_status take_lists(slot_gradients *g, uint32_t weights, tutti_error *err)
@@ -162,12 +164,10 @@ static tutti_status fit(slot_gradients *g, const plan *p, tutti_error *err)
         return s;
     list_buffers(g, p);
     if ((s = take_places(g, err)) || (s = make_buckets(g, p, err)) ||
-        (s = compare_buckets(g, err)))
+        (g->weights.wanted && (s = fit_weights(g, p, err))) || (s = compare_buckets(g, err)))
         return s;
     if (g->rounds.on)
         host_memory_renew_small(gradients, (uint64_t)g->ngradients * sizeof *gradients);
-    if (g->weights.wanted && (s = fit_weights(g, p, err)))
-        return s;
     g->version = net_version(n);
     return TUTTI_OK;
 }

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <xxhash.h>
+
 /* The world's thread takes gathers and sums of gradients in one order, which every rank must keep: gathers of a pass by the
  * step that reads first, and among sums by weight_bucket.sums.  Both come from the plan that all ranks have fitted; a
  * rank that runs another one, for fewer samples, or none, keeps them. */
@@ -90,6 +92,18 @@ tutti_status weights_fit(weight_parts *w, const plan *p, const uint32_t *steps, 
     }
     host_memory_keep_small(weights, (uint64_t)n * sizeof *weights);
     return TUTTI_OK;
+}
+
+uint64_t weights_order(const weight_parts *w)
+{
+    uint64_t hash = 0;
+    for (int segment = 0; segment < 2; segment++)
+        for (uint32_t k = 0; k < w->passes[segment].count; k++) {
+            const weight_bucket *b = &w->passes[segment].buckets[k];
+            const int64_t at[] = {segment, b->first, b->sums};
+            hash = XXH3_64bits_withSeed(at, sizeof at, hash);
+        }
+    return hash;
 }
 
 void weights_begin_round(weight_parts *w)

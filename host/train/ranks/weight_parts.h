@@ -46,6 +46,8 @@ void weights_close(weight_parts *w);
  * all sums come behind it.  Errors: E_NOMEM.  [control] */
 TUTTI_NODISCARD tutti_status weights_fit(weight_parts *w, const plan *p, const uint32_t *steps,
                                          uint32_t nsums, tutti_error *err);
+/* Of the order of all gathers, and of the sums that begin before each: the same on all ranks. */
+uint64_t weights_order(const weight_parts *w);
 void weights_begin_round(weight_parts *w);
 /* Plan `p` is about to run a slot. */
 void weights_watch(weight_parts *w, plan *p);
