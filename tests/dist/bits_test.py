@@ -359,6 +359,7 @@ def predictions(tutti, folder, report):
     files, notes = {}, {}
     for size in (0, 1, 2, 3, 5, 7):  # 0: without "distributed"; there are 5 batches of 9 and 4
         where = os.path.join(folder, str(size))
+        run["distributed"]["sharding"] = "weights" if size == 3 else "none"
         write(where, run if size else alone)
         os.environ["ONLOOKER_NOTES"] = os.path.join(where, "notes")
         status, out, err = World(tutti, where, max(1, size), options, command="predict").end()
