@@ -97,13 +97,23 @@ def answers():
             b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n"]
 
 
+def engines():
+    """Engine files: one that is plain, and one with handlers and filters."""
+    data = {"dataset": {"name": "glyphs", "samples": 256}, "batch_size": 64}
+    process = {"call": "batch_mean.of", "args": ["input"]}
+    handlers = [{"on": "iteration_completed", "every": 4, "call": "batch_mean.stop_below", "args": [1e9]},
+                {"on": "epoch_started", "once": 2, "call": "demo.mark"}]
+    plain = {"data": data, "process": process, "max_epochs": 2}
+    return [json.dumps(one).encode() for one in (plain, {**plain, "handlers": handlers, "seed": 3})]
+
+
 def libraries():
     found = sorted((TREE / "build/release/lib/tutti/plugins").glob("*/*.so"), key=lambda p: p.stat().st_size)
     return [path.read_bytes() for path in found[:3]]
 
 
 SEEDS = {
-    "run_file": lambda: files("host/recipes/*.json", "tests/campaigns/compat/*/train/run.json"),
+    "run_file": lambda: files("host/recipes/*.json", "tests/campaigns/compat/*/train/run.json") + engines(),
     "manifest": lambda: files("plugins/*/*/plugin.json", "tests/fixtures/*/plugin.json"),
     "override": lambda: [b"a.b.1.c=[1, 2]", b"d=\"y\"", b"e={}"],
     "checkpoint": checkpoints, "npy": arrays, "tar": archives, "mds": shards, "elf": libraries, "cubin": libraries,

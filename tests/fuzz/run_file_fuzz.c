@@ -1,4 +1,4 @@
-/* run_file_fuzz.c - any text as a run file, over the plugins of TUTTI_PLUGIN_PATH: faults or a run, never a crash. */
+/* run_file_fuzz.c - any text as a run file or an engine file, over the plugins of TUTTI_PLUGIN_PATH: faults or a run, never a crash. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "json_mutator.h"
 
@@ -22,7 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     memcpy(text, data, size);
     text[size] = '\0';
     const tutti_status s =
-        run_file_parse("run.json", text, "/run", RUN_FILE_TRAIN, NULL, plugins, &run, f);
+        run_file_parse("run.json", text, "/run", RUN_FILE_ANY, NULL, plugins, &run, f);
     if ((s == TUTTI_OK) != (faults_count(f) == 0) || (s == TUTTI_OK) != (run != NULL))
         abort();
     run_file_free(run);
