@@ -3,6 +3,7 @@
 #include "base/cpus.h"
 #include "base/cgroup.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <sched.h>
 #include <stdio.h>
@@ -48,6 +49,8 @@ char *cpus_model(void)
     while (file && fgets(line, sizeof line, file))
         if (sscanf(line, "model name : %255[^\t\n]", model) == 1)
             break;
+    if (!file && errno == ENOMEM)
+        return NULL;
     if (file)
         (void)fclose(file);
     return strdup(model);

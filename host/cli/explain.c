@@ -54,7 +54,8 @@ static void print_eventless(const engine *e)
     }
 }
 
-static void print_left_out(const engine *e)
+/* False: no memory for what is printed. */
+static bool print_left_out(const engine *e)
 {
     const char *head = "left out by settings\n";
     const instance *i;
@@ -62,22 +63,26 @@ static void print_left_out(const engine *e)
     char *when;
     for (size_t k = 0; engine_instance(e, k, &i); k++)
         for (size_t n = 0; i && instance_left_out(i, n, &event, &when); n++) {
+            if (!when)
+                return false;
             (void)printf("%s      %-9s %-24s %s: heard when %s\n", head, kind_of(i),
-                         instance_name(i), engine_event_name(e, event), when ? when : "?");
+                         instance_name(i), engine_event_name(e, event), when);
             head = "";
             free(when);
         }
+    return true;
 }
 
-static void print_all(trainer *t)
+static bool print_all(trainer *t)
 {
     engine *e = trainer_engine(t);
     print_passes(e);
     for (int32_t event = 0; event < TUTTI_EVENT_CUSTOM + MAX_CUSTOM_EVENTS; event++)
         print_event(e, event);
     print_eventless(e);
-    print_left_out(e);
+    const bool all = print_left_out(e);
     trainer_tell_step(t, stdout);
+    return all;
 }
 
 /* ---- the same as JSON ---- */
@@ -150,7 +155,8 @@ static void add_left_out(text_buffer *b, const engine *e)
             text_add(b, ", \"event\": ");
             text_add_quoted(b, engine_event_name(e, event));
             text_add(b, ", \"when\": ");
-            text_add_quoted(b, when ? when : "?");
+            b->failed = b->failed || !when;
+            text_add_quoted(b, when ? when : "");
             text_add(b, "}");
             link = ",\n  ";
             free(when);
@@ -208,9 +214,7 @@ static int run(const cli_options *o, const tutti_op *const *ops)
         (void)fprintf(stderr, "tutti: %s\n", e.text);
         goto end;
     }
-    if (!o->json) {
-        print_all(t);
-    } else if (!print_json(t)) {
+    if (!(o->json ? print_json(t) : print_all(t))) {
         (void)fprintf(stderr, "tutti: no memory for what explain prints\n");
         goto end;
     }

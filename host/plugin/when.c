@@ -221,13 +221,12 @@ static void add_values(const json_node *values, text_buffer *b)
     for (size_t k = 0; k < n; k++) {
         const json_node *value = node_of(values, k);
         char *text = json_string(value) ? NULL : json_text(value);
+        b->failed = b->failed || (!text && !json_string(value));
         text_add(b, "%s%s",
                  !k          ? ""
                  : k + 1 < n ? ", "
                              : " or ",
-                 json_string(value) ? json_string(value)
-                 : text             ? text
-                                    : "?");
+                 text ? text : json_string(value));
         free(text);
     }
 }

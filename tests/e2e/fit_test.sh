@@ -26,7 +26,9 @@ check "one iteration without end" test "$(told plain.txt ITERATION_START) $(told
 says "a run that is over has nothing left" 1 \
   "tutti: nothing is left to train: max_duration is 3ep and 3ep have passed; give a longer max_duration, a duration, or reset the time" \
   "$TUTTI" train run.json --resume saves/latest.safetensors
+ln -s nowhere saves/latest.safetensors.tmp
 check "which is what --resume auto hopes for" "$TUTTI" train run.json --resume auto
+check "the link of a killed save is gone" test ! -L saves/latest.safetensors.tmp -a -L saves/latest.safetensors
 "$TUTTI" train run.json --resume auto --duration 5ba >out.txt 2>&1
 check "a duration is added to what has passed" grep -q '^trained 35 batches' out.txt
 says "a duration is a time" 2 'tutti: --duration "5" is not a duration: want a number with a unit (iter, ep, ba, sp, tok, dur or sec) such as "10ep", or hours, minutes and seconds such as "1h20m40s"' \

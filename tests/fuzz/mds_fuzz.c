@@ -11,16 +11,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char path[2 * FUZZ_PATH];
-    mds_set set;
+    mds_set set = {0};
     volatile unsigned char sum = 0;
     tutti_error err = TUTTI_ERROR_INIT;
     const uint8_t *zero = memchr(data, 0, size);
     const size_t index = zero ? (size_t)(zero - data) : size;
     fuzz_file("shard.0.mds", zero ? zero + 1 : data, zero ? size - index - 1 : 0, path);
     fuzz_file("index.json", data, index, path);
-    tutti_status s = mds_open(&set, fuzz_folder(), 0, &err);
+    tutti_status s = mds_add(&set, fuzz_folder(), NULL, &err);
     if (s && !err.text[0])
         abort();
+    mds_seal(&set);
     for (int64_t k = 0; !s && k < set.samples && k < 64; k++) {
         mds_row row;
         if (mds_sample(&set, k, &row, &err))

@@ -4,6 +4,7 @@
 
 #include "tutti/isa.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,13 +14,15 @@
 
 #define KEPT ".kernels"
 
-/* The words of the CPU's flags that choose code: "fma avx2 avx512f". */
-static void add_units(char *text, size_t size)
+/* The words of the CPU's flags that choose code: "fma avx2 avx512f".  False: no memory to read them. */
+static bool add_units(char *text, size_t size)
 {
     static const char *const heads[] = {"fma", "f16c", "avx", "amx"};
     char line[8192], *rest = NULL;
     FILE *file = fopen("/proc/cpuinfo", "re");
     line[0] = '\0';
+    if (!file && errno == ENOMEM)
+        return false;
     while (file && fgets(line, sizeof line, file) && strncmp(line, "flags", 5) != 0)
         line[0] = '\0';
     if (file)
@@ -31,6 +34,7 @@ static void add_units(char *text, size_t size)
                 const size_t used = strlen(text);
                 (void)snprintf(text + used, size - used, " %s", word);
             }
+    return true;
 }
 
 static bool is_anywhere(const run_context *run)
@@ -58,20 +62,23 @@ tutti_status reproduction_check(const run_context *run, tutti_error *err)
 }
 
 /* "cpu, Intel(R) Xeon(R) ..., kernels for v4, fma avx avx2 ..., oneDNN up to AVX2" */
-static void describe_machine(const run_context *run, char *text, size_t size)
+static tutti_status describe_machine(const run_context *run, char *text, size_t size,
+                                     tutti_error *err)
 {
     const char *limit = getenv("ONEDNN_MAX_CPU_ISA");
     if (is_anywhere(run)) {
         (void)snprintf(text, size, "kernels that compute the same bits anywhere");
-        return;
+        return TUTTI_OK;
     }
     (void)snprintf(text, size, "%s, %s, kernels for %s,", run->file->device.part.name,
                    net_cpu(run->net), tutti_isa_name(tutti_isa()));
-    add_units(text, size);
+    if (!add_units(text, size))
+        return tutti_fail(err, TUTTI_E_NOMEM, "no memory to read /proc/cpuinfo");
     if (limit && *limit) {
         const size_t used = strlen(text);
         (void)snprintf(text + used, size - used, ", oneDNN up to %s", limit);
     }
+    return TUTTI_OK;
 }
 
 tutti_status reproduction_write(const run_context *run, const step_tensors *x,
@@ -86,8 +93,7 @@ tutti_status reproduction_write(const run_context *run, const step_tensors *x,
                    is_anywhere(run) ? 0 : run->threads);
     (void)snprintf(ret->microbatch, sizeof ret->microbatch, "%lld",
                    (long long)x->microbatch_size);
-    describe_machine(run, ret->machine, sizeof ret->machine);
-    return TUTTI_OK;
+    return describe_machine(run, ret->machine, sizeof ret->machine, err);
 }
 
 void reproduction_fini(reproduction *r)
@@ -123,7 +129,9 @@ static tutti_status check_machine(run_context *run, const char *path, const char
                                   bool accept, bool *ret_same, tutti_error *err)
 {
     char now[768], text[256], there[768] = "", here[768] = "";
-    describe_machine(run, now, sizeof now);
+    const tutti_status s = describe_machine(run, now, sizeof now, err);
+    if (s)
+        return s;
     *ret_same = strcmp(now, then) == 0;
     for (int k = 0; !*ret_same && strcmp(there, here) == 0; k++) {
         (void)part_of(then, k, there, sizeof there);

@@ -4,6 +4,7 @@
 #include "names.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -67,8 +68,11 @@ tutti_status leftovers_check(const char *folder, const char *pattern, const char
                              const tutti_timestamp *now, tutti_error *err)
 {
     DIR *dir = opendir(folder);
-    if (!dir)
+    if (!dir && errno == ENOENT)
         return TUTTI_OK;
+    if (!dir)
+        return tutti_fail(err, TUTTI_E_IO, "checkpoint_saver: cannot list %s: %s", folder,
+                          strerror(errno));
     tutti_status s = TUTTI_OK;
     for (struct dirent *e = readdir(dir); e && s == TUTTI_OK; e = readdir(dir)) {
         int64_t batch, epoch;

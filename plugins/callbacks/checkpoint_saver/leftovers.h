@@ -13,7 +13,8 @@ bool leftovers_have(const char *folder, const char *pattern, const char *run, co
 /* The index `name` is gone: so are its shards.  Nothing is done for another name. */
 void leftovers_remove_shards(const char *folder, const char *name);
 
-/* A run that goes on from `now` must not write over files of another.  Errors: E_EXISTS it would. */
+/* A run that goes on from `now` must not write over files of another.  Errors: E_EXISTS it
+ * would, E_IO the folder cannot be listed. */
 TUTTI_NODISCARD tutti_status leftovers_check(const char *folder, const char *pattern,
                                              const char *run, const tutti_timestamp *now,
                                              tutti_error *err);

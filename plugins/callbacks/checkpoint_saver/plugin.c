@@ -4,6 +4,7 @@
 #define TUTTI_MIN_MINOR 0
 #include "../callback.h"
 #include "../interval.h"
+#include "latest_link.h"
 #include "leftovers.h"
 #include "names.h"
 #include "remote_copy.h"
@@ -35,9 +36,11 @@ typedef struct saver {
     interval interval;
     int64_t keep;
     bool overwrite;
-    bool behind; /* files are written while training goes on */
-    bool waits;  /* for one of these: */
-    bool told;   /* that training waits for the disk */
+    bool behind;  /* files are written while training goes on */
+    bool waits;   /* for one of these: */
+    bool told;    /* that training waits for the disk */
+    bool looked;  /* for a checkpoint to go on from */
+    bool claimed; /* the folder */
     char pending[SAVED_NAME];
     tutti_timestamp time_saved; /* of the save that is counted next */
     char folder[512];
@@ -184,21 +187,6 @@ static void saved_add(saver *v, const char *name)
     (void)snprintf(v->saved[n], sizeof v->saved[n], "%s", name);
 }
 
-/* A relative link, put in place in one step. */
-static tutti_status link_latest(const saver *v, const char *name, tutti_error *err)
-{
-    char temporary[800];
-    (void)snprintf(temporary, sizeof temporary, "%s.tmp", v->latest);
-    (void)unlink(temporary);
-    if (symlink(name, temporary) != 0 || rename(temporary, v->latest) != 0) {
-        const int cause = errno;
-        (void)unlink(temporary);
-        return tutti_fail(err, TUTTI_E_IO, "cannot link %s to %s: %s", v->latest, name,
-                          strerror(cause));
-    }
-    return TUTTI_OK;
-}
-
 static void checkpoint_saver_rotate(saver *v)
 {
     while (v->keep >= 0 && (int64_t)saved_count(v) > v->keep) {
@@ -223,7 +211,7 @@ static void saver_count(saver *v, const char *name)
         return;
     (void)snprintf(text, sizeof text, "saved %s/%s", v->folder, name);
     checkpoint_saver_note(v, TUTTI_LOG_INFO, text);
-    if (v->keep != 0 && link_latest(v, name, &why))
+    if (v->keep != 0 && latest_link_put(v->latest, name, &why))
         checkpoint_saver_note(v, TUTTI_LOG_WARNING,
                               why.text); /* the checkpoint counts without it */
     why = (tutti_error)TUTTI_ERROR_INIT;
@@ -318,18 +306,11 @@ static tutti_status saver_save(void *self, tutti_error *err)
     return save_now(self, false, err);
 }
 
-static tutti_status saver_close(void *self, tutti_error *err)
-{
-    saver *v = self;
-    const tutti_status s = saver_settle(v, false, err);
-    free(v);
-    return s;
-}
-
 /* The folder is this run's alone, so that nobody writes them any more. */
 static void remove_unfinished(const saver *v)
 {
     const char *run = v->checkpoint->run_name(v->checkpoint->ctx);
+    latest_link_remove_unfinished(v->latest);
     DIR *dir = opendir(v->folder);
     for (struct dirent *e = dir ? readdir(dir) : NULL; e; e = readdir(dir)) {
         char path[1024], text[1200];
@@ -344,20 +325,37 @@ static void remove_unfinished(const saver *v)
         (void)closedir(dir);
 }
 
-static tutti_status take_folder(const saver *v, tutti_error *err)
+/* Makes the folder this run's alone, where the host can, and removes what a killed save left. */
+static tutti_status claim_folder(saver *v, tutti_error *err)
 {
     const tutti_checkpoint_v1 *c = v->checkpoint;
-    tutti_status s = TUTTI_OK;
-    if (!v->writes)
+    if (!TUTTI_HAS(c, tutti_checkpoint_v1, claim) || !c->claim)
         return TUTTI_OK;
-    if (TUTTI_HAS(c, tutti_checkpoint_v1, claim) && c->claim) {
-        if ((s = c->claim(c->ctx, v->folder, err)))
-            return s;
+    const tutti_status s = c->claim(c->ctx, v->folder, err);
+    v->claimed = !s;
+    if (!s)
         remove_unfinished(v);
-    }
-    return v->overwrite
-               ? TUTTI_OK
+    return s;
+}
+
+static tutti_status take_folder(saver *v, tutti_error *err)
+{
+    const tutti_status s = v->writes ? claim_folder(v, err) : TUTTI_OK;
+    return s || !v->writes || v->overwrite
+               ? s
                : leftovers_check(v->folder, v->filename, v->copy.run, v->state->time, err);
+}
+
+/* A run that looked for a checkpoint and had nothing left to train cleans up too. */
+static tutti_status saver_close(void *self, tutti_error *err)
+{
+    saver *v = self;
+    tutti_error why = TUTTI_ERROR_INIT;
+    const tutti_status s = saver_settle(v, false, err);
+    if (v->writes && v->looked && !v->claimed)
+        (void)claim_folder(v, &why); /* another run's is left as it is */
+    free(v);
+    return s;
 }
 
 static tutti_status saver_event(void *self, const tutti_event *event, tutti_error *err)
@@ -418,6 +416,13 @@ static int64_t newest_before(saver *v, int64_t before)
     const char *run = v->checkpoint->run_name(v->checkpoint->ctx);
     DIR *dir = opendir(v->folder);
     int64_t newest = -1;
+    v->looked = true;
+    if (!dir && errno != ENOENT) {
+        char text[1024];
+        (void)snprintf(text, sizeof text, "cannot look for checkpoints in %s: %s", v->folder,
+                       strerror(errno));
+        checkpoint_saver_note(v, TUTTI_LOG_WARNING, text);
+    }
     for (struct dirent *e = dir ? readdir(dir) : NULL; e; e = readdir(dir)) {
         int64_t batch, epoch;
         if (name_match(v->filename, run, e->d_name, &batch, &epoch) && batch > newest &&
@@ -458,7 +463,7 @@ static tutti_status saver_fetch(void *self, uint32_t k, tutti_error *err)
     char name[SAVED_NAME], text[1024];
     tutti_status s = remote_copy_fetch(&v->copy, k, v->folder, name, sizeof name, err);
     if (!s && (!name_match(v->filename, v->copy.run, name, &batch, &epoch) || batch < 0))
-        s = link_latest(v, name, err);
+        s = latest_link_put(v->latest, name, err);
     if (s)
         return s;
     (void)snprintf(text, sizeof text, "no checkpoint in %s: %s was fetched from elsewhere",

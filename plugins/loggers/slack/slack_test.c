@@ -8,11 +8,14 @@
 static char got[1 << 16]; /* bodies, a line each */
 static char type[64];
 static bool slow;    /* answers only after that */
+static bool asked;   /* a request has come */
 static int troubles; /* answers that are none, before the good ones */
 static const char *trouble;
 
 static size_t answer(server *s, const server_request *r, char *out, size_t room)
 {
+    asked = true;
+    (void)pthread_cond_broadcast(&s->changed);
     while (slow)
         (void)pthread_cond_wait(&s->changed, &s->lock);
     if (s->requests < (uint32_t)troubles)
@@ -189,6 +192,10 @@ START_TEST(a_slow_server_holds_up_neither_training_nor_its_end)
     const tutti_logger_v1 *table = open_it(NULL, 1, TUTTI_UNIT_BATCH, 0);
     for (int k = 0; k < 2000; k++) /* more than memory holds */
         train_batch(table, k);
+    (void)pthread_mutex_lock(&there.lock);
+    while (!asked)
+        (void)pthread_cond_wait(&there.changed, &there.lock);
+    (void)pthread_mutex_unlock(&there.lock);
     subject_close(&it); /* does not wait for the answer */
     ck_assert_ptr_nonnull(
         strstr(run.noted, "slack: 2000 records were not sent within 0 s; they wait in "));
