@@ -262,5 +262,9 @@ char *when_text(const json_node *entry)
             add_test(json_at(node, m), &b);
         }
     }
+    if (b.failed) {
+        free(b.data);
+        return NULL;
+    }
     return b.data;
 }

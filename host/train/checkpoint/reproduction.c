@@ -86,6 +86,9 @@ tutti_status reproduction_write(const run_context *run, const step_tensors *x,
 {
     if (!run->net) /* there is nothing to compute */
         return TUTTI_OK;
+    const tutti_status s = describe_machine(run, ret->machine, sizeof ret->machine, err);
+    if (s)
+        return s;
     ret->kernels = net_choices(run->net);
     if (!ret->kernels)
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for the choices of kernels");
@@ -93,7 +96,7 @@ tutti_status reproduction_write(const run_context *run, const step_tensors *x,
                    is_anywhere(run) ? 0 : run->threads);
     (void)snprintf(ret->microbatch, sizeof ret->microbatch, "%lld",
                    (long long)x->microbatch_size);
-    return describe_machine(run, ret->machine, sizeof ret->machine, err);
+    return TUTTI_OK;
 }
 
 void reproduction_fini(reproduction *r)
