@@ -11,6 +11,7 @@ import json
 import os
 import pathlib
 import random
+import re
 import shutil
 import signal
 import struct
@@ -40,9 +41,9 @@ BASE = {
 CNN = {"model": {"name": "cnn"}}
 
 
-# The sizes to come were not measured by the run that is killed: without the cache it chooses for them anew, as a new
-# run may.
-KEEPS_CACHE = ["growing"]
+# Of a run whose images grow, a checkpoint has the kernels of the sizes until then: without the cache it chooses those of
+# later sizes anew, as a new run may.  From here on, of a run, all sizes have been reached; elsewhere from the start.
+GROWN = {"growing": 0.9}
 
 
 def algorithms(*list_):
@@ -120,13 +121,18 @@ def slow_disk(slow, folder, rng):
     return {"LD_PRELOAD": slow, "TUTTI_SLOW": "30000", "TUTTI_SLOW_NAME": str(folder / "saves")}, True
 
 
-def killed_run(tutti, folder, run, keeps, span, rng, tally, slow):
+def newest(saves):
+    """The batch of the newest checkpoint; -1 without one."""
+    return max((int(re.search(r"-ba(\d+)\.", p.name)[1]) for p in saves.glob("*-ba*.safetensors")), default=-1)
+
+
+def killed_run(tutti, folder, run, grown, span, rng, tally, slow):
     """Runs until it ends by itself; at most 12 kills, so that each run ends."""
     fill(folder, run)
     log = folder / "runs" / run["name"] / "log.jsonl"
     for attempt in range(40):
         # Without a checkpoint it begins anew, and a new run may measure other kernels.
-        lost = rng.random() < 0.3 and not keeps and any((folder / "saves").glob("*-ba*.safetensors"))
+        lost = rng.random() < 0.3 and newest(folder / "saves") >= grown * BATCHES
         cache = folder.parent / (f"lost{attempt}" if lost else "cache")
         disk, is_slow = slow_disk(slow, folder, rng) if attempt < 12 else ({}, False)
         with open(folder / "err.txt", "w", encoding="utf-8") as err:
@@ -198,7 +204,8 @@ def main():
             try:
                 begun = time.monotonic()
                 whole_run(tutti, folder / "whole", run)
-                killed_run(tutti, folder / "killed", run, name in KEEPS_CACHE, time.monotonic() - begun, rng, tally, slow)
+                killed_run(tutti, folder / "killed", run, GROWN.get(name, 0), time.monotonic() - begun,
+                           rng, tally, slow)
                 compare(folder / "whole", folder / "killed", run)
             except Failed as why:
                 tally.fail(f"{name}, turn {turn} of seed {given.seed}: {why}")

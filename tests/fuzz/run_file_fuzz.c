@@ -1,4 +1,5 @@
-/* run_file_fuzz.c - any text as a run file or an engine file, over the plugins of TUTTI_PLUGIN_PATH: faults or a run, never a crash. */
+/* run_file_fuzz.c - any text as a run file or an engine file, over the plugins of TUTTI_PLUGIN_PATH: faults or a run,
+ * never a crash. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "json_mutator.h"
 
