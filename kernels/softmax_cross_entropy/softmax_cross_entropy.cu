@@ -15,29 +15,74 @@ __device__ static inline int64_t class_of(const xent_cuda_args &a, int64_t r, in
     return k == a.ignored || k < 0 || k >= a.n ? -1 : k;
 }
 
+/* Elements [at, at + V) of t: at once where they lie at a multiple of V. */
+template <int V>
+__device__ static inline void row_load(const cuda_tensor &t, int64_t at, float (&x)[V])
+{
+    if (at % V == 0)
+        cuda_load(t, at, x);
+    else
+        for (int i = 0; i < V; i++)
+            x[i] = cuda_get(t, at + i);
+}
+
+template <int V>
+__device__ static inline void row_store(const cuda_tensor &t, int64_t at, const float (&x)[V])
+{
+    if (at % V == 0)
+        cuda_store(t, at, x);
+    else
+        for (int i = 0; i < V; i++)
+            cuda_set(t, at + i, x[i]);
+}
+
+/* Calls f(k, width) so that columns [0, n) of a row are each thread's share, eight at a time and the last ones one by
+ * one.  Shares depend on n alone, wherever the row lies, so that sums are those of logits without a pitch. */
+template <typename F>
+__device__ static inline void visit_row(const cuda_team &t, int64_t n, F f)
+{
+    const int64_t last = n / 8 * 8;
+    for (int64_t k = 8 * t.rank; k < last; k += 8 * t.size)
+        f(k, cuda_width<8>());
+    if (last + t.rank < n)
+        f(last + t.rank, cuda_width<1>());
+}
+
+__device__ static inline softmax_seen logits_of_row(const xent_cuda_args &a, const cuda_team &t,
+                                                    int64_t begin)
+{
+    softmax_seen s = {-INFINITY, 0.0f};
+    visit_row(t, a.n, [&](int64_t k, auto width) {
+        float z[decltype(width)::value];
+        row_load(a.logits, begin + k, z);
+        softmax_see(s, z);
+    });
+    return softmax_join(t, s);
+}
+
 /* sum_n t_n (lse - z_n) */
 CUDA_KERNEL(softmax_cross_entropy_rows)(xent_cuda_args a)
 {
     CUDA_SHARED(float, shared, 32);
     const cuda_team t = cuda_team_of(a.whole, shared);
     for (int64_t r = t.first; r < a.rows; r += t.step) {
-        const int64_t k = a.soft ? 0 : class_of(a, r, t.rank);
+        const int64_t begin = r * a.pitch, k = a.soft ? 0 : class_of(a, r, t.rank);
         float loss = 0.0f;
         if (k >= 0) {
-            const softmax_seen s = softmax_of_row(t, a.logits, r * a.n, a.n);
+            const softmax_seen s = logits_of_row(a, t, begin);
             const float rest = logf(s.sum);
             if (a.soft) {
-                cuda_team_visit(t, r * a.n, a.n, [&](int64_t at, auto width) {
+                visit_row(t, a.n, [&](int64_t j, auto width) {
                     constexpr int V = decltype(width)::value;
                     float z[V], weight[V];
-                    cuda_load(a.logits, at, z);
-                    cuda_load(a.target, at, weight);
+                    row_load(a.logits, begin + j, z);
+                    row_load(a.target, r * a.n + j, weight);
                     for (int i = 0; i < V; i++)
                         loss += weight[i] * (rest + (s.max - z[i]));
                 });
                 loss = cuda_team_sum(t, loss);
             } else {
-                loss = rest + (s.max - cuda_get(a.logits, r * a.n + k));
+                loss = rest + (s.max - cuda_get(a.logits, begin + k));
             }
         }
         if (t.rank == 0)
@@ -46,39 +91,45 @@ CUDA_KERNEL(softmax_cross_entropy_rows)(xent_cuda_args a)
 }
 CUDA_ENTRY(softmax_cross_entropy_rows);
 
+/* What the weights of row r add up to. */
+__device__ static inline float weights_of_row(const xent_cuda_args &a, const cuda_team &t,
+                                              int64_t r)
+{
+    float total = 0.0f;
+    visit_row(t, a.n, [&](int64_t j, auto width) {
+        float weight[decltype(width)::value];
+        row_load(a.target, r * a.n + j, weight);
+        for (const float w : weight)
+            total += w;
+    });
+    return cuda_team_sum(t, total);
+}
+
 /* dz_n = dloss (softmax(z)_n sum t - t_n); dz may lie where z lay: each thread reads what it writes. */
 CUDA_KERNEL(softmax_cross_entropy_grad_rows)(xent_cuda_args a)
 {
     CUDA_SHARED(float, shared, 32);
     const cuda_team t = cuda_team_of(a.whole, shared);
     for (int64_t r = t.first; r < a.rows; r += t.step) {
-        const int64_t begin = r * a.n, k = a.soft ? 0 : class_of(a, r, t.rank);
-        const softmax_seen s = softmax_of_row(t, a.logits, begin, a.n);
+        const int64_t begin = r * a.pitch, k = a.soft ? 0 : class_of(a, r, t.rank);
+        const softmax_seen s = logits_of_row(a, t, begin);
         const float d = k < 0 ? 0.0f : cuda_get(a.dloss, r);
-        float total = 1.0f;
-        if (a.soft) {
-            total = 0.0f;
-            cuda_team_visit(t, begin, a.n, [&](int64_t at, auto width) {
-                float weight[decltype(width)::value];
-                cuda_load(a.target, at, weight);
-                for (const float w : weight)
-                    total += w;
-            });
-            total = cuda_team_sum(t, total);
-        }
+        const float total = a.soft ? weights_of_row(a, t, r) : 1.0f;
         const float scale = d * total / s.sum, shift = softmax_shift(s.max);
-        cuda_team_visit(t, begin, a.n, [&](int64_t at, auto width) {
+        visit_row(t, a.n, [&](int64_t j, auto width) {
             constexpr int V = decltype(width)::value;
             float z[V], weight[V] = {};
-            cuda_load(a.logits, at, z);
+            row_load(a.logits, begin + j, z);
             if (a.soft)
-                cuda_load(a.target, at, weight);
+                row_load(a.target, r * a.n + j, weight);
             for (int i = 0; i < V; i++) {
-                const float target = a.soft ? weight[i] : at + i == begin + k ? 1.0f : 0.0f;
+                const float target = a.soft ? weight[i] : j + i == k ? 1.0f : 0.0f;
                 z[i] = k < 0 ? 0.0f : scale * expf(z[i] - shift) - d * target;
             }
-            cuda_store(a.out, at, z);
+            row_store(a.out, begin + j, z);
         });
+        for (int64_t j = a.n + t.rank; j < a.pitch; j += t.size)
+            cuda_set(a.out, begin + j, 0.0f);
     }
 }
 CUDA_ENTRY(softmax_cross_entropy_grad_rows);

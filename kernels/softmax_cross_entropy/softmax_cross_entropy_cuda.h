@@ -10,6 +10,7 @@ typedef struct xent_cuda_args {
     cuda_tensor dloss;          /* of the gradient */
     cuda_tensor out;            /* the loss, or the gradient by the logits */
     int64_t rows, n, ignored;
+    int64_t pitch; /* from one row of logits to the next, at least n */
     uint32_t *fault;
     uint32_t mark;
     int32_t soft;  /* the targets are weights */

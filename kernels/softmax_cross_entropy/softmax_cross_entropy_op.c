@@ -10,12 +10,15 @@
  * (...) in i32 or i64, or weights (..., N) f32, which need not sum to 1.  The loss is (...).
  * loss_b = sum_n t_bn (log sum_m exp(z_bm) - z_bn)
  * dz_bn = dloss_b (softmax(z)_bn sum_m t_bm - t_bn), dt_bn = dloss_b (lse_b - z_bn)
- * A row whose class is `ignore_index` has neither loss nor gradient. */
+ * A row whose class is `ignore_index` has neither loss nor gradient.  With `columns` N is that and not the rows'
+ * length: what lies behind is not read and has no gradient. */
 typedef struct xent_attr {
     int64_t ignore_index; /* -100 is PyTorch's */
+    int64_t columns;      /* 0: all */
 } xent_attr;
 
-static const tutti_attr_field fields[] = {OP_FIELD_I64(xent_attr, ignore_index, -100)};
+static const tutti_attr_field fields[] = {OP_FIELD_I64(xent_attr, ignore_index, -100),
+                                          OP_FIELD_I64(xent_attr, columns, 0)};
 
 static int64_t row_count(const tutti_desc *z)
 {
@@ -25,9 +28,16 @@ static int64_t row_count(const tutti_desc *z)
     return rows;
 }
 
-static int64_t classes_of(const tutti_desc *z)
+/* From one row of logits to the next. */
+static int64_t pitch_of(const tutti_desc *z)
 {
     return z->dim[z->rank - 1];
+}
+
+static int64_t classes_of(const tutti_op_call *c)
+{
+    const int64_t columns = ((const xent_attr *)c->attr)->columns;
+    return columns ? columns : pitch_of(&c->in[0]);
 }
 
 /* The loss of logits z: a number a row. */
@@ -56,8 +66,15 @@ static tutti_status check(const char *op, const tutti_op_call *c, tutti_error *e
         return tutti_fail(err, TUTTI_E_SHAPE, "%s: logits is %s, want rank 2 or more", op,
                           tutti_desc_text(z, tz, sizeof tz));
     const tutti_desc rows = loss_of(z);
+    const int64_t columns = ((const xent_attr *)c->attr)->columns;
+    if (columns < 0 || columns > pitch_of(z))
+        return tutti_fail(
+            err, TUTTI_E_RANGE, "%s: columns is %lld, want 0 to %lld, of logits %s", op,
+            (long long)columns, (long long)pitch_of(z), tutti_desc_text(z, tz, sizeof tz));
+    tutti_desc counted = *z;
+    counted.dim[counted.rank - 1] = classes_of(c);
     const int classes = op_is_index(t->dtype) && tutti_same_shape(t, &rows);
-    const int weights = t->dtype == TUTTI_F32 && tutti_same_shape(t, z);
+    const int weights = t->dtype == TUTTI_F32 && tutti_same_shape(t, &counted);
     if (!weights && !classes)
         return tutti_fail(
             err, TUTTI_E_SHAPE,
@@ -78,10 +95,10 @@ static tutti_status infer(const tutti_op_call *c, tutti_desc *out, tutti_error *
 static tutti_status reference(const tutti_op_call *c, const double *const *in,
                               double *const *out)
 {
-    const int64_t batch = row_count(&c->in[0]), n = classes_of(&c->in[0]);
+    const int64_t batch = row_count(&c->in[0]), n = classes_of(c), pitch = pitch_of(&c->in[0]);
     const int64_t ignored = ((const xent_attr *)c->attr)->ignore_index;
     for (int64_t b = 0; b < batch; b++) {
-        const double *z = in[0] + b * n, lse = softmax_log_sum_f64(z, 1, n);
+        const double *z = in[0] + b * pitch, lse = softmax_log_sum_f64(z, 1, n);
         double loss = 0.0;
         if (!is_soft(c)) {
             const double k = in[1][b];
@@ -100,7 +117,7 @@ static tutti_status run(void *state, const tutti_op_call *c, const void *const *
                         void *const *out, void *scratch)
 {
     (void)state, (void)scratch;
-    const int64_t batch = row_count(&c->in[0]), n = classes_of(&c->in[0]);
+    const int64_t batch = row_count(&c->in[0]), n = classes_of(c), pitch = pitch_of(&c->in[0]);
     const int64_t ignored = ((const xent_attr *)c->attr)->ignore_index;
     const float *logits = in[0];
     float *loss = out[0];
@@ -117,7 +134,7 @@ static tutti_status run(void *state, const tutti_op_call *c, const void *const *
             loss[b] = 0.0f;
             continue;
         }
-        const float *z = logits + b * n;
+        const float *z = logits + b * pitch;
         float max;
         const double rest = fast_log_f64(softmax_sum(z, n, &max)); /* log sum exp(z) - max */
         if (!soft) {
@@ -135,8 +152,35 @@ static tutti_status run(void *state, const tutti_op_call *c, const void *const *
 
 static tutti_value emit_grad(tutti_graph *g, const xent_attr *a, const tutti_value *in)
 {
-    const tutti_attr attr = tutti_attr_i("ignore_index", a->ignore_index);
-    return g->emit(g, "softmax_cross_entropy_grad", in, 3, &attr, 1, NULL, 0);
+    const tutti_attr attr[2] = {tutti_attr_i("ignore_index", a->ignore_index),
+                                tutti_attr_i("columns", a->columns)};
+    return g->emit(g, "softmax_cross_entropy_grad", in, 3, attr, 2, NULL, 0);
+}
+
+/* The columns of `v` that count. */
+static tutti_value counted_columns(tutti_graph *g, const xent_attr *a, tutti_value v)
+{
+    const int64_t begin[TUTTI_MAX_RANK] = {0};
+    tutti_desc d = *g->desc(g, v);
+    if (!a->columns || !d.rank)
+        return v;
+    d.dim[d.rank - 1] = a->columns;
+    const tutti_attr attr[2] = {tutti_attr_list("begin", begin, (uint32_t)d.rank),
+                                tutti_attr_list("end", d.dim, (uint32_t)d.rank)};
+    return g->emit(g, "slice", &v, 1, attr, 2, NULL, 0);
+}
+
+/* A gradient of those, with zeros behind them, in the shape of `z`. */
+static tutti_value all_columns(tutti_graph *g, const xent_attr *a, tutti_value v, tutti_value z)
+{
+    int64_t before[TUTTI_MAX_RANK] = {0}, after[TUTTI_MAX_RANK] = {0};
+    const tutti_desc d = *g->desc(g, z);
+    if (!a->columns || !d.rank)
+        return v;
+    after[d.rank - 1] = d.dim[d.rank - 1] - a->columns;
+    const tutti_attr attr[2] = {tutti_attr_list("before", before, (uint32_t)d.rank),
+                                tutti_attr_list("after", after, (uint32_t)d.rank)};
+    return g->emit(g, "pad", &v, 1, attr, 2, NULL, 0);
 }
 
 /* A number a row, beside the logits. */
@@ -155,7 +199,8 @@ static tutti_status vjp(tutti_graph *g, const tutti_node *n, const tutti_value *
         dx[0] = emit_grad(g, n->attr, in);
     if (n->need & 2) { /* -dloss log_softmax(z) */
         const tutti_attr axis = tutti_attr_i("axis", -1);
-        const tutti_value l = g->emit(g, "log_softmax", &n->in[0], 1, &axis, 1, NULL, 0);
+        const tutti_value z = counted_columns(g, n->attr, n->in[0]);
+        const tutti_value l = g->emit(g, "log_softmax", &z, 1, &axis, 1, NULL, 0);
         dx[1] = tutti_mul(g, tutti_affine(g, l, -1.0, 0.0), column(g, dy[0]));
     }
     return TUTTI_OK;
@@ -177,10 +222,10 @@ static tutti_status grad_infer(const tutti_op_call *c, tutti_desc *out, tutti_er
 static tutti_status grad_reference(const tutti_op_call *c, const double *const *in,
                                    double *const *out)
 {
-    const int64_t batch = row_count(&c->in[0]), n = classes_of(&c->in[0]);
+    const int64_t batch = row_count(&c->in[0]), n = classes_of(c), pitch = pitch_of(&c->in[0]);
     const int64_t ignored = ((const xent_attr *)c->attr)->ignore_index;
     for (int64_t b = 0; b < batch; b++) {
-        const double *z = in[0] + b * n, lse = softmax_log_sum_f64(z, 1, n), d = in[2][b];
+        const double *z = in[0] + b * pitch, lse = softmax_log_sum_f64(z, 1, n), d = in[2][b];
         double total = 1.0;
         const int none = !is_soft(c) && in[1][b] == (double)ignored;
         if (is_soft(c)) {
@@ -191,8 +236,10 @@ static tutti_status grad_reference(const tutti_op_call *c, const double *const *
             return TUTTI_E_RANGE;
         for (int64_t k = 0; k < n; k++) {
             const double t = is_soft(c) ? in[1][b * n + k] : (double)(in[1][b] == (double)k);
-            out[0][b * n + k] = none ? 0.0 : d * (exp(z[k] - lse) * total - t);
+            out[0][b * pitch + k] = none ? 0.0 : d * (exp(z[k] - lse) * total - t);
         }
+        for (int64_t k = n; k < pitch; k++)
+            out[0][b * pitch + k] = 0.0;
     }
     return TUTTI_OK;
 }
@@ -201,7 +248,7 @@ static tutti_status grad_run(void *state, const tutti_op_call *c, const void *co
                              void *const *out, void *scratch)
 {
     (void)state, (void)scratch;
-    const int64_t batch = row_count(&c->in[0]), n = classes_of(&c->in[0]);
+    const int64_t batch = row_count(&c->in[0]), n = classes_of(c), pitch = pitch_of(&c->in[0]);
     const int64_t ignored = ((const xent_attr *)c->attr)->ignore_index;
     const float *logits = in[0], *dloss = in[2];
     float *dlogits = out[0];
@@ -214,7 +261,8 @@ static tutti_status grad_run(void *state, const tutti_op_call *c, const void *co
     for (int64_t b = 0; b < batch; b++) {
         const float *t = soft ? (const float *)in[1] + b * n : NULL;
         const int64_t k = t ? 0 : op_index_at(in[1], c->in[1].dtype, b);
-        float *dz = dlogits + b * n, total = 1.0f;
+        float *dz = dlogits + b * pitch, total = 1.0f;
+        memset(dz + n, 0, (size_t)(pitch - n) * sizeof *dz);
         if (!t && (k == ignored || k < 0 || k >= n)) {
             bad |= k != ignored;
             memset(dz, 0, (size_t)n * sizeof *dz);
@@ -226,7 +274,7 @@ static tutti_status grad_run(void *state, const tutti_op_call *c, const void *co
             for (int64_t j = 0; j < n; j++)
                 total += t[j];
         }
-        softmax_row(logits + b * n, dz, n, (double)(d * total));
+        softmax_row(logits + b * pitch, dz, n, (double)(d * total));
         for (int64_t j = 0; t && j < n; j++)
             dz[j] -= d * t[j];
         if (!t)
@@ -250,17 +298,19 @@ static tutti_value counted(tutti_graph *g, const xent_attr *a, tutti_value t)
 static tutti_status grad_vjp(tutti_graph *g, const tutti_node *n, const tutti_value *dy,
                              tutti_value *dx)
 {
-    const tutti_value z = n->in[0], t = n->in[1], d = n->in[2], v = dy[0];
-    const int64_t last = g->desc(g, z)->rank - 1;
+    const tutti_value t = n->in[1], d = n->in[2];
+    const int64_t last = g->desc(g, n->in[0])->rank - 1;
     const tutti_attr axis = tutti_attr_i("axis", -1);
     const int soft = g->desc(g, t)->dtype == TUTTI_F32;
     if (n->need & 4) {
-        const tutti_value in[3] = {z, t, tutti_affine(g, d, 0.0, 1.0)};
+        const tutti_value in[3] = {n->in[0], t, tutti_affine(g, d, 0.0, 1.0)};
         const tutti_value one = emit_grad(g, n->attr, in);
-        dx[2] = tutti_reduce(g, "sum", tutti_mul(g, v, one), &last, 1, 0);
+        dx[2] = tutti_reduce(g, "sum", tutti_mul(g, dy[0], one), &last, 1, 0);
     }
     if (!(n->need & 3))
         return TUTTI_OK;
+    const tutti_value z = counted_columns(g, n->attr, n->in[0]);
+    const tutti_value v = counted_columns(g, n->attr, dy[0]);
     const tutti_value p = g->emit(g, "softmax", &z, 1, &axis, 1, NULL, 0);
     const tutti_value pv = tutti_reduce(g, "sum", tutti_mul(g, p, v), &last, 1, 1);
     tutti_value scale = column(g, d);
@@ -271,7 +321,8 @@ static tutti_status grad_vjp(tutti_graph *g, const tutti_node *n, const tutti_va
     else
         scale = tutti_mul(g, scale, column(g, counted(g, n->attr, t)));
     if (n->need & 1)
-        dx[0] = tutti_mul(g, scale, tutti_mul(g, p, tutti_sub(g, v, pv)));
+        dx[0] = all_columns(
+            g, n->attr, tutti_mul(g, scale, tutti_mul(g, p, tutti_sub(g, v, pv))), n->in[0]);
     return TUTTI_OK;
 }
 
@@ -302,7 +353,8 @@ static tutti_status cuda_run(void *state, const tutti_op_call *c, const void *co
                         .target = cuda_in(c, in, 1),
                         .out = cuda_out(c, out, 0),
                         .rows = row_count(&c->in[0]),
-                        .n = classes_of(&c->in[0]),
+                        .n = classes_of(c),
+                        .pitch = pitch_of(&c->in[0]),
                         .ignored = ((const xent_attr *)c->attr)->ignore_index,
                         .fault = c->cuda->fault,
                         .mark = c->cuda->mark,
@@ -324,7 +376,8 @@ OP_PLAIN(softmax_cross_entropy);
 OP_DEFINE(softmax_cross_entropy, .flags = TUTTI_OP_REPRODUCIBLE, .nin_min = 2, .nin_max = 2,
           OP_ATTR(xent_attr, fields), .infer = infer, .vjp = vjp, .reference = reference,
           .cpu = &cpu, .cuda = &cuda);
-OP_PLAIN(softmax_cross_entropy_grad);
+/* The gradient has the logits' dtype. */
+OP_TRAITS(softmax_cross_entropy_grad, KEEP, WHOLE, CONSTANTS, NEVER, UNCOUNTED, NONE, OTHER);
 OP_DEFINE(softmax_cross_entropy_grad, .flags = TUTTI_OP_REPRODUCIBLE, .nin_min = 3,
           .nin_max = 3, OP_ATTR(xent_attr, fields), .infer = grad_infer, .vjp = grad_vjp,
           .reference = grad_reference, .cpu = &grad_cpu, .cuda = &grad_cuda);

@@ -7,7 +7,49 @@
         .name = "ignore_index", .type = TUTTI_ATTR_I64, .i = (value)                           \
     }
 
+#define COLUMNS(value)                                                                         \
+    {                                                                                          \
+        .name = "columns", .type = TUTTI_ATTR_I64, .i = (value)                                \
+    }
+
 static const op_case cases[] = {
+    /* logits with columns behind those that count */
+    {.op = "softmax_cross_entropy",
+     .nin = 2,
+     .in = {DESC(F32, 2, 6, 8), DESC(I32, 1, 6)},
+     .nattr = 1,
+     .attr = {COLUMNS(5)},
+     .low = {-3, 0},
+     .high = {3, 5}},
+    {.op = "softmax_cross_entropy",
+     .nin = 2,
+     .in = {DESC(F32, 3, 2, 3, 8), DESC(F32, 3, 2, 3, 5)},
+     .nattr = 1,
+     .attr = {COLUMNS(5)},
+     .low = {-3, 0},
+     .high = {3, 1}},
+    {.op = "softmax_cross_entropy_grad",
+     .nin = 3,
+     .in = {DESC(F32, 2, 6, 8), DESC(I32, 1, 6), DESC(F32, 1, 6)},
+     .nattr = 2,
+     .attr = {COLUMNS(5), IGNORE(2)},
+     .low = {-3, 0, -1},
+     .high = {3, 5, 1}},
+    {.op = "softmax_cross_entropy_grad",
+     .nin = 3,
+     .in = {DESC(F32, 2, 6, 8), DESC(F32, 2, 6, 5), DESC(F32, 1, 6)},
+     .nattr = 1,
+     .attr = {COLUMNS(5)},
+     .low = {-3, 0, -1},
+     .high = {3, 1, 1}},
+    {.op = "softmax_cross_entropy_grad",
+     .nin = 3,
+     .in = {DESC(F32, 2, 3, 1408), DESC(I32, 1, 3), DESC(F32, 1, 3)},
+     .nattr = 1,
+     .attr = {COLUMNS(1283)},
+     .low = {-3, 0},
+     .high = {3, 1283},
+     .no_grad = 7},
     {.op = "softmax_cross_entropy",
      .nin = 2,
      .in = {DESC(F32, 2, 6, 5), DESC(I32, 1, 6)},
@@ -88,32 +130,33 @@ static const op_case cases[] = {
      .high = {3, 5, 1}},
 };
 
-static const int64_t plain = -100, first = 0; /* the attribute struct: what is ignored */
+/* The attribute struct: the class that is ignored, the columns that count. */
+static const int64_t plain[2] = {-100, 0}, first[2] = {0, 0}, four[2] = {-100, 4};
 
 static const op_example examples[] = {
     {.in = {DESC(F32, 3, 1, 2, 3), DESC(I32, 2, 1, 2)},
      .data = {F32S(1, 2, 3, 1001, 1002, 1003), I32S(2, 0)},
-     .attr = &first,
+     .attr = first,
      .out = DESC(F32, 2, 1, 2),
      .want = F32S(0.407605964f, 0)},
     {.in = {DESC(F32, 2, 2, 3), DESC(I32, 1, 2)},
      .data = {F32S(1, 2, 3, 1001, 1002, 1003), I32S(2, 0)},
-     .attr = &plain,
+     .attr = plain,
      .out = DESC(F32, 1, 2),
      .want = F32S(0.407605964f, 2.40760596f)},
     {.in = {DESC(F32, 2, 1, 3), DESC(F32, 2, 1, 3)},
      .data = {F32S(1, 2, 3), F32S(0.5f, 0, 0.5f)},
-     .attr = &plain,
+     .attr = plain,
      .out = DESC(F32, 1, 1),
      .want = F32S(1.40760596f)},
     {.in = {DESC(F32, 2, 1, 3), DESC(I32, 1, 1)},
      .data = {F32S(1, 2, 3), I32S(3)},
-     .attr = &plain,
+     .attr = plain,
      .out = DESC(F32, 1, 1),
      .status = TUTTI_E_RANGE},
     {.in = {DESC(F32, 2, 1, 3), DESC(I64, 1, 1)},
      .data = {F32S(1, 2, 3), I64S(-1)},
-     .attr = &plain,
+     .attr = plain,
      .out = DESC(F32, 1, 1),
      .status = TUTTI_E_RANGE},
 };
@@ -121,17 +164,25 @@ static const op_example examples[] = {
 static const op_refusal refusals[] = {
     {.in = {DESC(F32, 2, 2, 3), DESC(I32, 1, 3)},
      .nin = 2,
+     .attr = plain,
      .status = TUTTI_E_SHAPE,
      .text = "softmax_cross_entropy: logits are F32 (2, 3) and the target is I32 (3), want "
              "classes of I32 or I64, one a row, or F32 in the shape of the logits"},
     {.in = {DESC(F32, 1, 2), DESC(I32, 1, 2)},
      .nin = 2,
+     .attr = plain,
      .status = TUTTI_E_SHAPE,
      .text = "softmax_cross_entropy: logits is F32 (2), want rank 2 or more"},
     {.in = {DESC(I32, 2, 2, 3), DESC(I32, 1, 2)},
      .nin = 2,
+     .attr = plain,
      .status = TUTTI_E_ARG,
      .text = "softmax_cross_entropy: logits is I32 (2, 3), want F32"},
+    {.in = {DESC(F32, 2, 2, 3), DESC(I32, 1, 2)},
+     .nin = 2,
+     .attr = four,
+     .status = TUTTI_E_RANGE,
+     .text = "softmax_cross_entropy: columns is 4, want 0 to 3, of logits F32 (2, 3)"},
 };
 
 OP_TEST_FULL(softmax_cross_entropy, 2)

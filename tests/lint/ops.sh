@@ -12,6 +12,7 @@ host/cli/bench/bench_plan.c mean: builds a graph to measure, as a model would
 host/cli/plugins.c min max: keys of a manifest
 host/device/net_model.c scale_checked: run by itself, outside of any graph
 host/graph/net/sequence.c cache_write: what the cache of tutti/graph.h stands for
+host/graph/passes/align_products.c pad slice: what it emits, as a model would
 host/graph/runtime/upcast.c dropout: an attribute
 host/plugin/manifest.c min: a key of a manifest
 host/plugin/spec.c min max: keys of a manifest

@@ -190,13 +190,19 @@ static tutti_value view_of_cast(graph *g, tutti_value v, int32_t dtype)
 
 tutti_value graph_cast(graph *g, tutti_value v, int32_t dtype)
 {
-    tutti_graph *b = graph_builder(g);
-    if (b->status(b) || graph_value_at(g, v)->desc.dtype == dtype)
-        return v;
-    if (dtype == TUTTI_F32 && is_fresh_product(g, v)) {
+    if (!graph_builder(g)->status(graph_builder(g)) && dtype == TUTTI_F32 &&
+        is_fresh_product(g, v)) {
         graph_set_dtype(g, v, dtype);
         return v;
     }
+    return graph_cast_rounded(g, v, dtype);
+}
+
+tutti_value graph_cast_rounded(graph *g, tutti_value v, int32_t dtype)
+{
+    tutti_graph *b = graph_builder(g);
+    if (b->status(b) || graph_value_at(g, v)->desc.dtype == dtype)
+        return v;
     const graph_value *x = graph_value_at(g, v);
     const tutti_attr to = tutti_attr_i("dtype", dtype);
     const tutti_value before =

@@ -30,5 +30,7 @@ bool precision_is_native(const tutti_op *op, const tutti_op_call *c);
 /* `v` as `dtype`: itself, also when it is a product that nobody has read yet and becomes f32 for that;
  * or a cast.  0 after an error. */
 tutti_value graph_cast(graph *g, tutti_value v, int32_t dtype);
+/* The same, but never another dtype of the product: a product in 16 bits has been rounded to them. */
+tutti_value graph_cast_rounded(graph *g, tutti_value v, int32_t dtype);
 
 #endif

@@ -48,7 +48,7 @@ void rewrite_emit(graph *to, const rewrite_node *n, tutti_value *map)
 {
     tutti_graph *b = graph_builder(to);
     tutti_value in[TUTTI_OP_MAX_IN], out[TUTTI_OP_MAX_OUT];
-    tutti_attr attr[GRAPH_MAX_ATTR + 2];
+    tutti_attr attr[GRAPH_MAX_ATTR + 3];
     tutti_list lists[GRAPH_MAX_ATTR];
     uint32_t nattr = (uint32_t)n->like->op->nfields;
     graph_set_segment(to, n->place->segment);
@@ -64,6 +64,8 @@ void rewrite_emit(graph *to, const rewrite_node *n, tutti_value *map)
         attr[nattr++] = tutti_attr_i("act", n->act);
     if (n->of)
         attr[nattr++] = tutti_attr_i("of", n->of);
+    if (n->columns)
+        attr[nattr++] = tutti_attr_i("columns", n->columns);
     (void)graph_set_guard(to, map[n->place->guard]);
     (void)b->emit(b, n->op, in, n->nin, attr, nattr, out, n->nout);
     (void)graph_set_guard(to, 0);

@@ -19,6 +19,7 @@ typedef struct rewrite_node {
     const graph_node *like;  /* whose attributes */
     int64_t act;             /* the attribute of that name; 0: as `like` has it */
     int64_t of;              /* likewise */
+    int64_t columns;         /* likewise */
     uint32_t nin, nout;
     tutti_value in[TUTTI_OP_MAX_IN];   /* values there */
     tutti_value out[TUTTI_OP_MAX_OUT]; /* those that its results stand for */

@@ -1,9 +1,11 @@
 /* loss_graph.c - tracing a plan: the loss and its gradient for the outputs. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/passes/autodiff.h"
+#include "graph/passes/fuse.h"
 #include "graph/plan/plan_internal.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 static tutti_status out_of_memory(tutti_error *err)
 {
@@ -29,28 +31,76 @@ static tutti_status check_loss(const model_graph *b, const plan_request *request
     return t->fail(t, TUTTI_E_SHAPE, text);
 }
 
-/* Inputs of the loss graph, in this order: outputs, targets, scale.  The external places go on
- * with the loss and the gradients of the outputs. */
-static tutti_status trace_loss_graph(net *n, const model_graph *b, const plan_request *request,
-                                     loss_graph *h)
+/* Whether any output lies otherwise than others see it. */
+static bool any_half(const model_graph *b)
+{
+    for (uint32_t k = 0; k < b->noutputs; k++)
+        if (!model_graph_output_is_kept(b, k))
+            return true;
+    return false;
+}
+
+/* A loss that can reads such outputs as they lie. */
+static tutti_status read_as_kept(net *n, const model_graph *b, uint32_t ntargets, loss_graph *h,
+                                 tutti_error *err)
+{
+    graph *from = h->compiled.g, *to = net_graph(n, plan_mode(b->kind));
+    bool *wanted = calloc(graph_nvalues(from), sizeof *wanted);
+    tutti_value *map = calloc(graph_nvalues(from), sizeof *map);
+    tutti_status s = to && wanted && map ? TUTTI_OK : out_of_memory(err);
+    if (!s) {
+        wanted[h->loss_value] = true;
+        s = fuse_columns(from, wanted, to, map, err);
+    }
+    if (!s) {
+        for (uint32_t k = 0; k < b->noutputs + ntargets; k++)
+            h->inputs[k] = map[h->inputs[k]];
+        h->loss_value = map[h->loss_value];
+        h->compiled.g = to;
+        graph_set_passes(to, GRAPH_FOLD);
+        to = from;
+    }
+    graph_destroy(to);
+    free(wanted);
+    free(map);
+    return s;
+}
+
+/* Outputs and targets to the loss: external places in this order. */
+static tutti_status trace_loss(net *n, const model_graph *b, const plan_request *request,
+                               loss_graph *h, tutti_error *err)
 {
     tutti_graph *t = graph_builder(h->compiled.g);
-    tutti_value *outputs = h->inputs, *targets = h->inputs + b->noutputs;
-    for (uint32_t k = 0; k < b->noutputs; k++)
-        outputs[k] =
-            graph_input(h->compiled.g, &graph_value_at(b->compiled.g, b->outputs[k])->desc);
+    tutti_value seen[NET_MAX_OUTPUTS], *targets = h->inputs + b->noutputs;
+    for (uint32_t k = 0; k < b->noutputs; k++) {
+        h->inputs[k] = graph_input(h->compiled.g, model_graph_kept_desc(b, k));
+        seen[k] = h->inputs[k];
+    }
     for (uint32_t k = 0; k < request->ntargets; k++)
         targets[k] = graph_input(h->compiled.g, &request->targets[k]);
-    h->loss_value = loss_trace(n, h->compiled.g, b->kind, outputs, targets, request->ntargets);
-    tutti_status s = check_loss(b, request, t, h->loss_value);
+    for (uint32_t k = 0; k < b->noutputs; k++)
+        if (!model_graph_output_is_kept(b, k))
+            seen[k] = output_view_emit(h->compiled.g, seen[k], model_graph_output_desc(b, k));
+    h->loss_value = loss_trace(n, h->compiled.g, b->kind, seen, targets, request->ntargets);
+    const tutti_status s = check_loss(b, request, t, h->loss_value);
+    return s || !any_half(b) ? s : read_as_kept(n, b, request->ntargets, h, err);
+}
+
+/* And the scale behind them, for the gradients of the outputs.  External places go on with the loss and these. */
+static tutti_status trace_loss_graph(net *n, const model_graph *b, const plan_request *request,
+                                     loss_graph *h, tutti_error *err)
+{
+    const tutti_status s = trace_loss(n, b, request, h, err);
     if (s)
         return s;
+    tutti_graph *t = graph_builder(h->compiled.g);
     h->loss = *t->desc(t, h->loss_value);
-    const tutti_value scale = targets[request->ntargets] = graph_input(h->compiled.g, &h->loss);
+    const tutti_value scale = graph_input(h->compiled.g, &h->loss);
+    h->inputs[b->noutputs + request->ntargets] = scale;
     if (!model_graph_trains(b))
         return t->status(t);
     graph_set_segment(h->compiled.g, 1);
-    return graph_gradient(h->compiled.g, &h->loss_value, &scale, 1, outputs, b->noutputs,
+    return graph_gradient(h->compiled.g, &h->loss_value, &scale, 1, h->inputs, b->noutputs,
                           h->douts);
 }
 
@@ -65,7 +115,7 @@ static tutti_status compile_loss(net *n, const model_graph *b, const plan_reques
                                       .index = first,
                                       .bytes = tutti_nbytes(&h->loss)};
     for (uint32_t k = 0; k < b->noutputs && model_graph_trains(b); k++) {
-        const tutti_desc *d = &graph_value_at(b->compiled.g, b->outputs[k])->desc;
+        const tutti_desc *d = model_graph_kept_desc(b, k);
         if (graph_is_floating(d->dtype))
             stores[count++] = (program_store){.value = h->douts[k],
                                               .kind = STORE_EXTERNAL,
@@ -86,7 +136,7 @@ tutti_status loss_graph_init(net *n, const model_graph *b, const plan_request *r
         return TUTTI_OK;
     tutti_status s = compiled_graph_begin(n, plan_mode(b->kind), "a plan", &h->compiled, err);
     if (!s)
-        s = trace_loss_graph(n, b, request, h);
+        s = trace_loss_graph(n, b, request, h, err);
     if (s && h->compiled.g)
         (void)graph_error(h->compiled.g, err);
     if (!s)

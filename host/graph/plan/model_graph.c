@@ -1,6 +1,7 @@
 /* model_graph.c - tracing a plan: the forward pass with its backward pass. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/ir/precision.h"
+#include "graph/passes/align_products.h"
 #include "graph/passes/autocast.h"
 #include "graph/passes/autodiff.h"
 #include "graph/passes/fuse.h"
@@ -17,7 +18,18 @@ bool model_graph_trains(const model_graph *b)
 
 const tutti_desc *model_graph_output_desc(const model_graph *b, uint32_t k)
 {
+    return &b->output_desc[k];
+}
+
+const tutti_desc *model_graph_kept_desc(const model_graph *b, uint32_t k)
+{
     return &graph_value_at(b->compiled.g, b->outputs[k])->desc;
+}
+
+bool model_graph_output_is_kept(const model_graph *b, uint32_t k)
+{
+    const tutti_desc *kept = model_graph_kept_desc(b, k);
+    return kept->dtype == b->output_desc[k].dtype && tutti_same_shape(kept, &b->output_desc[k]);
 }
 
 static tutti_status out_of_memory(tutti_error *err)
@@ -95,22 +107,31 @@ done:
     return s;
 }
 
-/* Brings in the precision.  What leaves the graph stays f32. */
+static graph_autocast autocast_of(const net *n)
+{
+    return (graph_autocast){n->options.precision == NET_AMP_BF16   ? TUTTI_BF16
+                            : n->options.precision == NET_AMP_FP16 ? TUTTI_F16
+                                                                   : TUTTI_DTYPE_NONE,
+                            half_weights_dtype(n) != TUTTI_DTYPE_NONE};
+}
+
+/* Brings in the precision.  What leaves the graph is f32; where a device multiplies in 16 bits it has been rounded to
+ * them, as PyTorch's autocast does it. */
 static tutti_status autocast_model(net *n, model_graph *b, tutti_error *err)
 {
-    const graph_autocast half = {n->options.precision == NET_AMP_BF16   ? TUTTI_BF16
-                                 : n->options.precision == NET_AMP_FP16 ? TUTTI_F16
-                                                                        : TUTTI_DTYPE_NONE,
-                                 half_weights_dtype(n) != TUTTI_DTYPE_NONE};
+    const graph_autocast half = autocast_of(n);
+    const bool rounds = device_can(n->options.device, TUTTI_DEVICE_HALVES);
     if (!half.dtype)
         return TUTTI_OK;
     graph *to = net_graph(n, plan_mode(b->kind));
     tutti_value *map = calloc(graph_nvalues(b->compiled.g), sizeof *map);
     tutti_status s =
         to && map ? autocast_graph(b->compiled.g, &half, to, map, err) : out_of_memory(err);
-    for (uint32_t k = 0; k < b->noutputs && !s; k++)
-        map[b->outputs[k]] = graph_cast(
-            to, map[b->outputs[k]], graph_value_at(b->compiled.g, b->outputs[k])->desc.dtype);
+    for (uint32_t k = 0; k < b->noutputs && !s; k++) {
+        const int32_t dtype = graph_value_at(b->compiled.g, b->outputs[k])->desc.dtype;
+        tutti_value *v = &map[b->outputs[k]];
+        *v = rounds ? graph_cast_rounded(to, *v, dtype) : graph_cast(to, *v, dtype);
+    }
     if (!s)
         s = graph_error(to, err);
     if (!s) {
@@ -119,7 +140,22 @@ static tutti_status autocast_model(net *n, model_graph *b, tutti_error *err)
     }
     graph_destroy(to);
     free(map);
+    if (!s && rounds)
+        s = fuse(n, b, align_products, err);
+    if (!s)
+        graph_set_autocast(b->compiled.g, &half); /* for the backward pass */
     return s;
+}
+
+/* Outputs that nobody looks at stay as the product gave them. */
+static void keep_outputs(model_graph *b)
+{
+    for (uint32_t k = 0; k < b->noutputs; k++) {
+        b->output_desc[k] = *model_graph_kept_desc(b, k);
+        if (b->half_outputs && model_graph_trains(b) &&
+            device_can(b->compiled.device, TUTTI_DEVICE_HALVES))
+            b->outputs[k] = align_products_origin(b->compiled.g, b->outputs[k]);
+    }
 }
 
 /* Some devices add gradients to those of earlier microbatches as they make them; elsewhere that is a
@@ -206,6 +242,7 @@ tutti_status model_graph_create(net *n, const plan_request *request, model_graph
     if (!b)
         return out_of_memory(err);
     b->kind = request->kind;
+    b->half_outputs = request->half_outputs != 0;
     b->ninputs = request->ninputs;
     memcpy(b->input_desc, request->inputs, sizeof b->input_desc);
     tutti_status s = compiled_graph_begin(n, plan_mode(b->kind), "a plan", &b->compiled, err);
@@ -219,6 +256,8 @@ tutti_status model_graph_create(net *n, const plan_request *request, model_graph
         s = fuse(n, b, fuse_norms, err);
     if (!s)
         s = autocast_model(n, b, err);
+    if (!s)
+        keep_outputs(b);
     if (s)
         model_graph_destroy(b);
     else
@@ -284,6 +323,8 @@ void model_graph_destroy(model_graph *b)
         return;
     for (uint32_t k = 0; k < TUTTI_MAX_COLUMNS; k++)
         device_free(b->compiled.device, b->own_input[k]);
+    for (uint32_t k = 0; k < NET_MAX_OUTPUTS; k++)
+        output_view_destroy(b->views[k]);
     compiled_graph_fini(&b->compiled);
     free(b->grads);
     free(b->there);

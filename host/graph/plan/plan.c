@@ -109,12 +109,30 @@ static void bind_model(plan *p)
         program_set_external(p->model_graph->compiled.program, k, plan_input(p, k).data);
 }
 
+/* Where output k lies, as it is kept. */
+static void *kept_address(plan *p, uint32_t k)
+{
+    bind_model(p);
+    return program_address(p->model_graph->compiled.program, p->model_graph->outputs[k]);
+}
+
 tutti_tensor plan_output(plan *p, uint32_t k)
 {
     const model_graph *b = p->model_graph;
-    bind_model(p);
-    return (tutti_tensor){program_address(b->compiled.program, b->outputs[k]),
+    return (tutti_tensor){model_graph_output_is_kept(b, k) ? kept_address(p, k) : NULL,
                           *model_graph_output_desc(b, k), device_number(b->compiled.device), 0};
+}
+
+tutti_status plan_expand_output(plan *p, uint32_t k, const tutti_step *step,
+                                tutti_tensor *ret_output, tutti_error *err)
+{
+    tutti_tensor t = plan_output(p, k);
+    tutti_status s = TUTTI_OK;
+    if (!t.data)
+        s = output_view_run(p->n, p->model_graph, k, kept_address(p, k), step, &t.data, err);
+    if (!s)
+        *ret_output = t;
+    return s;
 }
 
 tutti_tensor plan_loss(plan *p)
@@ -162,7 +180,7 @@ static tutti_status run_loss(plan *p, const tutti_step *step, void *loss, void *
                              : p->n->compiled.plans->arena +
                                    program_cut_offset(p->model_graph->compiled.program));
     for (uint32_t k = 0; k < p->model_graph->noutputs; k++)
-        program_set_external(q, at++, plan_output(p, k).data);
+        program_set_external(q, at++, kept_address(p, k));
     for (uint32_t k = 0; k < p->request.ntargets; k++)
         program_set_external(q, at++, plan_target(p, k).data);
     program_set_external(q, at++, h->scale);
@@ -339,6 +357,9 @@ tutti_status plan_blend_loss(plan *p, const tutti_tensor *target, double fractio
     plan_request request = p->request;
     if (!p->loss_graph.compiled.program || !model_graph_trains(p->model_graph))
         return tutti_fail(err, TUTTI_E_STATE, "only a training plan's loss can be mixed");
+    if (p->request.half_outputs)
+        return tutti_fail(err, TUTTI_E_STATE,
+                          "a loss can be mixed where forward and backward pass run apart");
     if (p->loss_graph.penalty)
         return tutti_fail(err, TUTTI_E_UNSUPPORTED,
                           "a loss with a penalty on its gradients cannot be mixed");

@@ -24,7 +24,9 @@ typedef struct plan_request {
     int kind; /* PLAN_* */
     uint32_t ninputs;
     uint32_t ntargets;
-    uint32_t reserved;
+    /* TRAIN, TRAIN_ADD: 1: nobody looks at the outputs between forward and backward pass; where the device multiplies in
+     * 16 bits they then stay as the product gave them, and the loss reads that. */
+    uint32_t half_outputs;
     tutti_desc inputs[TUTTI_MAX_COLUMNS];
     tutti_desc targets[TUTTI_MAX_COLUMNS];
     int64_t
@@ -60,8 +62,11 @@ tutti_tensor plan_target(plan *p, uint32_t k);
 void plan_set_input(plan *p, uint32_t k, const void *data);
 void plan_set_target(plan *p, uint32_t k, const void *data);
 /* Results; valid until a plan for other inputs or of another kind is made or runs.  Outputs may be
- * changed in place before SEGMENT_LOSS. */
+ * changed in place before SEGMENT_LOSS.  `data` is NULL where they stay in 16 bits: plan_expand_output then
+ * makes a copy as others see it, and is to be called again after the next run. */
 tutti_tensor plan_output(plan *p, uint32_t k);
+TUTTI_NODISCARD tutti_status plan_expand_output(plan *p, uint32_t k, const tutti_step *step,
+                                                tutti_tensor *ret_output, tutti_error *err);
 tutti_tensor plan_loss(plan *p); /* scalar f32; (B) for PLAN_LOSSES; no data without targets */
 /* CONTINUE: how long sequences may become. */
 int64_t plan_context(const plan *p);

@@ -22,8 +22,9 @@ static bool same_descs(const tutti_desc *a, const tutti_desc *b, uint32_t n)
 static model_graph *find_model_graph(const plan_set *set, const plan_request *r)
 {
     for (model_graph *b = set->model_graphs; b; b = b->next)
-        if (b->kind == r->kind && sequence_fits(b->sequence, r->context) &&
-            b->ninputs == r->ninputs && same_descs(b->input_desc, r->inputs, r->ninputs))
+        if (b->kind == r->kind && b->half_outputs == (r->half_outputs != 0) &&
+            sequence_fits(b->sequence, r->context) && b->ninputs == r->ninputs &&
+            same_descs(b->input_desc, r->inputs, r->ninputs))
             return b;
     return NULL;
 }
@@ -47,7 +48,8 @@ static uint64_t mix_descs(uint64_t h, const tutti_desc *d, uint32_t n)
 static uint64_t request_hash(const plan_request *r)
 {
     const uint64_t h = mix_descs((uint64_t)r->kind, r->inputs, r->ninputs);
-    return mix_descs(mix(h, (uint64_t)r->context), r->targets, r->ntargets);
+    return mix_descs(mix(h, (uint64_t)r->context << 1 | r->half_outputs), r->targets,
+                     r->ntargets);
 }
 
 static plan *find_plan(const plan_set *set, const plan_request *r, uint64_t hash)
@@ -55,6 +57,7 @@ static plan *find_plan(const plan_set *set, const plan_request *r, uint64_t hash
     for (plan *p = set->plans[hash % PLAN_LISTS]; p; p = p->next)
         if (p->hash == hash && p->request.kind == r->kind && p->request.ninputs == r->ninputs &&
             p->request.ntargets == r->ntargets && p->request.context == r->context &&
+            p->request.half_outputs == r->half_outputs &&
             same_descs(p->request.inputs, r->inputs, r->ninputs) &&
             same_descs(p->request.targets, r->targets, r->ntargets))
             return p;
@@ -82,6 +85,8 @@ static uint64_t model_graph_bytes(const model_graph *b)
         sizeof *b + graph_bytes(b->compiled.g) + program_held_bytes(b->compiled.program);
     for (uint32_t k = 0; k < b->ninputs; k++)
         sum += b->own_input[k] ? bytes_round(tutti_nbytes(&b->input_desc[k])) : 0;
+    for (uint32_t k = 0; k < b->noutputs; k++)
+        sum += output_view_bytes(b->views[k]);
     return sum;
 }
 

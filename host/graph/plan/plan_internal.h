@@ -13,6 +13,7 @@
 
 typedef struct model_graph model_graph;
 typedef struct loss_blend loss_blend;
+typedef struct output_view output_view;
 typedef struct loss_graph loss_graph;
 
 /* plan_cache.c, model_graph.c: the forward pass, and the backward pass from given output gradients. */
@@ -22,6 +23,9 @@ struct model_graph {
     tutti_value inputs[TUTTI_MAX_COLUMNS];
     tutti_value outputs[NET_MAX_OUTPUTS];
     tutti_value douts[NET_MAX_OUTPUTS]; /* 0 for those without a gradient */
+    tutti_desc
+        output_desc[NET_MAX_OUTPUTS];    /* as others see them: F32, the columns that count */
+    output_view *views[NET_MAX_OUTPUTS]; /* taken when first asked for */
     tutti_desc input_desc[TUTTI_MAX_COLUMNS];
     void *own_input[TUTTI_MAX_COLUMNS]; /* taken when first asked for */
     const void *input[TUTTI_MAX_COLUMNS];
@@ -29,7 +33,7 @@ struct model_graph {
     tutti_value *there; /* likewise: what such a gradient was added to by the graph; or 0 */
     uint32_t ninputs, noutputs;
     int kind;
-    int reserved;
+    bool half_outputs;        /* as the request has it */
     sequence_trace *sequence; /* PLAN_CONTINUE's; NULL in others */
     uint64_t cut_bytes;       /* that a loss finds in the arena */
     uint64_t used;            /* the net's clock when a plan over it was last asked for */
@@ -103,8 +107,18 @@ void loss_graph_fini(loss_graph *h);
 tutti_status loss_blend_run(net *n, loss_blend **list, const float *fractions, float *a,
                             const float *b, const tutti_desc *d, const tutti_step *step,
                             tutti_error *err);
-void loss_blends_destroy(loss_blend *list);    /* NULL is allowed */
+void loss_blends_destroy(loss_blend *list); /* NULL is allowed */
+/* output_view.c: output k as others see it, from where it lies. */
+tutti_status output_view_run(net *n, model_graph *b, uint32_t k, const void *from,
+                             const tutti_step *step, void **ret_data, tutti_error *err);
+uint64_t output_view_bytes(const output_view *v); /* NULL is allowed, as below */
+void output_view_destroy(output_view *v);
+/* Emits what others see of `v`, an output of description `kept`. */
+tutti_value output_view_emit(graph *g, tutti_value v, const tutti_desc *seen);
 bool model_graph_trains(const model_graph *b); /* has a backward pass */
+/* Of output k: as others see it, and as it lies in memory. */
 const tutti_desc *model_graph_output_desc(const model_graph *b, uint32_t k);
+const tutti_desc *model_graph_kept_desc(const model_graph *b, uint32_t k);
+bool model_graph_output_is_kept(const model_graph *b, uint32_t k); /* the two are one */
 
 #endif

@@ -64,6 +64,15 @@ static tutti_status no_slot(step_tensors *x, const char *name, tutti_error *err)
                       known[0] ? known : "nothing");
 }
 
+/* Outputs that their plan keeps in 16 bits, as plugins see them. */
+static tutti_status expand(step_tensors *x, slot *s, tutti_error *err)
+{
+    if (s < x->outputs || s >= x->outputs + STEP_OUTPUTS || s->now.data || !x->outputs_of)
+        return TUTTI_OK;
+    return plan_expand_output(x->outputs_of, (uint32_t)(s - x->outputs), &x->run->step, &s->now,
+                              err);
+}
+
 tutti_status tensors_find(step_tensors *x, const char *name, slot **ret_slot, tutti_error *err)
 {
     tutti_status status = TUTTI_OK;
@@ -74,6 +83,8 @@ tutti_status tensors_find(step_tensors *x, const char *name, slot **ret_slot, tu
     slot *s = find_slot(x, name);
     if (!s)
         return no_slot(x, name, err);
+    if ((status = expand(x, s, err)))
+        return status;
     *ret_slot = s;
     return TUTTI_OK;
 }
@@ -86,6 +97,7 @@ bool tensors_is_result(const step_tensors *x, const slot *s)
 void tensors_publish_outputs(step_tensors *x, plan *p)
 {
     x->noutputs = plan_noutputs(p) < STEP_OUTPUTS ? plan_noutputs(p) : STEP_OUTPUTS;
+    x->outputs_of = p;
     for (uint32_t k = 0; k < x->noutputs; k++)
         x->outputs[k].now = plan_output(p, k);
 }
@@ -100,6 +112,7 @@ void tensors_end_batch(step_tensors *x)
 {
     x->phase = PHASE_IDLE;
     x->noutputs = 0;
+    x->outputs_of = NULL;
     x->loss.now.data = NULL;
 }
 
@@ -129,6 +142,8 @@ tutti_status tensors_mirror_outputs(step_tensors *x, const char *who, tutti_tens
                                     tutti_error *err)
 {
     tutti_status s = TUTTI_OK;
+    for (uint32_t k = 0; k < x->noutputs && !s; k++)
+        s = expand(x, &x->outputs[k], err);
     for (uint32_t k = 0; k < x->noutputs && !s; k++)
         s = tensors_mirror_column(x, who, &x->outputs[k], &ret_outputs[k], err);
     return s;

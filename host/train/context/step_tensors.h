@@ -19,7 +19,8 @@ typedef struct step_tensors {
     int64_t microbatch_size; /* samples at a time; "auto" may make it smaller */
     uint32_t microbatch;     /* index of the current one */
     uint32_t noutputs;
-    slot outputs[STEP_OUTPUTS]; /* of the plan under way */
+    slot outputs[STEP_OUTPUTS]; /* of the plan under way; no data: it keeps them in 16 bits */
+    plan *outputs_of;           /* that plan, for who asks for them */
     slot loss;
     host_mirror forward[FORWARD_OUTPUTS]; /* of outputs that tutti.train/1 has given */
     /* Called before a plugin sees a tensor of a batch or of an evaluation, of which a part alone may be there;

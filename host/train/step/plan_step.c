@@ -28,6 +28,7 @@ tutti_status trainer_request(trainer *t, int kind, batch *b, plan_request *ret_r
 {
     memset(ret_request, 0, sizeof *ret_request);
     ret_request->kind = kind;
+    ret_request->half_outputs = kind <= PLAN_TRAIN_ADD && trainer_hides_outputs(t);
     const tutti_status s = describe(b, t->run.model_table->inputs, ret_request->inputs,
                                     &ret_request->ninputs, err);
     return s ? s
@@ -108,6 +109,12 @@ int trainer_merges(const trainer *t, int first, bool last)
         !engine_hears(e, TUTTI_EVENT_AFTER_TRAIN_BATCH))
         end = SEGMENT_UPDATE;
     return end;
+}
+
+bool trainer_hides_outputs(const trainer *t)
+{
+    return context_is_remote(&t->run) && !t->train.metrics.count &&
+           trainer_merges(t, SEGMENT_FORWARD, false) >= SEGMENT_BACKWARD;
 }
 
 tutti_status trainer_run_merged(trainer *t, plan *p, int first, int last, tutti_error *err)

@@ -19,6 +19,8 @@ TUTTI_NODISCARD tutti_status trainer_bind_targets(trainer *t, plan *p, batch *b,
 /* The last segment that runs as one with `first`, because nobody hears the events in between; `last`:
  * of the batch's last microbatch. */
 int trainer_merges(const trainer *t, int first, bool last);
+/* Nobody looks at the outputs of a step on a device before its backward pass is over. */
+bool trainer_hides_outputs(const trainer *t);
 /* One segment, with what open mirrors have for it. */
 TUTTI_NODISCARD tutti_status trainer_run(trainer *t, plan *p, int segment, float loss_scale,
                                          tutti_error *err);

@@ -216,6 +216,7 @@ tutti_status trainer_preview_plan(trainer *t, plan **ret_plan, tutti_error *err)
                      err);
     if (!s)
         s = operate(t, err);
+    r.half_outputs = !s && trainer_hides_outputs(t);
     if (!s)
         s = net_plan(t->run.net, &r, ret_plan, err);
     context_tune_message(&t->run);

@@ -1,0 +1,13 @@
+/* align_products.h - products whose rows were made longer: the columns that count, and the whole. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef HOST_GRAPH_PASSES_ALIGN_PRODUCTS_H
+#define HOST_GRAPH_PASSES_ALIGN_PRODUCTS_H
+
+#include "graph/ir/graph.h"
+
+/* Emits the first `columns` of the last dimension of `v`; `v` where it has no more.  0 after an error. */
+tutti_value align_products_cut(graph *to, tutti_value v, int64_t columns);
+/* What `v`, F32, is a cast of, in 16 bits and with the columns that align_products_cut took off; `v`: nothing. */
+tutti_value align_products_origin(const graph *g, tutti_value v);
+
+#endif
