@@ -37,6 +37,10 @@ tutti_status check_kernel(const trial *t, tutti_error *err);
 /* The kernel of the device that op_check_device opens, likewise; none is no error. */
 tutti_status check_on_device(const trial *t, tutti_error *err);
 
+/* What a result of `dtype` may be off by on a device, as a part of the largest one. */
+double check_device_tolerance(const op_case *c, const tutti_op *op, const tutti_op_call *call,
+                              int32_t dtype);
+
 extern const tutti_step check_step;
 
 #endif

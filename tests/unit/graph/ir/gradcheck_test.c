@@ -1,10 +1,12 @@
 /* gradcheck_test.c - op_check accepts a right operation and finds each way of being wrong. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "gradcheck.h"
+#include "gradcheck_trial.h"
+#include "graph/ir/attr.h"
 #include "op_table.h"
 #include "tutti/ops.h"
 #include "tutti_check.h"
 
+#include <math.h>
 #include <string.h>
 
 static tutti_status infer(const tutti_op_call *c, tutti_desc *out, tutti_error *err)
@@ -194,6 +196,86 @@ START_TEST(a_missing_gradient_is_found)
 }
 END_TEST
 
+static const tutti_op *find_op(const char *name)
+{
+    uint32_t k = 0;
+    while (strcmp(tutti_op_table[k]->name, name) != 0)
+        k++;
+    return tutti_op_table[k];
+}
+
+enum { M = 131, K = 97, N = 75 };
+static const op_case product = {
+    .op = "matmul", .nin = 2, .in = {{{M, K}, 2, TUTTI_F32}, {{K, N}, 2, TUTTI_F32}}};
+
+/* What a product may be off by, with the attribute `fast`, its factors of `dtype`. */
+static double tolerance(bool on_cuda, int64_t fast, int32_t dtype)
+{
+    static const tutti_cuda_v1 cuda = {.struct_size = sizeof cuda};
+    const tutti_op *op = find_op("matmul");
+    const tutti_attr attr = {"fast", TUTTI_ATTR_I64, 0, fast, 0, NULL, NULL};
+    const tutti_desc in[2] = {{{M, K}, 2, dtype}, {{K, N}, 2, dtype}};
+    int64_t blob[16];
+    tutti_error err = TUTTI_ERROR_INIT;
+    ck_assert_uint_le(op->attr_size, sizeof blob);
+    ck_assert_ok(attr_decode(op, &attr, 1, blob, &err), err);
+    const tutti_op_call call = {.struct_size = sizeof call,
+                                .nin = 2,
+                                .nout = 1,
+                                .in = in,
+                                .attr = blob,
+                                .cuda = on_cuda ? &cuda : NULL};
+    return check_device_tolerance(&product, op, &call, TUTTI_F32);
+}
+
+static double factor(uint32_t input, int64_t k)
+{
+    return (double)(float)check_draw(&product, input, TUTTI_F32, k);
+}
+
+/* With `bits` explicit bits of mantissa; the others are cut off or rounded. */
+static double shortened(double x, int bits, bool cut)
+{
+    int e;
+    const double m = ldexp(frexp(x, &e), bits + 1);
+    return ldexp(cut ? trunc(m) : nearbyint(m), e - bits - 1);
+}
+
+/* The largest error of a product of such factors, as a part of the largest result. */
+static double error_of(int bits, bool cut)
+{
+    double worst = 0.0, most = 0.0;
+    for (int i = 0; i < M; i++) {
+        for (int j = 0; j < N; j++) {
+            double exact = 0.0, sum = 0.0;
+            for (int k = 0; k < K; k++) {
+                const double a = factor(0, i * K + k), b = factor(1, k * N + j);
+                exact += a * b;
+                sum += shortened(a, bits, cut) * shortened(b, bits, cut);
+            }
+            worst = fmax(worst, fabs(sum - exact));
+            most = fmax(most, fabs(exact));
+        }
+    }
+    return worst / most;
+}
+
+START_TEST(a_gpu_may_round_factors_to_tf32_where_a_case_says_fast)
+{
+    ck_assert_double_lt(error_of(10, false), tolerance(true, 1, TUTTI_F32));
+    ck_assert_double_lt(error_of(10, true), tolerance(true, 1, TUTTI_F32));
+    ck_assert_double_gt(error_of(7, false), tolerance(true, 1, TUTTI_F32));
+}
+END_TEST
+
+START_TEST(nothing_else_may_round_them)
+{
+    ck_assert_double_gt(error_of(10, true), tolerance(true, 0, TUTTI_F32));
+    ck_assert_double_eq(tolerance(false, 1, TUTTI_F32), tolerance(true, 0, TUTTI_F32));
+    ck_assert_double_eq(tolerance(true, 1, TUTTI_BF16), tolerance(true, 0, TUTTI_BF16));
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("gradcheck");
@@ -206,6 +288,8 @@ int main(void)
     tcase_add_test(all, a_kernel_that_cannot_run_in_place_is_found);
     tcase_add_test(all, a_wrong_gradient_is_found);
     tcase_add_test(all, a_missing_gradient_is_found);
+    tcase_add_test(all, a_gpu_may_round_factors_to_tf32_where_a_case_says_fast);
+    tcase_add_test(all, nothing_else_may_round_them);
     suite_add_tcase(suite, all);
     return tutti_run(suite);
 }
