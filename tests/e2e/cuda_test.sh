@@ -151,6 +151,13 @@ for device in cpu cuda; do
 done
 check "the template's kernel is launched on the GPU" test "$(grep -c '^launch weight_pull_cuda ' cuda/trace)" = 4
 check "and does the same as on the CPU" python3 "$e2e/near_weights.py" "$(latest cpu)" "$(latest cuda)" 0.001
+# Launches of the loss, of four steps, once so many are left out.
+profiled() { # profiled <steps>
+  TUTTI_CUDA_PROFILE=$PWD/times.tsv TUTTI_CUDA_PROFILE_AFTER=$1 TUTTI_CUDA_GRAPHS=0 gpu leaks=1 "$TUTTI" train run.json \
+    --device cuda --set 'eval=[]' --duration 4ba >/dev/null && sed -n 's/^[0-9.]*\t\([0-9]*\)\tloss: softmax_cross_entropy$/\1/p' times.tsv
+}
+check "the time of launches is told of all steps" test "$(profiled 0)" = 4
+check "or without the first two" test "$(profiled 2)" = 2
 check "auto without one is the CPU" gpu devices=0 "$TUTTI" train run.json --duration 1ba
 gpu fail_launch=50 "$TUTTI" train run.json --device cuda >out.txt 2>err.txt
 check "a failure names what was launched last" \

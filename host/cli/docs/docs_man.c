@@ -27,6 +27,7 @@ static const named variables[] = {
     {"TUTTI_CUDA_PROFILE",
      "a file: the time of each launch on a GPU, summed up by module and operation; with "
      "TUTTI_CUDA_GRAPHS=0, since graphs are launched whole"},
+    {"TUTTI_CUDA_PROFILE_AFTER", "how many of a run's first steps that file leaves out"},
     {"TUTTI_CUDA_ALLOW", "tf32, unordered: what kernels on a GPU may do to be faster, for runs "
                          "that do not say it themselves"},
     {"TUTTI_CUDA_GRAPHS", "0: steps on a GPU are launched one by one, for runs that do not say "

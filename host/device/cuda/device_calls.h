@@ -59,11 +59,12 @@ uint64_t cuda_graph_nodes(void *device, void *graph);
 void cuda_graph_destroy(void *device, void *graph);
 
 /* profile.c: where TUTTI_CUDA_PROFILE names a file, each launch that is not gathered is timed, and closing the
- * device writes the sums there. */
+ * device writes the sums there; launches of the first TUTTI_CUDA_PROFILE_AFTER steps are left out. */
 tutti_status cuda_profile_open(cuda_device *d, tutti_error *err);
 /* False: it is not timed, and has no end. */
 bool cuda_profile_begin(cuda_device *d, stream *s, uint32_t mark);
 void cuda_profile_end(cuda_device *d, stream *s);
+void cuda_profile_step(cuda_device *d);    /* a step is enqueued */
 void cuda_profile_release(cuda_device *d); /* what was enqueued may begin */
 void cuda_profile_close(cuda_device *d);
 

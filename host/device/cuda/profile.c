@@ -24,7 +24,8 @@ struct cuda_profile {
     uint32_t used; /* pairs that were recorded and not looked at */
     total *totals; /* by mark */
     uint32_t size;
-    bool holds; /* the stream stands still until `released` */
+    uint64_t skip; /* steps that are still left out */
+    bool holds;    /* the stream stands still until `released` */
     atomic_bool
         released; /* so that a step is enqueued before it begins, and its launches have no gaps */
 };
@@ -53,6 +54,8 @@ tutti_status cuda_profile_open(cuda_device *d, tutti_error *err)
     cuda_profile *p = d->profile = calloc(1, sizeof *p);
     if (!p || !(p->path = strdup(path)))
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for a profile of launches");
+    const char *after = getenv("TUTTI_CUDA_PROFILE_AFTER");
+    p->skip = after ? strtoull(after, NULL, 10) : 0;
     atomic_init(&p->released, true);
     for (int k = 0; k < PAIRS; k++) {
         tutti_status s =
@@ -106,7 +109,7 @@ static void collect(cuda_device *d)
 bool cuda_profile_begin(cuda_device *d, stream *s, uint32_t mark)
 {
     cuda_profile *p = d->profile;
-    if (!p || d->capture.active)
+    if (!p || p->skip || d->capture.active)
         return false;
     if (p->used == PAIRS)
         collect(d);
@@ -122,6 +125,12 @@ void cuda_profile_end(cuda_device *d, stream *s)
 {
     if (!d->rt->cudaEventRecord(d->profile->to[d->profile->used], s))
         d->profile->used++;
+}
+
+void cuda_profile_step(cuda_device *d)
+{
+    if (d->profile && d->profile->skip)
+        d->profile->skip--;
 }
 
 /* "12.3456<tab>40<tab>layer1.act: gelu": milliseconds, launches, name. */

@@ -133,6 +133,7 @@ tutti_status cuda_step(void *device, tutti_error *err)
     cuda_device *d = device;
     cuda_enter(d);
     cuda_profile_release(d);
+    cuda_profile_step(d);
     tutti_status s = tell_fault(d, err);
     if (!s && d->faults.dirty)
         s = fetch_fault(d, d->streams.own, err);
