@@ -6,7 +6,7 @@ build="$(dirname "$TUTTI")"
 mkdir empty
 env PATH="$work/empty" /usr/bin/python3 "$SOURCE/tools/gpu" --output none >none.txt
 check "without a GPU there is one sentence, and status 2" test $? = 2 -a "$(head -1 none.txt)" = 'tools/gpu: there is no GPU that nvidia-smi knows of'
-says "a stage that is none" 2 'tools/gpu: there is no stage op; there are first, chosen, operations, tuned, graphs, again, parity, plugins, sanitizer, mlp, mlp-launches, profile, peers' \
+says "a stage that is none" 2 'tools/gpu: there is no stage op; there are first, chosen, operations, tuned, graphs, again, parity, plugins, sanitizer, mlp, mlp-launches, profile, ncu, peers' \
   python3 "$SOURCE/tools/gpu" --standin --only op
 # Three calls, each of which goes on from what the one before has left.
 for call in 1 2 3; do
@@ -27,25 +27,81 @@ launches = out["launches"]["mlp"]
 assert any(one["name"] == "body.linear0: matmul_relu" and one["count"] == 5 and one["ms"] > 0 for one in launches), launches
 assert "MLP" in open("out/gpu.txt").read(), open("out/gpu.txt").read()
 found = open("out/findings.txt").read().splitlines()
-assert any("launches of" in line for line in found) and any("without graphs" in line for line in found), found
+kinds = out["kinds"]["mlp"]
+assert any(k["kind"] == "body.linearN: matmul_relu" and k["count"] == 2 and k["ms"] > 0 for k in kinds), kinds
+assert [k["ms"] for k in kinds] == sorted((k["ms"] for k in kinds), reverse=True), kinds
+assert any("launches of body.linearN: matmul_relu a step" in line for line in found) and any("without graphs" in line for line in found), found
 assert [float(line.split(" ms")[0]) for line in found if " ms  " in line] == sorted(
     (float(line.split(" ms")[0]) for line in found if " ms  " in line), reverse=True), found
 PY
+check "layers of one kind are one line" python3 - <<'PY'
+import os, sys
+sys.path.insert(0, os.environ["SOURCE"] + "/tools/on_gpu")
+sys.dont_write_bytecode = True
+from what_runs import by_kind, kind
+for name, want in {"h.11: matmul_add": "h.N: matmul_add", "h.3.mlp.c_fc: matmul_act": "h.N.mlp.c_fc: matmul_act",
+                   "stage1.block2: add": "stageN.blockN: add", "body.linear0: matmul": "body.linearN: matmul",
+                   "stage1.block2.conv1: conv2d": "stageN.blockN.conv1: conv2d", "cast": "cast",
+                   "a.blocks.3: conv2d": "a.blocks.N: conv2d"}.items():
+    assert kind(name) == want, (name, kind(name))
+rows = by_kind([(1.0, 5, "h.0: add"), (4.0, 10, "cast"), (3.5, 5, "h.1: add")], 5)
+assert rows == [{"kind": "h.N: add", "ms": 0.9, "count": 2.0}, {"kind": "cast", "ms": 0.8, "count": 2.0}], rows
+PY
+check "a test is run once more only where an error stays, and what is late hides nothing" python3 - <<'PY'
+import os, sys
+sys.path.insert(0, os.environ["SOURCE"] + "/tools/on_gpu")
+sys.dont_write_bytecode = True
+import types
+import checks
+tried = []
+def again(says):
+    def one_test(m, name, fork, limit, seed, **extra):
+        tried.append(fork)
+        return says
+    checks.one_test = one_test
+m = types.SimpleNamespace(left=lambda: 100.0)
+stays = ["case 0: cuda:0: an illegal address (cudaErrorIllegalAddress); launched last: fc: matmul"]
+off = ["case 0: matmul: element (1, 2) is 2.1, want 2 (+-0.01)"]
+again(["took longer than 60 s"])
+assert checks.told_apart(m, "op", off, 1, {}) == off and not tried
+assert checks.told_apart(m, "op", stays, 1, {}) == stays and tried == ["yes"]
+again(off)
+assert checks.told_apart(m, "op", stays, 1, {}) == off
+again([])
+assert checks.told_apart(m, "op", stays, 1, {}) == [stays[0] + " (not when each test is by itself)"]
+PY
+# Weights 1 and 2 have come to 1.1 and 2.1, here and there by another 0.002; a statistic has come further.
+python3 - <<'PY'
+import json, struct
+for name, w in {"start": (1.0, 2.0, 5.0), "a": (1.1, 2.1, 9.0), "b": (1.102, 2.1, 9.5), "c": (float("nan"), 2.1, 9.0)}.items():
+    at = {"model.fc.weight": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]},
+          "model.norm.running_var": {"dtype": "F32", "shape": [1], "data_offsets": [8, 12]}}
+    head = json.dumps(at).encode()
+    open(f"{name}.safetensors", "wb").write(struct.pack("<Q", len(head)) + head + struct.pack("<3f", *w))
+PY
+near() { python3 "$SOURCE/tests/e2e/near_weights.py" "$1.safetensors" "$2.safetensors" "$3" start.safetensors "$4"; }
+check "weights are near by a part of how far they have moved" near a b inf 0.02
+check "which is told" grep -qx '0.0141 of how far they have moved' check.out
+check "and no nearer" sh -c "! python3 '$SOURCE/tests/e2e/near_weights.py' a.safetensors b.safetensors inf start.safetensors 0.01"
+check "nor is no number" sh -c "! python3 '$SOURCE/tests/e2e/near_weights.py' a.safetensors c.safetensors inf start.safetensors 1e9"
 # What only a real GPU can run is at least a run file that holds.
 check "every row's command is one that tutti takes" python3 - <<'PY'
 import os, subprocess, sys
 source, tutti = os.environ["SOURCE"], os.environ["TUTTI"]
 sys.path.insert(0, source + "/tools/on_gpu")
 sys.dont_write_bytecode = True
+import parity
 import speed
-for row in speed.ROWS:
-    words = [tutti, "validate", f"{source}/tools/bench/rows/{row.row}.json", "--plugin-path",
-             os.path.dirname(tutti) + "/bench", "--set", "precision=amp_bf16", "--set",
-             f"train.batch_size={row.batch}", "--set", f"device={speed.device(row)}"]
-    for change in row.changes:
+def holds(row, *changes):
+    words = [tutti, "validate", f"{source}/tools/bench/rows/{row}.json", "--plugin-path", os.path.dirname(tutti) + "/bench"]
+    for change in changes:
         words += ["--set", change]
     done = subprocess.run(words, capture_output=True, text=True)
-    assert done.returncode == 0, (row.id, done.stdout, done.stderr)
+    assert done.returncode == 0, (words, done.stdout, done.stderr)
+for case in parity.PARITY:
+    holds(case.row, f"precision={case.precision}", *case.changes, "optimizer.lr=0")
+for row in speed.ROWS:
+    holds(row.row, "precision=amp_bf16", f"train.batch_size={row.batch}", f"device={speed.device(row)}", *row.changes)
     assert not row.same or any(r.id == row.same for r in speed.ROWS), row.id
 PY
 # A GPU that fails in the middle: every stage has its turn, and the reason is told.

@@ -1,4 +1,4 @@
-"""Whether what runs on the GPU is right: operations against their reference, runs against the CPU's."""
+"""Whether what runs on the GPU is right: operations against their reference, small runs against the CPU's."""
 import concurrent.futures
 import json
 import os
@@ -9,29 +9,17 @@ import subprocess
 import sys
 
 from machine import ROOT, Late, find_tool
+from parity import BENCH, NEAR, saved, train
 
-BENCH = ROOT / "tools" / "bench"
-NEAR = ROOT / "tests" / "e2e" / "near_weights.py"
 TINY_OPERATIONS = ["op_exp_test", "op_matmul_test"]
-# name, row of tools/bench, changes of the run, precision, what weights (of their norm) and losses (of
-# themselves) may differ by after 20 steps: sums in another order, TF32 off; bf16 rounds.
-PARITY = [("MLP", "b2_mlp", [], "fp32", 0.02, 1e-3),
-          ("ResNet-20", "b4_resnet20", ["train.batch_size=32"], "fp32", 0.02, 1e-2),
-          ("GPT-2 small", "b8_gpt2_124m", ["train.batch_size=2"], "fp32", 0.02, 1e-3),
-          ("MLP, bf16", "b2_mlp", [], "amp_bf16", 0.1, 3e-2),
-          ("ResNet-20, bf16", "b4_resnet20", ["train.batch_size=32"], "amp_bf16", 0.1, 1e-1),
-          ("GPT-2 small, bf16", "b8_gpt2_124m", ["train.batch_size=2"], "amp_bf16", 0.1, 3e-2)]
-TINY_PARITY = [("MLP", "b1_mlp_tiny", [], "fp32", 1e-3, 1e-4),
-               ("MLP, bf16", "b1_mlp_tiny", [], "amp_bf16", 0.1, 3e-2)]
 OPTIMIZERS = [{"name": "adamw", "lr": 0.01}, {"name": "adamw", "lr": 0.01, "amsgrad": True},
               {"name": "decoupled_adamw", "lr": 0.01}, {"name": "sgd", "lr": 0.05},
               {"name": "sgd", "lr": 0.05, "momentum": 0.9, "weight_decay": 0.001},
               {"name": "decoupled_sgdw", "lr": 0.05, "momentum": 0.9}]
+LATE = "took longer than"
+# As host/device/cuda/check.c tells of an error after which nothing works any more.
+STAYS = re.compile(r"\(cudaError\w+\); launched last: ")
 ALIKE = 3e-3  # of a weight's norm, after eight steps of a small run
-
-
-def train(m, run, device, *words):
-    return [m.build / "tutti", "train", run, "--device", device, *words]
 
 
 def first(m):
@@ -63,11 +51,22 @@ def one_test(m, name, fork, limit, seed=None, **more):
     try:
         said = m.run([m.build / "tests" / name], limit, **extra)
     except Late:
-        return [f"took longer than {limit:.0f} s"]
+        return [f"{LATE} {limit:.0f} s"]
     if not said.status:
         return []
     marks = [line.split(":", 2)[-1] for line in said.lines() if re.search(r":\d+:[FE]:", line)]
     return marks or said.lines()[-1:] or [f"ends with {said.status}"]
+
+
+def told_apart(m, name, bad, seed, extra):
+    """An error that stays spoils the tests after it: by itself each tells its own, with a context of the GPU each,
+    which takes long.  What is wrong otherwise has been told."""
+    if not any(STAYS.search(sentence) for sentence in bad) or m.left() <= 5:
+        return bad
+    apart = one_test(m, name, "yes", 60, seed, **extra)
+    if not apart:
+        return [f"{bad[0]} (not when each test is by itself)"]
+    return bad if apart[0].startswith(LATE) else apart
 
 
 def operation_tests(m):
@@ -114,10 +113,7 @@ def try_operations(m, stage, extra):
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
         found = pool.map(lambda name: (name, one_test(m, name, "no", 90, seed, **extra)), names)
         wrong = {name: bad for name, bad in found if bad}
-        # An error that stays spoils the tests after it: by itself each tells its own.
-        for name, bad in pool.map(lambda name: (name, one_test(m, name, "yes", 60, seed, **extra)),
-                                  [n for n, bad in wrong.items() if m.left() > 5]):
-            wrong[name] = bad or [f"{wrong[name][0]} (not when each test is by itself)"]
+        wrong.update(pool.map(lambda name: (name, told_apart(m, name, wrong[name], seed, extra)), list(wrong)))
     by = what_ran(ran)
     m.result[stage] = {"tests": len(names), "seed": seed, "wrong": wrong, "by": by}
     for operation in sorted(by):
@@ -126,76 +122,6 @@ def try_operations(m, stage, extra):
         m.wrong(name, f"{bad[0]}{f' and {len(bad) - 1} more' if len(bad) > 1 else ''}")
     m.say(f"{len(names) - len(wrong)} of {len(names)} tests of operations are right on the device"
           f"{', by tuned algorithms' if stage == 'tuned' else ''}, inputs of seed {seed}")
-
-
-def losses(folder):
-    """Of a run with the logger jsonl: the loss of each step."""
-    found = []
-    for line in (folder / "log.jsonl").read_text(encoding="utf-8").splitlines():
-        value = json.loads(line).get("values", {}).get("loss/train/total")
-        if value is not None:
-            found.append(value)
-    return found
-
-
-def saved(folder):
-    return next(p for p in folder.glob("*.safetensors") if not p.is_symlink())
-
-
-def parity_run(m, folder, device, case, steps):
-    """A run on a device; its sentence when it fails."""
-    name, row, changes, precision, *_ = case
-    folder = folder / device
-    folder.mkdir(parents=True)
-    words = train(m, BENCH / "rows" / f"{row}.json", device, "--plugin-path", m.build / "bench")
-    if device == "cpu":
-        words += ["--threads", "4"]
-    saver = [{"name": "checkpoint_saver", "interval": "1dur", "keep": 1, "folder": str(folder)}]
-    logger = [{"name": "jsonl", "filename": str(folder / "log.jsonl")}]
-    for change in [*changes, f"callbacks={json.dumps(saver)}", f"loggers={json.dumps(logger)}",
-                   f"max_duration={steps}ba", f"precision={precision}",
-                   f"name=parity_{row}_{precision}_{device}"]: # two runs share no folder
-        words += ["--set", change]
-    said = m.run(words, 90)
-    return (said.lines() or [f"ends with {said.status}"])[-1] if said.status else None
-
-
-def parity_case(m, folder, case, steps):
-    name, _, _, _, part, loss_part = case
-    with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        jobs = {d: pool.submit(parity_run, m, folder, d, case, steps) for d in ("cpu", "cuda")}
-        why = {d: job.result() for d, job in jobs.items()}
-    for device, reason in why.items():
-        if reason:
-            m.wrong(f"{name} on {device}", reason)
-            return
-    a, b = losses(folder / "cpu"), losses(folder / "cuda")
-    off = max((abs(x - y) / max(abs(x), 1e-3) for x, y in zip(a, b)), default=float("nan"))
-    said = m.run([m.python or sys.executable, NEAR, saved(folder / "cpu"), saved(folder / "cuda"), part], 60)
-    m.result["parity"][name] = {"weights": (said.lines() or [""])[0], "losses": off, "steps": len(b),
-                                "loss_cpu": a[-1:], "loss_cuda": b[-1:]}
-    if len(a) != len(b) or not off <= loss_part:  # NaN too
-        m.wrong(f"{name}: losses differ", f"{off:.3g} of themselves, {a[-3:]} and {b[-3:]}")
-    if said.status:
-        m.wrong(f"{name}: weights differ", "; ".join(said.lines()))
-    else:
-        m.say(f"{name}: after {len(b)} steps weights on CPU and GPU differ by {said.lines()[0]}, "
-              f"losses by {off:.2g}")
-
-
-def parity(m):
-    """The same runs on the CPU and on the device: losses of all steps, weights after them."""
-    m.result["parity"] = {}
-    cases, steps = (TINY_PARITY, 3) if m.args.standin else (PARITY, 20)
-
-    def one(case):
-        try:
-            parity_case(m, m.scratch / "parity" / case[0].replace(" ", ""), case, steps)
-        except Late:
-            m.late(f"parity of {case[0]}")
-        m.save()
-    with concurrent.futures.ThreadPoolExecutor(3) as pool:
-        list(pool.map(one, cases))
 
 
 def small_run():
@@ -303,25 +229,6 @@ def graphs(m):
         m.wrong(f"{what} with graphs", "; ".join(said.lines()))
     elif gathered:
         m.say(f"{what}: {gathered[-1]}; weights with graphs and without differ by {said.lines()[0]}")
-
-
-def again(m):
-    """What is deterministic gives the same bits twice: GPT-2's gradients by cuDNN among them."""
-    row, changes = ("b1_mlp_tiny", []) if m.args.standin else ("b8_gpt2_124m", ["train.batch_size=4"])
-    folders = []
-    for k in (1, 2):
-        folder = m.scratch / "again" / str(k)
-        folder.mkdir(parents=True)
-        why = parity_run(m, folder, "cuda", ("again", row, changes, "amp_bf16"), 5)
-        if why:
-            m.wrong("the same run twice", why)
-            return
-        folders.append(folder / "cuda")
-    said = m.run([m.python or sys.executable, NEAR, *map(saved, folders), 0], 60)
-    if said.status or losses(folders[0]) != losses(folders[1]):
-        m.wrong("the same run twice", "; ".join(said.lines()) if said.status else "losses differ")
-    else:
-        m.say("the same run twice has the same bits")
 
 
 def sanitize(m):

@@ -274,7 +274,7 @@ def table(m):
         m.say(f"WRONG {what[:160]}")
 
 
-PROFILED_STEPS = 5  # of what_runs.events
+KINDS = 12  # of a row's launches that are findings
 
 
 def find(m):
@@ -291,9 +291,9 @@ def find(m):
                 f"{b['name']} {1e3 * b['step_s']:.2f}")
         for setting, p in b["peers"].items():
             add(1e3 * b["step_s"] * (1 - p["ratio"]), f"{b['id']}: {p['ratio']:.2f} times the rate of PyTorch {setting}")
-    for row, launches in m.result.get("launches", {}).items():
-        for one in launches[:12]:
-            add(one["ms"] / PROFILED_STEPS, f"{row}: {one['count']} launches of {one['name']} in {PROFILED_STEPS} steps")
+    for row, kinds in m.result.get("kinds", {}).items():
+        for one in kinds[:KINDS]:
+            add(one["ms"], f"{row}: {one['count']:.4g} launches of {one['kind']} a step")
     return found
 
 

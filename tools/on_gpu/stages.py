@@ -3,6 +3,7 @@ from dataclasses import dataclass
 from typing import Callable
 
 import checks
+import parity
 import speed
 import what_runs
 
@@ -24,18 +25,21 @@ STAGES = [
     Stage("operations", 1, 14, checks.operations, "every operation against its f64 reference"),
     Stage("tuned", 1, 14, checks.tuned, "the same by the algorithms that autotuning takes"),
     Stage("graphs", 1, 8, checks.graphs, "conditional nodes replayed, weights alike with graphs and without"),
-    Stage("again", 1, 8, checks.again, "the same bits from the same run twice"),
-    Stage("parity", 1, 16, checks.parity, "runs on CPU and GPU: losses and weights"),
+    Stage("again", 1, 8, parity.again, "the same bits from the same run twice"),
+    Stage("parity", 1, 16, parity.parity, "runs on CPU and GPU: losses and weights"),
     Stage("plugins", 1, 12, checks.plugins, "optimizers, algorithms, transforms, 8 batches each"),
     Stage("sanitizer", 1, 12, checks.sanitize, "compute-sanitizer over the operations"),
     *[Stage(row.id, row.call, row.part, lambda m, row=row: speed.measure(m, row), row.name) for row in speed.ROWS],
-    Stage("profile", 2, 12, what_runs.launches, "GPT-2's launches by their time, and ncu's word where it is"),
-    Stage("profile-resnet", 3, 10, what_runs.launches_resnet, "the same of ResNet-50"),
+    Stage("profile", 2, 12, what_runs.launches, "GPT-2's launches by their time"),
+    Stage("profile-resnet", 3, 10, what_runs.launches_resnet50, "the same of ResNet-50"),
+    Stage("profile-resnet20", 3, 8, what_runs.launches_resnet20, "and of ResNet-20"),
+    Stage("ncu", 2, 12, what_runs.counters, "ncu's counters of some of GPT-2's launches, where it is"),
     Stage("peers", 3, 40, speed.peers, "PyTorch eager and compiled, block by block in turn with the rows"),
 ]
 TINY = [s for s in STAGES if s.call == 1] + [
     *[Stage(row.id, row.call, row.part, lambda m, row=row: speed.measure(m, row), row.name) for row in speed.TINY],
     Stage("profile", 2, 12, what_runs.launches, "of the small net"),
+    Stage("ncu", 2, 12, what_runs.counters, "of the small net"),
     Stage("peers", 3, 40, speed.peers, "of the small net")]
 
 
