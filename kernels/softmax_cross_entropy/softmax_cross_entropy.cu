@@ -48,15 +48,32 @@ __device__ static inline void visit_row(const cuda_team &t, int64_t n, F f)
         f(last + t.rank, cuda_width<1>());
 }
 
+/* Two loads are under way at a time.  `kept`: where the row is put as it is read; no data: nowhere. */
 __device__ static inline softmax_seen logits_of_row(const xent_cuda_args &a, const cuda_team &t,
-                                                    int64_t begin)
+                                                    int64_t begin, const cuda_tensor &kept)
 {
     softmax_seen s = {-INFINITY, 0.0f};
-    visit_row(t, a.n, [&](int64_t k, auto width) {
-        float z[decltype(width)::value];
+    const int64_t last = a.n / 8 * 8, next = 8 * (int64_t)t.size;
+    for (int64_t k = 8 * t.rank; k < last; k += 2 * next) {
+        float z[8], more[8];
         row_load(a.logits, begin + k, z);
+        if (k + next < last)
+            row_load(a.logits, begin + k + next, more);
+        if (kept.data)
+            row_store(kept, k, z);
         softmax_see(s, z);
-    });
+        if (k + next >= last)
+            break;
+        if (kept.data)
+            row_store(kept, k + next, more);
+        softmax_see(s, more);
+    }
+    if (last + t.rank < a.n) {
+        const float z[1] = {cuda_get(a.logits, begin + last + t.rank)};
+        if (kept.data)
+            row_store(kept, last + t.rank, z);
+        softmax_see(s, z);
+    }
     return softmax_join(t, s);
 }
 
@@ -69,7 +86,7 @@ CUDA_KERNEL(softmax_cross_entropy_rows)(xent_cuda_args a)
         const int64_t begin = r * a.pitch, k = a.soft ? 0 : class_of(a, r, t.rank);
         float loss = 0.0f;
         if (k >= 0) {
-            const softmax_seen s = logits_of_row(a, t, begin);
+            const softmax_seen s = logits_of_row(a, t, begin, {nullptr, TUTTI_F32, 0});
             const float rest = logf(s.sum);
             if (a.soft) {
                 visit_row(t, a.n, [&](int64_t j, auto width) {
@@ -105,21 +122,24 @@ __device__ static inline float weights_of_row(const xent_cuda_args &a, const cud
     return cuda_team_sum(t, total);
 }
 
-/* dz_n = dloss (softmax(z)_n sum t - t_n); dz may lie where z lay: each thread reads what it writes. */
-CUDA_KERNEL(softmax_cross_entropy_grad_rows)(xent_cuda_args a)
+/* dz_n = dloss (softmax(z)_n sum t - t_n); dz may lie where z lay: each thread reads what it writes, out of `kept` where
+ * there is one. */
+__device__ static inline void grad_of_rows(const xent_cuda_args &a, const cuda_team &t,
+                                           const cuda_tensor &kept)
 {
-    CUDA_SHARED(float, shared, 32);
-    const cuda_team t = cuda_team_of(a.whole, shared);
     for (int64_t r = t.first; r < a.rows; r += t.step) {
         const int64_t begin = r * a.pitch, k = a.soft ? 0 : class_of(a, r, t.rank);
-        const softmax_seen s = logits_of_row(a, t, begin);
+        const softmax_seen s = logits_of_row(a, t, begin, kept);
         const float d = k < 0 ? 0.0f : cuda_get(a.dloss, r);
         const float total = a.soft ? weights_of_row(a, t, r) : 1.0f;
         const float scale = d * total / s.sum, shift = softmax_shift(s.max);
         visit_row(t, a.n, [&](int64_t j, auto width) {
             constexpr int V = decltype(width)::value;
             float z[V], weight[V] = {};
-            row_load(a.logits, begin + j, z);
+            if (kept.data)
+                row_load(kept, j, z);
+            else
+                row_load(a.logits, begin + j, z);
             if (a.soft)
                 row_load(a.target, r * a.n + j, weight);
             for (int i = 0; i < V; i++) {
@@ -132,4 +152,20 @@ CUDA_KERNEL(softmax_cross_entropy_grad_rows)(xent_cuda_args a)
             cuda_set(a.out, begin + j, 0.0f);
     }
 }
+
+CUDA_KERNEL(softmax_cross_entropy_grad_rows)(xent_cuda_args a)
+{
+    CUDA_SHARED(float, shared, 32);
+    grad_of_rows(a, cuda_team_of(a.whole, shared), {nullptr, TUTTI_F32, 0});
+}
 CUDA_ENTRY(softmax_cross_entropy_grad_rows);
+
+/* The same for rows that a block keeps: device memory is read once and not twice. */
+CUDA_KERNEL(__launch_bounds__(XENT_GRAD_BLOCK, 2) softmax_cross_entropy_grad_kept)
+(xent_cuda_args a)
+{
+    CUDA_SHARED(float, shared, 32);
+    CUDA_DYNAMIC_SHARED(float4, row);
+    grad_of_rows(a, cuda_team_of(1, shared), {row, a.logits.dtype, 0});
+}
+CUDA_ENTRY(softmax_cross_entropy_grad_kept);

@@ -5,6 +5,10 @@
 
 #include "common/cuda/tensor.h"
 
+/* Threads of a block that has a row of a gradient to itself, and the bytes of a row that it keeps at most, so that two
+ * blocks fit on a multiprocessor of 228 KiB.  Sums depend on the threads, not on what is kept. */
+enum { XENT_GRAD_BLOCK = 512, XENT_KEPT_MOST = 112 << 10 };
+
 typedef struct xent_cuda_args {
     cuda_tensor logits, target; /* target: classes or weights */
     cuda_tensor dloss;          /* of the gradient */

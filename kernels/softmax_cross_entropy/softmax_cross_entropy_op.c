@@ -328,7 +328,7 @@ static tutti_status grad_vjp(tutti_graph *g, const tutti_node *n, const tutti_va
 
 static const tutti_kernel grad_cpu = {sizeof(tutti_kernel), 1, NULL, grad_run, NULL};
 
-/* Both device functions take a struct alone; the function is the state. */
+/* The device functions take a struct alone; the function is the state. */
 static tutti_status cuda_prepare(const tutti_op_call *c, void **ret_state,
                                  uint64_t *ret_scratch, tutti_error *err)
 {
@@ -337,40 +337,69 @@ static tutti_status cuda_prepare(const tutti_op_call *c, void **ret_state,
                          sizeof(xent_cuda_args));
 }
 
+/* Of a row that a block keeps; 0: none does. */
+static uint32_t kept_bytes(const tutti_op_call *c)
+{
+    const int64_t n = classes_of(c);
+    const uint64_t bytes = (uint64_t)n * tutti_dtype_size(c->in[0].dtype);
+    const uint64_t most =
+        c->cuda->shared_bytes < XENT_KEPT_MOST ? c->cuda->shared_bytes : XENT_KEPT_MOST;
+    return cuda_row_is_whole(n) && bytes <= most ? (uint32_t)bytes : 0;
+}
+
 static tutti_status grad_cuda_prepare(const tutti_op_call *c, void **ret_state,
                                       uint64_t *ret_scratch, tutti_error *err)
 {
     (void)ret_scratch;
-    return CUDA_FUNCTION(c, "softmax_cross_entropy_grad_rows", ret_state, err,
-                         sizeof(xent_cuda_args));
+    return CUDA_FUNCTION(c,
+                         kept_bytes(c) ? "softmax_cross_entropy_grad_kept"
+                                       : "softmax_cross_entropy_grad_rows",
+                         ret_state, err, sizeof(xent_cuda_args));
+}
+
+static xent_cuda_args args_of(const tutti_op_call *c, const void *const *in, void *const *out)
+{
+    const int64_t n = classes_of(c);
+    return (xent_cuda_args){.logits = cuda_in(c, in, 0),
+                            .target = cuda_in(c, in, 1),
+                            .out = cuda_out(c, out, 0),
+                            .rows = row_count(&c->in[0]),
+                            .n = n,
+                            .pitch = pitch_of(&c->in[0]),
+                            .ignored = ((const xent_attr *)c->attr)->ignore_index,
+                            .fault = c->cuda->fault,
+                            .mark = c->cuda->mark,
+                            .soft = is_soft(c),
+                            .whole = cuda_row_is_whole(n)};
 }
 
 static tutti_status cuda_run(void *state, const tutti_op_call *c, const void *const *in,
                              void *const *out, void *scratch)
 {
     (void)scratch;
-    xent_cuda_args a = {.logits = cuda_in(c, in, 0),
-                        .target = cuda_in(c, in, 1),
-                        .out = cuda_out(c, out, 0),
-                        .rows = row_count(&c->in[0]),
-                        .n = classes_of(c),
-                        .pitch = pitch_of(&c->in[0]),
-                        .ignored = ((const xent_attr *)c->attr)->ignore_index,
-                        .fault = c->cuda->fault,
-                        .mark = c->cuda->mark,
-                        .soft = is_soft(c)};
-    if (c->nin > 2)
-        a.dloss = cuda_in(c, in, 2);
-    a.whole = cuda_row_is_whole(a.n);
+    xent_cuda_args a = args_of(c, in, out);
     return tutti_numel(&c->out[0]) == 0
                ? TUTTI_OK
                : cuda_launch(c->cuda, state, cuda_row_blocks(c->cuda, a.rows, a.whole),
                              CUDA_BLOCK, 0, (void *const[]){&a});
 }
 
+static tutti_status grad_cuda_run(void *state, const tutti_op_call *c, const void *const *in,
+                                  void *const *out, void *scratch)
+{
+    (void)scratch;
+    xent_cuda_args a = args_of(c, in, out);
+    a.dloss = cuda_in(c, in, 2);
+    return tutti_numel(&c->out[0]) == 0
+               ? TUTTI_OK
+               : cuda_launch(c->cuda, state, cuda_row_blocks(c->cuda, a.rows, a.whole),
+                             a.whole ? XENT_GRAD_BLOCK : CUDA_BLOCK, kept_bytes(c),
+                             (void *const[]){&a});
+}
+
 static const tutti_kernel cuda = {sizeof(tutti_kernel), 0, cuda_prepare, cuda_run, NULL};
-static const tutti_kernel grad_cuda = {sizeof(tutti_kernel), 1, grad_cuda_prepare, cuda_run,
-                                       NULL};
+static const tutti_kernel grad_cuda = {sizeof(tutti_kernel), 1, grad_cuda_prepare,
+                                       grad_cuda_run, NULL};
 
 OP_PLAIN(softmax_cross_entropy);
 OP_DEFINE(softmax_cross_entropy, .flags = TUTTI_OP_REPRODUCIBLE, .nin_min = 2, .nin_max = 2,
