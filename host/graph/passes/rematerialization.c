@@ -163,6 +163,8 @@ static tutti_value emit_again(offer *o, const graph_node *n, const tutti_substit
                                     own ? s->nattr : (uint32_t)from.op->nfields, NULL, 0);
     if (!out)
         return 0;
+    if (!own && !is_view(&from)) /* a device may store it in 16 bits at once */
+        graph_set_dtype(g, out, graph_value_at(g, from.out)->desc.dtype);
     g->nodes[g->nnodes - 1].recomputes = from.out;
     g->nodes[g->nnodes - 1].group = o->ngroups;
     return o->made[from.out] = out;
