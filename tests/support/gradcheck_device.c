@@ -18,18 +18,22 @@
 
 const tutti_device *(*op_check_device)(tutti_error *err);
 
-/* What is stored how in one run: F32 operands take these in turn. */
+/* What is stored how in one run: F32 operands take these in turn, and result 0, where it is F32 and may have 16
+ * bits instead, has `result`. */
 typedef struct variant {
     const char *name;
     int32_t dtype[3];
+    int32_t result; /* TUTTI_DTYPE_NONE: as it is inferred */
 } variant;
 
 static const variant variants[] = {
-    {"f32", {TUTTI_F32, TUTTI_F32, TUTTI_F32}},
-    {"bf16", {TUTTI_BF16, TUTTI_BF16, TUTTI_BF16}},
-    {"f16", {TUTTI_F16, TUTTI_F16, TUTTI_F16}},
-    {"bf16, f32 and f16", {TUTTI_BF16, TUTTI_F32, TUTTI_F16}},
-    {"f32 and bf16", {TUTTI_F32, TUTTI_BF16, TUTTI_BF16}},
+    {"f32", {TUTTI_F32, TUTTI_F32, TUTTI_F32}, TUTTI_DTYPE_NONE},
+    {"bf16", {TUTTI_BF16, TUTTI_BF16, TUTTI_BF16}, TUTTI_DTYPE_NONE},
+    {"f16", {TUTTI_F16, TUTTI_F16, TUTTI_F16}, TUTTI_DTYPE_NONE},
+    {"bf16, f32 and f16", {TUTTI_BF16, TUTTI_F32, TUTTI_F16}, TUTTI_DTYPE_NONE},
+    {"f32 and bf16", {TUTTI_F32, TUTTI_BF16, TUTTI_BF16}, TUTTI_DTYPE_NONE},
+    {"f32 into bf16", {TUTTI_F32, TUTTI_F32, TUTTI_F32}, TUTTI_BF16},
+    {"f32 and bf16 into f16", {TUTTI_F32, TUTTI_BF16, TUTTI_BF16}, TUTTI_F16},
 };
 enum { NVARIANTS = sizeof variants / sizeof *variants };
 
@@ -137,6 +141,12 @@ static tutti_status set_dtypes(device_bench *b, const trial *t, bool *ret_new, t
                               .cuda = program_cuda(b->d)};
     const tutti_status s = precision_infer(b->op, &b->call, &none, b->out_desc, err);
     b->call.out = b->out_desc;
+    if (!s && b->variant->result) {
+        *ret_new = b->out_desc[0].dtype == TUTTI_F32 &&
+                   precision_may_narrow(b->op, &b->call, b->variant->result);
+        if (*ret_new)
+            b->out_desc[0].dtype = b->variant->result;
+    }
     return s;
 }
 

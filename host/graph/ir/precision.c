@@ -4,6 +4,8 @@
 #include "graph/ir/attr.h"
 #include "graph/ir/traits.h"
 
+#include <string.h>
+
 /* Elementwise operations that say nothing are WIDEST, others F32. */
 static int32_t rule_of(const tutti_op *op)
 {
@@ -135,6 +137,37 @@ bool precision_is_native(const tutti_op *op, const tutti_op_call *c)
         if (out[k].dtype != c->out[k].dtype)
             return false;
     return true;
+}
+
+/* Does it take operand 0 in `dtype` without reading its numbers? */
+static bool moves(const tutti_op *op, const tutti_op_call *c, int32_t dtype)
+{
+    tutti_desc in[TUTTI_OP_MAX_IN], out[TUTTI_OP_MAX_OUT];
+    tutti_op_call call = *c;
+    memcpy(in, c->in, sizeof *in * c->nin);
+    in[0].dtype = dtype;
+    call.in = in;
+    call.out = NULL;
+    return op->infer(&call, out, NULL) == TUTTI_OK;
+}
+
+static bool all_have(const tutti_op_call *c, int32_t dtype)
+{
+    for (uint32_t k = 0; k < c->nin; k++)
+        if (graph_is_floating(c->in[k].dtype) && c->in[k].dtype != dtype)
+            return false;
+    return true;
+}
+
+bool precision_may_narrow(const tutti_op *op, const tutti_op_call *c, int32_t dtype)
+{
+    const tutti_op_traits *t = traits_of(op);
+    if (!c->nin || c->nin > TUTTI_OP_MAX_IN || op->flags & TUTTI_OP_VIEW)
+        return false;
+    if (t->precision == TUTTI_AUTOCAST_PRODUCT)
+        return op->nout == 1 && t->low_out & 1 && all_have(c, dtype);
+    return t->precision == TUTTI_AUTOCAST_F32 && t->role == TUTTI_ROLE_OTHER &&
+           t->pointwise == TUTTI_POINTWISE_NONE && !moves(op, c, dtype);
 }
 
 /* A product that nobody has read yet can give another dtype at once. */

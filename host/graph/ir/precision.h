@@ -27,6 +27,11 @@ bool precision_cast_operands(graph *g, const tutti_op *op, const graph_autocast 
 /* Whether the op's kernel takes these dtypes itself; upcast.h does it for the others. */
 bool precision_is_native(const tutti_op *op, const tutti_op_call *c);
 
+/* Whether a kernel that takes each operand and result in any float dtype may store result 0 of this
+ * call, F32, in `dtype` of 16 bits: it is computed in F32 and rounded once, and not moved or added up
+ * where it lies.  Products give what their operands have. */
+bool precision_may_narrow(const tutti_op *op, const tutti_op_call *c, int32_t dtype);
+
 /* `v` as `dtype`: itself, also when it is a product that nobody has read yet and becomes f32 for that;
  * or a cast.  0 after an error. */
 tutti_value graph_cast(graph *g, tutti_value v, int32_t dtype);
