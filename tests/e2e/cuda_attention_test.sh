@@ -40,6 +40,18 @@ for folder in cuda own; do
   check "weights of '$folder' are near the CPU's" python3 "$e2e/near_weights.py" "$(latest cpu)" "$(latest $folder)" 0.02
 done
 
+# A layer norm stores the 16 bits that a product reads, and its gradient reads those of a product.
+norms() { # norms <device>: what the plan has of them
+  LD_LIBRARY_PATH="$standin" "$TUTTI" plan gpt.json --device "$1" | grep -E '^ +[0-9]+ layer_norm' >"norms.$1"
+}
+check "the plan of the GPU" norms cuda
+check "has norms that store 16 bits" test "$(grep -cE 'layer_norm .*F32 .* -> %[0-9]+ BF16' norms.cuda)" -ge 3
+check "and no others" sh -c "! grep -qE 'layer_norm .* -> %[0-9]+ F32' norms.cuda"
+check "and gradients that read them" test "$(grep -cE 'layer_norm_grad %[0-9]+ F32 \S+ \S+ \S+ at \S+ %[0-9]+ BF16' norms.cuda)" = 3
+check "and give F32" test "$(grep -cE 'layer_norm_grad .* -> %[0-9]+ F32' norms.cuda)" = 3
+check "the plan of the CPU" norms cpu
+check "has F32 everywhere" sh -c "! grep -q BF16 norms.cpu"
+
 # Which is faster is measured once and kept, forward and backward each by itself.
 sed -i 's/"n_embd": 16, "dropout": 0.2/"n_embd": 8, "dropout": 0.2/; s/"batch_size": 2/"batch_size": 1/; s/"3ba"/"1ba"/' gpt.json
 masks() { # masks <folder>: how many cuDNN was given in a step

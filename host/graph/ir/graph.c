@@ -121,6 +121,14 @@ const tutti_op *graph_op(const graph *g, const char *name, tutti_error *err)
     return own;
 }
 
+bool graph_op_is_built_in(const graph *g, const tutti_op *op)
+{
+    const tutti_op *const *at = g->ops;
+    while (*at && *at != op)
+        at++;
+    return *at != NULL;
+}
+
 const tutti_op *graph_op_with_role(const graph *g, int32_t role)
 {
     for (const tutti_op *const *op = g->ops; *op; op++)

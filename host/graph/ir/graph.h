@@ -108,6 +108,8 @@ void graph_set_autocast(graph *g, const graph_autocast *autocast);
 void graph_set_dtype(graph *g, tutti_value v, int32_t dtype);
 /* Of the table, or what the owner has beside it; NULL with the reason. */
 const tutti_op *graph_op(const graph *g, const char *name, tutti_error *err);
+/* Whether it is of the table. */
+bool graph_op_is_built_in(const graph *g, const tutti_op *op);
 /* The built-in operation that is TUTTI_ROLE_*; NULL when there is none. */
 const tutti_op *graph_op_with_role(const graph *g, int32_t role);
 /* The first error, or OK; copies it to *err. */

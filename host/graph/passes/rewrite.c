@@ -109,6 +109,16 @@ static void survey(const rewrite *r)
     }
 }
 
+/* What result `j` of `n` had; masks and integers are what they are inferred to be. */
+static void keep_dtype(const rewrite *r, const rewrite_node *n, uint32_t j, graph *to,
+                       tutti_value v)
+{
+    const bool other = j == 0 && n->dtype;
+    if (graph_is_floating(graph_value_at(to, v)->desc.dtype))
+        graph_set_dtype(to, v,
+                        other ? n->dtype : graph_value_at(r->from, n->out[j])->desc.dtype);
+}
+
 static void copy_node(const rewrite *r, const rewrite_rule *rule, uint32_t k, graph *to,
                       tutti_value *map)
 {
@@ -116,8 +126,7 @@ static void copy_node(const rewrite *r, const rewrite_rule *rule, uint32_t k, gr
         r->with[k] == REWRITE_NONE ? rewrite_same(graph_node_at(r->from, k)) : rule->join(r, k);
     rewrite_emit(to, &n, map);
     for (uint32_t j = 0; j < n.nout && rule->dtypes && map[n.out[j]]; j++)
-        if (graph_is_floating(graph_value_at(to, map[n.out[j]])->desc.dtype)) /* no mask */
-            graph_set_dtype(to, map[n.out[j]], graph_value_at(r->from, n.out[j])->desc.dtype);
+        keep_dtype(r, &n, j, to, map[n.out[j]]);
 }
 
 static void copy_all(const rewrite *r, const rewrite_rule *rule, graph *to, tutti_value *map)

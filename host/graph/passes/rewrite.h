@@ -20,6 +20,7 @@ typedef struct rewrite_node {
     int64_t act;             /* the attribute of that name; 0: as `like` has it */
     int64_t of;              /* likewise */
     int64_t columns;         /* likewise */
+    int32_t dtype;           /* of result 0, where results keep theirs; 0: as it is there */
     uint32_t nin, nout;
     tutti_value in[TUTTI_OP_MAX_IN];   /* values there */
     tutti_value out[TUTTI_OP_MAX_OUT]; /* those that its results stand for */
@@ -39,14 +40,15 @@ typedef struct rewrite {
     const bool *wanted; /* by value: read after the graph */
     uint32_t *nreaders; /* by value: nodes that read it or are guarded by it */
     uint32_t *first;    /* by value: the first node that reads it, or REWRITE_NONE */
-    uint32_t *with;     /* by node: the other one that it becomes one with, or REWRITE_NONE */
-    bool *gone;         /* by node: not copied, what `with` names elsewhere */
+    uint32_t *with; /* by node: the other one that it becomes one with, itself where it changes
+                           alone, or REWRITE_NONE */
+    bool *gone;     /* by node: not copied, what `with` names elsewhere */
 } rewrite;
 
 typedef struct rewrite_rule {
     /* Sets with[] and gone[]. */
     void (*find)(rewrite *r);
-    /* What node `k` becomes, for which with[k] is another. */
+    /* What node `k` becomes, for which with[k] is set. */
     rewrite_node (*join)(const rewrite *r, uint32_t k);
     int32_t passes; /* GRAPH_*: of the nodes of the copy */
     bool dtypes;    /* results keep their dtypes, whatever their operation infers */

@@ -294,6 +294,8 @@ tutti_status model_graph_compile(net *n, model_graph *b, uint64_t cut_bytes, tut
         s = fuse(n, b, fuse_accumulate, err);
     if (!s && device_can(d, TUTTI_DEVICE_SUMS))
         s = fuse(n, b, fuse_bias_grads, err);
+    if (!s && program_cuda(d)) /* such kernels take F32, BF16 and F16 */
+        s = fuse(n, b, fuse_casts, err);
     if (!s && model_graph_trains(b) && n->options.rematerialize != REMATERIALIZE_OFF)
         s = rematerialization_offer(b->compiled.g, b->outputs, b->noutputs, !n->options.device,
                                     err);

@@ -1,0 +1,91 @@
+/* fuse_casts.c - results are stored in the 16 bits in which they are read. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "graph/ir/precision.h"
+#include "graph/ir/traits.h"
+#include "graph/passes/fuse.h"
+#include "graph/passes/rewrite.h"
+
+#include <string.h>
+
+static int32_t dtype_of(const rewrite *r, tutti_value v)
+{
+    return graph_value_at(r->from, v)->desc.dtype;
+}
+
+static bool may_narrow(const rewrite *r, const graph_node *n, int32_t dtype)
+{
+    tutti_desc in[TUTTI_OP_MAX_IN];
+    const tutti_op_call call = {.struct_size = sizeof call,
+                                .nin = n->nin,
+                                .nout = n->op->nout,
+                                .threads = 1,
+                                .in = in,
+                                .attr = n->attr};
+    for (uint32_t k = 0; k < n->nin; k++)
+        in[k] = graph_value_at(r->from, n->in[k])->desc;
+    return graph_op_is_built_in(r->from, n->op) && precision_may_narrow(n->op, &call, dtype);
+}
+
+/* The node whose result 0 is `v`, F32 and read once, if that may be `dtype` and nothing is planned for it;
+ * else NULL. */
+static const graph_node *narrows(const rewrite *r, tutti_value v, int32_t dtype)
+{
+    const graph_node *n = rewrite_producer(r, v);
+    const bool fits = n && n->out == v && dtype_of(r, v) == TUTTI_F32 && dtype_is_half(dtype) &&
+                      rewrite_read_once(r, v) &&
+                      r->with[graph_value_at(r->from, v)->index] == REWRITE_NONE;
+    return fits && may_narrow(r, n, dtype) ? n : NULL;
+}
+
+static void find_cast(rewrite *r, uint32_t k)
+{
+    const graph_node *cast = graph_node_at(r->from, k);
+    const graph_node *n = narrows(r, cast->in[0], dtype_of(r, cast->out));
+    if (!n || n->guard != cast->guard)
+        return;
+    r->with[graph_value_at(r->from, n->out)->index] = k;
+    r->gone[k] = true;
+}
+
+/* Node `k` is a norm's gradient.  A product that is the gradient of something in 16 bits, and had become F32
+ * for its reader alone, has 16 bits again. */
+static void find_products(rewrite *r, uint32_t k)
+{
+    const graph_node *grad = graph_node_at(r->from, k);
+    for (uint32_t j = 0; j < grad->nin; j++) {
+        const graph_node *p = rewrite_producer(r, grad->in[j]);
+        if (!p || !p->segment || traits_of(p->op)->precision != TUTTI_AUTOCAST_PRODUCT ||
+            !narrows(r, grad->in[j], dtype_of(r, p->in[0])))
+            continue;
+        const uint32_t at = graph_value_at(r->from, p->out)->index;
+        r->with[at] = at;
+    }
+}
+
+static void find_all(rewrite *r)
+{
+    for (uint32_t k = 0; k < graph_nnodes(r->from); k++) {
+        const tutti_op *op = graph_node_at(r->from, k)->op;
+        if (traits_have_role(op, TUTTI_ROLE_CAST))
+            find_cast(r, k);
+        else if (traits_fusion(op, TUTTI_FUSE_RESIDUAL_GRAD))
+            find_products(r, k);
+    }
+}
+
+static rewrite_node join(const rewrite *r, uint32_t k)
+{
+    rewrite_node n = rewrite_same(graph_node_at(r->from, k));
+    if (r->with[k] == k)
+        n.dtype = dtype_of(r, n.in[0]);
+    else
+        n.out[0] = graph_node_at(r->from, r->with[k])->out;
+    return n;
+}
+
+tutti_status fuse_casts(const graph *from, const bool *wanted, graph *to, tutti_value *ret_map,
+                        tutti_error *err)
+{
+    static const rewrite_rule rule = {find_all, join, GRAPH_PLAIN, true};
+    return rewrite_graph(from, wanted, &rule, to, ret_map, err);
+}
