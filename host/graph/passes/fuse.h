@@ -56,8 +56,9 @@ TUTTI_NODISCARD tutti_status fuse_columns(const graph *from, const bool *wanted,
 
 /* Copies `from`, gradient and all, into the empty graph `to`, with every F32 result that a cast to 16 bits
  * alone reads stored in those at once, and every product of 16 bits that a norm's gradient alone reads
- * as it is, in its factors' dtype: for devices whose kernels take each operand and result in any float
- * dtype.  A cast's values stay, a product's are rounded.  `wanted`, ret_map and errors as above. */
+ * as it is, in its factors' dtype.  Such a gradient reads 16 bits without a cast to F32.  For devices
+ * whose kernels take each operand and result in any float dtype.  A cast's values stay, a product's
+ * are rounded.  `wanted`, ret_map and errors as above. */
 TUTTI_NODISCARD tutti_status fuse_casts(const graph *from, const bool *wanted, graph *to,
                                         tutti_value *ret_map, tutti_error *err);
 

@@ -47,6 +47,22 @@ static void find_cast(rewrite *r, uint32_t k)
     r->gone[k] = true;
 }
 
+/* Node `k` is a norm's gradient, which reads 16 bits as it reads the F32 that they were cast to. */
+static void find_wide(rewrite *r, uint32_t k)
+{
+    const graph_node *grad = graph_node_at(r->from, k);
+    for (uint32_t j = 0; j < grad->nin && graph_op_is_built_in(r->from, grad->op); j++) {
+        const graph_node *cast = rewrite_producer(r, grad->in[j]);
+        if (!cast || !traits_have_role(cast->op, TUTTI_ROLE_CAST) ||
+            dtype_of(r, cast->out) != TUTTI_F32 || !dtype_is_half(dtype_of(r, cast->in[0])) ||
+            !rewrite_read_once(r, cast->out) || cast->guard != grad->guard ||
+            r->with[k] != REWRITE_NONE)
+            continue;
+        r->with[k] = graph_value_at(r->from, cast->out)->index;
+        r->gone[r->with[k]] = true;
+    }
+}
+
 /* Node `k` is a norm's gradient.  A product that is the gradient of something in 16 bits, and had become F32
  * for its reader alone, has 16 bits again. */
 static void find_products(rewrite *r, uint32_t k)
@@ -66,20 +82,26 @@ static void find_all(rewrite *r)
 {
     for (uint32_t k = 0; k < graph_nnodes(r->from); k++) {
         const tutti_op *op = graph_node_at(r->from, k)->op;
-        if (traits_have_role(op, TUTTI_ROLE_CAST))
+        if (traits_have_role(op, TUTTI_ROLE_CAST)) {
             find_cast(r, k);
-        else if (traits_fusion(op, TUTTI_FUSE_RESIDUAL_GRAD))
+        } else if (traits_fusion(op, TUTTI_FUSE_RESIDUAL_GRAD)) {
             find_products(r, k);
+            find_wide(r, k);
+        }
     }
 }
 
 static rewrite_node join(const rewrite *r, uint32_t k)
 {
     rewrite_node n = rewrite_same(graph_node_at(r->from, k));
+    const graph_node *cast = graph_node_at(r->from, r->with[k]);
     if (r->with[k] == k)
         n.dtype = dtype_of(r, n.in[0]);
-    else
-        n.out[0] = graph_node_at(r->from, r->with[k])->out;
+    else if (cast->in[0] == n.out[0])
+        n.out[0] = cast->out;
+    for (uint32_t j = 0; j < n.nin && r->with[k] != k; j++)
+        if (n.in[j] == cast->out)
+            n.in[j] = cast->in[0];
     return n;
 }
 

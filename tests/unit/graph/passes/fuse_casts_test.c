@@ -233,6 +233,34 @@ START_TEST(a_norms_gradient_reads_the_product_in_16_bits)
 }
 END_TEST
 
+/* As of several products whose gradients are added up in 16 bits. */
+START_TEST(a_norms_gradient_reads_16_bits_without_a_cast)
+{
+    rig r;
+    rig_begin(&r);
+    const tutti_desc low = toy_desc(lows[_i], 2, ROWS, C, 0, 0);
+    const tutti_value dy = graph_input(r.from, &low);
+    graph_set_segment(r.from, 1);
+    keep(&r, norm_grad(&r, graph_cast(r.from, tutti_add(r.b, dy, dy), TUTTI_F32)));
+    rig_fuse(&r, 1, " F32 (4, 3), %9 F32 (3), %10 F32 (3) = layer_norm_grad(%1, %7, ");
+}
+END_TEST
+
+START_TEST(casts_to_f32_that_others_read_stay)
+{
+    rig r;
+    rig_begin(&r);
+    const tutti_desc low = toy_desc(TUTTI_BF16, 2, ROWS, C, 0, 0);
+    const tutti_value dy = graph_cast(r.from, graph_input(r.from, &low), TUTTI_F32);
+    if (_i == 0)
+        keep(&r, dy);
+    if (_i == 1)
+        keep(&r, tutti_op1(r.b, "tanh", dy));
+    keep(&r, _i == 2 ? tutti_op1(r.b, "softmax", dy) : norm_grad(&r, dy));
+    rig_fuse(&r, 0, " F32 (4, 3) = cast(");
+}
+END_TEST
+
 START_TEST(gradients_that_others_read_stay_in_f32)
 {
     rig r;
@@ -275,6 +303,8 @@ int main(void)
     tcase_add_loop_test(all, casts_that_others_would_notice_stay, 0, 10);
     tcase_add_loop_test(all, a_product_of_16_bits_stores_what_alone_is_read, 0, 2);
     tcase_add_loop_test(all, a_norms_gradient_reads_the_product_in_16_bits, 0, 2);
+    tcase_add_loop_test(all, a_norms_gradient_reads_16_bits_without_a_cast, 0, 2);
+    tcase_add_loop_test(all, casts_to_f32_that_others_read_stay, 0, 3);
     tcase_add_loop_test(all, gradients_that_others_read_stay_in_f32, 0, 6);
     suite_add_tcase(suite, all);
     return tutti_run(suite);
