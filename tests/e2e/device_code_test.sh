@@ -81,6 +81,23 @@ export TUTTI_CUDA_STANDIN=capability=30
 rm -rf saves
 LD_LIBRARY_PATH="$standin" check "a GPU that is too old is passed over" "$TUTTI" train run.json --duration 1ba
 check "with a warning" grep -qF "device: the run takes the CPU: cuda:0: Stand-in GPU has compute capability 3.0, want 8.0 or newer" check.out
+# passed <what> <the stand-in's settings> <why>: auto takes the CPU and says so, to the terminal and to loggers.
+passed() {
+  rm -rf saves runs
+  says "$1 is passed over with a warning" 0 "tutti: device: the run takes the CPU: $3" env LD_LIBRARY_PATH="$standin" \
+    TUTTI_CUDA_STANDIN="$2" "$TUTTI" train run.json --quiet --duration 1ba --set 'loggers=[{"name": "jsonl"}]'
+  check "which the log has" sh -c "head -20 runs/small/log.jsonl | grep -qF '$3'"
+  says "as plan says" 0 "tutti: device: the run takes the CPU: $3" env LD_LIBRARY_PATH="$standin" TUTTI_CUDA_STANDIN="$2" \
+    "$TUTTI" plan run.json
+}
+passed "a GPU without memory" memory=100 "cuda:0: 256 B are wanted, 100 B of 100 B are free"
+passed "a GPU with a driver that is too old" driver=11040 \
+  "cuda: the NVIDIA driver is made for CUDA 11.4, too old for the runtime of CUDA 13.0"
+for none in driver=0 devices=0; do
+  rm -rf saves
+  says "where there is no GPU ($none) there is nothing to say" 0 "" env LD_LIBRARY_PATH="$standin" \
+    TUTTI_CUDA_STANDIN=$none "$TUTTI" train run.json --quiet --duration 1ba
+done
 rm -rf saves
 check "the CPU wants none" env TUTTI_CUDA_CODE=/nowhere "$TUTTI" train run.json --duration 1ba --device cpu
 finish

@@ -17,7 +17,7 @@ static tutti_status no_driver(const cudart *rt, tutti_error *err)
     (void)rt->cudaRuntimeGetVersion(&runtime);
     if (!driver)
         return tutti_fail(
-            err, TUTTI_E_UNSUPPORTED,
+            err, TUTTI_E_NOTFOUND,
             "cuda: there is no NVIDIA driver, the runtime of CUDA %d.%d wants one",
             runtime / 1000, runtime % 1000 / 10);
     return tutti_fail(

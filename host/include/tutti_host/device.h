@@ -37,7 +37,8 @@ typedef struct tutti_cuda_settings {
     int32_t require;       /* 1: TUTTI_CUDA_LIBRARIES */
 } tutti_cuda_settings;
 /* NVIDIA's GPUs, over the CUDA runtime, which is loaded when it is first asked for something; its
- * self is a const tutti_cuda_settings *, or NULL: all as the environment has it.  Without runtime, driver or GPU count is 0 and describe says what is missing.  [any] */
+ * self is a const tutti_cuda_settings *, or NULL: all as the environment has it.  Where none can be used count is 0,
+ * and describe says why: E_NOTFOUND there is no runtime, driver or GPU; another status: there may be a GPU.  [any] */
 const tutti_device_v1 *tutti_device_cuda(void);
 
 /* Whether host code may use pointers into the device's memory, after a synchronise if the device is

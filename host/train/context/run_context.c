@@ -18,16 +18,18 @@ tutti_status context_open(run_context *run, run_part *part, instance **ret_insta
 }
 
 /* Takes a GPU where there is one that works; *ret_taken says so.  Device code that was installed wrongly is an
- * error: the CPU instead would be a surprise.  Another failure of a GPU that is there is kept to be announced. */
+ * error: the CPU instead would be a surprise.  Any other failure is kept to be announced, unless there is no GPU:
+ * a driver too old for the runtime counts none, but has one. */
 static tutti_status try_gpu(run_context *run, bool *ret_taken, tutti_error *err)
 {
     tutti_error why = TUTTI_ERROR_INIT;
     const tutti_status s = backend_open(NULL, "cuda", NULL, 0, NULL, NULL, &run->device, &why);
     *ret_taken = s == TUTTI_OK;
-    if (!s || !tutti_device_cuda()->count(NULL))
+    const bool counted = tutti_device_cuda()->count(NULL) > 0;
+    if (!s || (s == TUTTI_E_NOTFOUND && !counted))
         return TUTTI_OK;
-    if (s == TUTTI_E_NOTFOUND || s == TUTTI_E_TRUST || s == TUTTI_E_VERSION ||
-        s == TUTTI_E_FORMAT)
+    if (counted && (s == TUTTI_E_NOTFOUND || s == TUTTI_E_TRUST || s == TUTTI_E_VERSION ||
+                    s == TUTTI_E_FORMAT))
         return tutti_fail(err, s, "%s; \"device\": \"cpu\" does without the GPU", why.text);
     (void)snprintf(run->device_complaint, sizeof run->device_complaint,
                    "the run takes the CPU: %.400s", why.text);

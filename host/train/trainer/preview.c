@@ -226,6 +226,7 @@ tutti_status trainer_preview_plan(trainer *t, plan **ret_plan, tutti_error *err)
 tutti_status trainer_preview(trainer *t, FILE *file, int how, tutti_error *err)
 {
     plan *p = NULL;
+    context_announce_device(&t->run);
     tutti_status s = trainer_preview_plan(t, &p, err);
     if (s)
         return s;

@@ -175,6 +175,7 @@ tutti_status trainer_preview_world(trainer *t, FILE *file, int32_t ranks,
         return tutti_fail(err, TUTTI_E_UNSUPPORTED,
                           "--world: ranks compute on CPUs, the run's device is %s",
                           t->run.file->device.part.name);
+    context_announce_device(&t->run);
     tutti_status s = trainer_preview_plan(t, &p, err);
     if (!s)
         s = describe_run(t, p, link, &run, err);

@@ -13,7 +13,7 @@ START_TEST(what_a_machine_lacks_is_told)
         tutti_status status;
         const char *text;
     } rows[] = {
-        {"driver=0", 0, TUTTI_E_UNSUPPORTED,
+        {"driver=0", 0, TUTTI_E_NOTFOUND,
          "cuda: there is no NVIDIA driver, the runtime of CUDA 13.0 wants one"},
         {"driver=12020", 0, TUTTI_E_UNSUPPORTED,
          "cuda: the NVIDIA driver is made for CUDA 12.2, too old for the runtime of CUDA 13.0"},
