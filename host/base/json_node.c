@@ -48,7 +48,8 @@ tutti_status json_read(const char *path, size_t limit, json_doc **ret_doc, tutti
     text_buffer b = {0};
     FILE *file = fopen(path, "rbe");
     if (!file)
-        return tutti_fail(err, TUTTI_E_IO, "%s: %s", path, strerror(errno));
+        return tutti_fail(err, errno == ENOMEM ? TUTTI_E_NOMEM : TUTTI_E_IO, "%s: %s", path,
+                          strerror(errno));
     char chunk[4096];
     size_t got;
     while (b.size <= limit && (got = fread(chunk, 1, sizeof chunk, file)) > 0)

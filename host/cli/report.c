@@ -153,16 +153,24 @@ static void add_place(void *ctx, const char *key, const char *text)
     text_add_bytes(rows, text, strlen(text) + 1);
 }
 
+static void say_lost(void)
+{
+    (void)fprintf(stderr, "tutti: no memory to tell where what the run wrote is\n");
+}
+
 cli_places *cli_find_places(const trainer *t)
 {
     const char *checkpoint = trainer_newest_checkpoint(t);
     cli_places *p = calloc(1, sizeof *p);
-    if (!p)
+    if (!p) {
+        say_lost();
         return NULL;
+    }
     if (checkpoint)
         add_place(&p->rows, "checkpoint", checkpoint);
     trainer_log_locations(t, add_place, &p->rows);
     p->folder = strdup(trainer_facts(t).folder);
+    p->rows.failed = p->rows.failed || !p->folder;
     return p;
 }
 
@@ -170,6 +178,8 @@ void cli_print_places(cli_places *p)
 {
     if (!p)
         return;
+    if (p->rows.failed)
+        say_lost();
     for (size_t at = 0; !p->rows.failed && at < p->rows.size;) {
         const char *key = p->rows.data + at, *text = key + strlen(key) + 1;
         row(key, "%s", text);

@@ -10,7 +10,15 @@ process_state *check_begin(const plugin *p)
 {
     const registry *r = p->registry;
     const bool watched = !r->probe || (p->id && strcmp(p->id, r->probe->plugin) == 0);
-    return r->check && watched ? process_look() : NULL;
+    if (!r->check || !watched)
+        return NULL;
+    process_state *before = process_look();
+    if (!before) { /* what the call changes is not seen */
+        atomic_fetch_add(&p->registry->changes, 1);
+        registry_report(p->registry, TUTTI_LOG_ERROR,
+                        "plugin %s: no memory to look at the process before a call", p->id);
+    }
+    return before;
 }
 
 static void tell(void *ctx, int change, const char *text)

@@ -17,8 +17,9 @@ TUTTI_NODISCARD tutti_status params_from_attrs(const object *o,
                                                const void *attrs /* tutti_attr[] */,
                                                uint32_t nattrs, tutti_params **ret_params,
                                                tutti_error *err);
-void params_free(tutti_params *p);        /* NULL is allowed */
-char *params_text(const tutti_params *p); /* as a JSON object; the caller frees it */
+void params_free(tutti_params *p); /* NULL is allowed */
+char *
+params_text(const tutti_params *p); /* as a JSON object; the caller frees it; NULL: no memory */
 
 /* What the plugin itself says against settings that its manifest allows; loads it if it is not loaded yet.
  * `name` is the instance's.  [control] */

@@ -17,6 +17,7 @@ typedef struct open_span {
     double inside; /* of the spans in it that have ended */
 } open_span;
 
+/* NULL: no memory. */
 static profile_part *find_or_add(profile *p, const char *name)
 {
     for (size_t k = 0; k < p->count; k++)
@@ -30,14 +31,15 @@ static profile_part *find_or_add(profile *p, const char *name)
     return all[p->count].name ? &all[p->count++] : NULL;
 }
 
-/* The span that ends is the last that began with its name; those that it leaves open are dropped. */
-static void end_span(profile *p, open_span *open, size_t *depth, const char *name, double now)
+/* The span that ends is the last that began with its name; those that it leaves open are dropped.
+ * False: no memory for its part. */
+static bool end_span(profile *p, open_span *open, size_t *depth, const char *name, double now)
 {
     size_t k = *depth;
     while (k > 0 && strcmp(open[k - 1].name, name) != 0)
         k--;
     if (k == 0)
-        return;
+        return true;
     *depth = k - 1;
     const open_span *span = &open[k - 1];
     const double total = now - span->began;
@@ -45,10 +47,11 @@ static void end_span(profile *p, open_span *open, size_t *depth, const char *nam
     if (k > 1)
         open[k - 2].inside += total;
     if (!part)
-        return;
+        return false;
     part->count++;
     part->total += total;
     part->self += total > span->inside ? total - span->inside : 0;
+    return true;
 }
 
 /* Of a run and an epoch only some batches are recorded: what lies between these is no time of theirs. */
@@ -57,7 +60,7 @@ static bool is_around(const char *name)
     return strcmp(name, "event/fit") == 0 || strcmp(name, "event/epoch") == 0;
 }
 
-static void take(profile *p, const json_node *events)
+static bool take(profile *p, const json_node *events)
 {
     open_span open[DEPTH];
     size_t depth = 0;
@@ -70,9 +73,10 @@ static void take(profile *p, const json_node *events)
             continue;
         if (strcmp(phase, "B") == 0 && depth < DEPTH)
             open[depth++] = (open_span){name, now, 0};
-        else if (strcmp(phase, "E") == 0)
-            end_span(p, open, &depth, name, now);
+        else if (strcmp(phase, "E") == 0 && !end_span(p, open, &depth, name, now))
+            return false;
     }
+    return true;
 }
 
 static int by_self(const void *a, const void *b)
@@ -84,14 +88,15 @@ static int by_self(const void *a, const void *b)
 tutti_status profile_read(profile *p, const char *path, tutti_error *err)
 {
     json_doc *doc = NULL;
-    const tutti_status s = json_read(path, TRACE_LIMIT, &doc, err);
+    tutti_status s = json_read(path, TRACE_LIMIT, &doc, err);
     if (s)
         return s;
-    take(p, json_root(doc));
+    if (!take(p, json_root(doc)))
+        s = tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory for its spans", path);
     if (p->count)
         qsort(p->items, p->count, sizeof *p->items, by_self);
     json_free(doc);
-    return TUTTI_OK;
+    return s;
 }
 
 void profile_fini(profile *p)

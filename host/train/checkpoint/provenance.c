@@ -44,16 +44,18 @@ static char *surgery_text(const run_context *run)
     FILE *out = open_memstream(&text, &size);
     if (!out)
         return NULL;
+    bool whole = true;
     for (size_t k = 0; k < run->participants.count; k++) {
         const instance *i = run->participants.items[k];
         if (!is_surgery(i))
             continue;
         char *params = params_text(instance_params(i));
+        whole = whole && params;
         (void)fprintf(out, "%s %s\n", object_describe(instance_object(i))->name,
-                      params ? params : "{}");
+                      params ? params : "");
         free(params);
     }
-    if (fclose(out) != 0) {
+    if (fclose(out) != 0 || !whole) {
         free(text);
         return NULL;
     }

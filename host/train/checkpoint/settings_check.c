@@ -14,6 +14,7 @@ typedef struct comparison {
     char text[600];
     size_t used;
     uint32_t count;
+    bool lost; /* there was no memory for a value */
 } comparison;
 
 /* Settings that change no result, or that a resumed run may well change. */
@@ -60,6 +61,7 @@ static void add(comparison *c, const char *path, const char *then, const char *n
 static void differ(comparison *c, const char *path, const json_node *then, const json_node *now)
 {
     char *a = then ? json_text(then) : NULL, *b = now ? json_text(now) : NULL;
+    c->lost = c->lost || (then && !a) || (now && !b);
     add(c, path, a ? a : "not set", b ? b : "not set");
     free(a);
     free(b);
@@ -113,6 +115,7 @@ static void compare(comparison *c, const char *path, const json_node *then,
         return;
     }
     char *a = json_text(then), *b = json_text(now);
+    c->lost = c->lost || !a || !b;
     if (a && b && strcmp(a, b) != 0)
         add(c, path, a, b);
     free(a);
@@ -129,6 +132,8 @@ static tutti_status compare_texts(comparison *c, const char *path, const char *t
         s = json_parse("run", now, strlen(now), &b, err);
     if (!s)
         compare(c, "", json_root(a), json_root(b));
+    if (!s && c->lost)
+        s = tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory to compare its settings", path);
     json_free(a);
     json_free(b);
     return s;

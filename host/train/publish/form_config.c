@@ -30,7 +30,9 @@ static bool put(const filling *f, const char *path, const char *text)
     const json_node *old = published_member(json_root(f->config), path);
     char *before = old ? json_text(old) : NULL;
     tutti_error e = TUTTI_ERROR_INIT;
-    if (json_override(f->config, path, text, &e)) {
+    if (old && !before) {
+        (void)snprintf(f->why, FORM_WHY, "no memory");
+    } else if (json_override(f->config, path, text, &e)) {
         (void)snprintf(f->why, FORM_WHY, "%.*s", FORM_WHY - 1, e.text);
     } else if (before) {
         char *now = json_text(published_member(json_root(f->config), path));

@@ -16,15 +16,15 @@ typedef struct module_bytes {
     uint64_t bytes;
 } module_bytes;
 
-/* The step at which most of the arena is in use, the first of them. */
-static uint32_t fullest_step(const program *q)
+/* The step at which most of the arena is in use, the first of them.  False: no memory. */
+static bool fullest_step(const program *q, uint32_t *ret_step)
 {
     const uint32_t steps = program_nsteps(q) + 1;
     int64_t now = 0, most = -1;
     uint32_t found = 0;
     int64_t *change = calloc((size_t)steps + 1, sizeof *change);
     if (!change)
-        return 0;
+        return false;
     for (uint32_t k = 0; k < program_nplaces(q); k++) {
         const program_place at = program_place_at(q, k);
         change[at.first < steps ? at.first : steps] += (int64_t)at.bytes;
@@ -36,7 +36,8 @@ static uint32_t fullest_step(const program *q)
         most = now > most ? now : most;
     }
     free(change);
-    return found;
+    *ret_step = found;
+    return true;
 }
 
 static int by_bytes(const void *a, const void *b)
@@ -46,7 +47,8 @@ static int by_bytes(const void *a, const void *b)
     return order ? order : strcmp(x->name, y->name);
 }
 
-/* Sums of the places in use at `step` by module, the largest first; the caller frees *ret. */
+/* Sums of the places in use at `step` by module, the largest first; the caller frees *ret, NULL: no
+ * memory. */
 static size_t sum_modules(const program *q, uint32_t step, module_bytes **ret)
 {
     size_t n = 0;
@@ -72,7 +74,9 @@ static size_t sum_modules(const program *q, uint32_t step, module_bytes **ret)
 static void add_modules(text_buffer *b, const program *q)
 {
     module_bytes *list = NULL;
-    const size_t n = sum_modules(q, fullest_step(q), &list);
+    uint32_t step;
+    const size_t n = fullest_step(q, &step) ? sum_modules(q, step, &list) : 0;
+    b->failed = b->failed || !list;
     text_add(b, ", \"modules\": [");
     for (size_t k = 0; k < n && k < MOST_MODULES; k++) {
         text_add(b, "%s{\"name\": ", k ? ", " : "");

@@ -3,11 +3,11 @@
 #include "train/record/record.h"
 
 #include "base/folders.h"
-#include "base/json.h"
 #include "base/text.h"
 #include "train/checkpoint/reproduction.h"
 #include "train/context/signals.h"
 #include "train/record/memory.h"
+#include "train/record/record_start.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,10 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
-
-enum { RECORD_LIMIT = 64 << 20 };
 
 static void add_text(text_buffer *b, const char *key, const char *text)
 {
@@ -37,13 +34,6 @@ static void add_real(text_buffer *b, double value)
         text_add(b, "%s", text_real(value, text));
     else
         text_add(b, isnan(value) ? "\"NaN\"" : value > 0 ? "\"Infinity\"" : "\"-Infinity\"");
-}
-
-static double wall_clock(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
 /* ---- what the run is made of ---- */
@@ -65,8 +55,10 @@ static void add_plugins(text_buffer *b, const run_context *run)
         text_add_quoted(b, p.version);
         text_add(b, ", \"folder\": ");
         text_add_quoted(b, p.folder);
-        if (p.library && registry_sha256(p.library, hex, NULL) == TUTTI_OK)
+        const tutti_status s = p.library ? registry_sha256(p.library, hex, NULL) : TUTTI_OK;
+        if (p.library && !s)
             text_add(b, ", \"sha256\": \"%s\"", hex);
+        b->failed = b->failed || s == TUTTI_E_NOMEM;
         text_add(b, "}");
         comma = ",";
     }
@@ -91,7 +83,11 @@ static void add_reproduction(text_buffer *b, trainer *t)
 {
     tutti_error ignored = TUTTI_ERROR_INIT;
     reproduction now = {.kernels = NULL};
-    if (!t->run.net || reproduction_write(&t->run, &t->tensors, &now, &ignored))
+    if (!t->run.net)
+        return;
+    const tutti_status s = reproduction_write(&t->run, &t->tensors, &now, &ignored);
+    b->failed = b->failed || s == TUTTI_E_NOMEM;
+    if (s)
         return;
     add_text(b, "machine", now.machine);
     add_text(b, "threads", now.threads);
@@ -135,44 +131,6 @@ static void add_outcome(text_buffer *b, const trainer *t, const char *status, co
 
 /* ---- the file ---- */
 
-/* How the run once began: `record` is of the attempt that this one goes on from. */
-static void keep_start(run_record *r, const json_node *record)
-{
-    const json_node *start = json_get(record, "start"),
-                    *attempts = json_get(record, "attempts");
-    char *before = attempts ? json_text(attempts) : NULL;
-    char *run = json_get(record, "run") ? json_text(json_get(record, "run")) : NULL;
-    text_buffer b = {.data = NULL};
-    free(r->start);
-    r->start = start ? json_text(start) : NULL;
-    r->started = json_real(json_get(record, "started"));
-    if (before && strlen(before) > 2)
-        text_add(&b, "%.*s, ", (int)strlen(before) - 1, before);
-    else
-        text_add(&b, "[");
-    text_add(&b, "{\"status\": ");
-    text_add_quoted(&b, json_string(json_get(record, "status"))
-                            ? json_string(json_get(record, "status"))
-                            : "?");
-    text_add(&b, ", \"batches\": %lld, \"same_settings\": %s}]",
-             (long long)json_int(json_get(record, "batches")),
-             run && r->run && strcmp(run, r->run) == 0 ? "true" : "false");
-    r->attempts = b.failed ? NULL : b.data;
-    free(before);
-    free(run);
-}
-
-/* What --resume takes up is the run that the folder has the record of, where it has one. */
-static void read_earlier(trainer *t, const char *path)
-{
-    tutti_error ignored = TUTTI_ERROR_INIT;
-    json_doc *doc = NULL;
-    if (!t->files.record.resumes || json_read(path, RECORD_LIMIT, &doc, &ignored))
-        return;
-    keep_start(&t->files.record, json_root(doc));
-    json_free(doc);
-}
-
 static char *compose(trainer *t, const char *status, const char *why)
 {
     run_record *r = &t->files.record;
@@ -192,7 +150,7 @@ static char *compose(trainer *t, const char *status, const char *why)
     add_text(&b, "folder", file->source.folder);
     text_add(&b, ",\n \"started\": %.3f", r->started);
     if (strcmp(status, "running") != 0)
-        text_add(&b, ",\n \"ended\": %.3f", wall_clock());
+        text_add(&b, ",\n \"ended\": %.3f", record_clock());
     text_add(&b, ",\n \"start\": %s", r->start ? r->start : "{}");
     text_add(&b, ",\n \"attempts\": %s", r->attempts ? r->attempts : "[]");
     text_add(&b, ",\n \"run\": %s", file->text);
@@ -239,30 +197,28 @@ static bool keeps(const trainer *t)
            !t->files.record.broken;
 }
 
-static void write_record(trainer *t, const char *status, const char *why)
+static void give_up(trainer *t, const char *why)
 {
-    char path[PATH_MAX], text[640];
-    tutti_error e = TUTTI_ERROR_INIT;
-    (void)snprintf(path, sizeof path, "%s/" RECORD_FILE, t->run.folder);
-    if (!t->files.record.run) { /* the first time */
-        json_doc *doc = NULL;
-        if (json_parse("run", t->run.file->text, strlen(t->run.file->text), &doc, &e) ==
-            TUTTI_OK)
-            t->files.record.run = json_text(json_root(doc));
-        json_free(doc);
-        t->files.record.started = wall_clock();
-        read_earlier(t, path);
-    }
-    char *record = compose(t, status, why);
-    const tutti_status s = record ? replace(path, record, &e)
-                                  : tutti_fail(&e, TUTTI_E_NOMEM, "%s: no memory", path);
-    free(record);
-    if (!s)
-        return;
+    char text[640];
     t->files.record.broken = true;
     (void)snprintf(text, sizeof text, "%.500s; the run has no record and cannot be repeated",
-                   e.text);
+                   why);
     run_log_message(&t->run.log, TUTTI_LOG_WARNING, "train", text);
+}
+
+static void write_record(trainer *t, const char *status, const char *why)
+{
+    char path[PATH_MAX];
+    tutti_error e = TUTTI_ERROR_INIT;
+    (void)snprintf(path, sizeof path, "%s/" RECORD_FILE, t->run.folder);
+    tutti_status s = t->files.record.run ? TUTTI_OK : record_start(t, path, &e);
+    char *record = s ? NULL : compose(t, status, why);
+    if (!s)
+        s = record ? replace(path, record, &e)
+                   : tutti_fail(&e, TUTTI_E_NOMEM, "%s: no memory", path);
+    free(record);
+    if (s)
+        give_up(t, e.text);
 }
 
 void record_begin(trainer *t)
@@ -279,7 +235,10 @@ void record_plan(trainer *t, const plan *p)
     t->files.record.planned = true;
     free(t->files.record.memory);
     t->files.record.memory = p ? memory_text(t, p) : NULL;
-    write_record(t, "running", NULL);
+    if (p && !t->files.record.memory)
+        give_up(t, RECORD_FILE ": no memory for what the run's memory goes to");
+    else
+        write_record(t, "running", NULL);
     if (!t->files.record.broken && reproduction_keep(&t->run, t->run.folder, &e))
         run_log_message(&t->run.log, TUTTI_LOG_WARNING, "train", e.text);
 }

@@ -16,15 +16,16 @@ static char *read_weights(run_reader *r, const json_node *at)
     char *path = NULL;
     if (!given)
         return NULL;
-    if (text_is_address(given))
-        return strdup(given);
-    if (*given == '/')
+    const bool remote = text_is_address(given);
+    if (remote || *given == '/')
         path = strdup(given);
     else if (asprintf(&path, "%s/%s", r->folder, given) < 0)
         path = NULL;
-    char *file = path ? published_weights(path, at, r->faults) : NULL;
     if (!path)
         faults_add_no_memory(r->faults, at);
+    if (!path || remote)
+        return path;
+    char *file = published_weights(path, at, r->faults);
     free(path);
     return file;
 }

@@ -76,9 +76,13 @@ static void set(const published *p, const char *name, const json_node *value)
 {
     char path[160];
     tutti_error e = TUTTI_ERROR_INIT;
-    char *text = json_get(json_get(json_root(p->run), "model"), name) ? NULL : json_text(value);
+    if (json_get(json_get(json_root(p->run), "model"), name))
+        return;
+    char *text = json_text(value);
     (void)snprintf(path, sizeof path, "model.%s", name);
-    if (text && json_override(p->run, path, text, &e))
+    if (!text)
+        faults_add_no_memory(p->faults, p->where);
+    else if (json_override(p->run, path, text, &e))
         faults_add(p->faults, p->where, "%s: %s", p->path, e.text);
     free(text);
 }

@@ -251,17 +251,24 @@ static tutti_status find_run(store *s, tutti_error *err)
 }
 
 /* A record is an object of JSON, but for the brace before it where the run's id would stand. */
-static json_t *parse_record(const outbox_record *r)
+static json_t *parse_record(const store *s, const outbox_record *r, tutti_error *err)
 {
+    json_error_t why;
     const size_t size = r->size - 1;
     char *text = malloc(size + 1);
-    if (!text)
+    if (!text) {
+        (void)no_memory(err);
         return NULL;
+    }
     text[0] = '{';
     memcpy(text + 1, r->data + 1, size);
     const bool braced = r->data[0] == TRACKING_BEGIN;
-    json_t *record = json_loadb(braced ? text + 1 : text, braced ? size : size + 1, 0, NULL);
+    json_t *record = json_loadb(braced ? text + 1 : text, braced ? size : size + 1, 0, &why);
     free(text);
+    if (!record && json_error_code(&why) == json_error_out_of_memory)
+        (void)no_memory(err);
+    else if (!record)
+        (void)tutti_fail(err, TUTTI_E_ARG, "mlflow: what waits for %s is no JSON", s->root);
     return record;
 }
 
@@ -272,9 +279,9 @@ tutti_status store_send(store *s, const outbox_record *r, tutti_error *err)
         return st;
     if (r->data[0] == TRACKING_FILE)
         return put_file(s, r->data + 1, r->size - 1, err);
-    json_t *record = parse_record(r);
+    json_t *record = parse_record(s, r, err);
     if (!record)
-        return tutti_fail(err, TUTTI_E_ARG, "mlflow: what waits for %s is no JSON", s->root);
+        return err->status;
     const json_t *params = json_object_get(record, "params");
     st = r->data[0] == TRACKING_BEGIN ? begin_run(s, record, err)
          : r->data[0] == TRACKING_END ? end_run(s, record, err)

@@ -1,0 +1,79 @@
+/* record_start.c - what the record keeps of a run from its beginning on, also that of an earlier attempt. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "train/record/record_start.h"
+
+#include "base/json.h"
+#include "base/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { RECORD_LIMIT = 64 << 20 };
+
+double record_clock(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* How the run once began: `record` is of the attempt that this one goes on from.  False: no memory. */
+static bool keep_start(run_record *r, const json_node *record)
+{
+    const json_node *start = json_get(record, "start"),
+                    *attempts = json_get(record, "attempts");
+    char *before = attempts ? json_text(attempts) : NULL;
+    char *run = json_get(record, "run") ? json_text(json_get(record, "run")) : NULL;
+    text_buffer b = {.data = NULL};
+    free(r->start);
+    r->start = start ? json_text(start) : NULL;
+    r->started = json_real(json_get(record, "started"));
+    if (before && strlen(before) > 2)
+        text_add(&b, "%.*s, ", (int)strlen(before) - 1, before);
+    else
+        text_add(&b, "[");
+    text_add(&b, "{\"status\": ");
+    text_add_quoted(&b, json_string(json_get(record, "status"))
+                            ? json_string(json_get(record, "status"))
+                            : "?");
+    text_add(&b, ", \"batches\": %lld, \"same_settings\": %s}]",
+             (long long)json_int(json_get(record, "batches")),
+             run && r->run && strcmp(run, r->run) == 0 ? "true" : "false");
+    const bool whole = !b.failed && (!attempts || before) && (!start || r->start) &&
+                       (run || !json_get(record, "run"));
+    if (!whole)
+        free(b.data);
+    r->attempts = whole ? b.data : NULL;
+    free(before);
+    free(run);
+    return whole;
+}
+
+/* What --resume takes up is the run that the folder has the record of, where it has one. */
+static tutti_status read_earlier(trainer *t, const char *path, tutti_error *err)
+{
+    tutti_error why = TUTTI_ERROR_INIT;
+    json_doc *doc = NULL;
+    tutti_status s =
+        t->files.record.resumes ? json_read(path, RECORD_LIMIT, &doc, &why) : TUTTI_OK;
+    if (doc && !keep_start(&t->files.record, json_root(doc)))
+        s = TUTTI_E_NOMEM;
+    json_free(doc);
+    return s == TUTTI_E_NOMEM ? tutti_fail(err, s, "%s: no memory to read it", path) : TUTTI_OK;
+}
+
+tutti_status record_start(trainer *t, const char *path, tutti_error *err)
+{
+    json_doc *doc = NULL;
+    const tutti_status s =
+        json_parse("run", t->run.file->text, strlen(t->run.file->text), &doc, err);
+    if (s)
+        return s;
+    t->files.record.run = json_text(json_root(doc));
+    json_free(doc);
+    t->files.record.started = record_clock();
+    return t->files.record.run
+               ? read_earlier(t, path, err)
+               : tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory for the run file", path);
+}
