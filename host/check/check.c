@@ -239,11 +239,8 @@ static tutti_status try_conditions(subject *s, child_report *all, tutti_error *e
     const int stock = s->stock;
     tutti_status status = TUTTI_OK;
     bool any = false;
-    for (size_t k = 0; k < s->info->nevents && !any; k++) {
-        char *when = object_when(s->object, k);
-        any = when != NULL;
-        free(when);
-    }
+    for (size_t k = 0; k < s->info->nevents && !any; k++)
+        any = object_when(s->object, k, NULL);
     for (size_t k = 0; any && k < json_count(s->info->params) && !status; k++) {
         const json_node *spec = json_at(s->info->params, k);
         setting_values v;

@@ -47,12 +47,15 @@ static int run_ops(const cli_options *o, const tutti_op *const *ops)
     return printed ? CLI_OK : nothing("operation", o->words[0]);
 }
 
-static void print_layer(const object_info *o)
+/* False: no memory for what is printed. */
+static bool print_layer(const object_info *o)
 {
     (void)printf("%s:", o->name);
     for (size_t k = 0; k < json_count(o->params); k++) {
         const json_node *p = json_at(o->params, k), *fallback = json_get(p, "default");
         char *value = fallback ? json_text(fallback) : NULL;
+        if (fallback && !value)
+            return false;
         (void)printf("%s %s %s", k ? "," : "", json_key(p), json_string(json_get(p, "type")));
         if (value)
             (void)printf(" = %s", value);
@@ -61,27 +64,33 @@ static void print_layer(const object_info *o)
         free(value);
     }
     (void)printf("\n");
+    return true;
 }
 
 static int run_layers(const cli_options *o, const tutti_op *const *ops)
 {
     size_t printed = 0;
+    bool whole = true;
     registry *r = cli_registry(o);
     if (!r)
         return CLI_USAGE;
-    for (size_t k = 0; k < registry_plugin_count(r); k++) {
+    for (size_t k = 0; whole && k < registry_plugin_count(r); k++) {
         plugin_info p;
         registry_plugin(r, k, &p);
-        for (size_t n = 0; !p.fault && n < p.nobjects; n++) {
+        for (size_t n = 0; whole && !p.fault && n < p.nobjects; n++) {
             const object_info *one = object_describe(p.objects[n]);
             if (strcmp(one->kind, TUTTI_KIND_LAYER) != 0 ||
                 (o->nwords && strcmp(one->name, o->words[0]) != 0))
                 continue;
-            print_layer(one);
+            whole = print_layer(one);
             printed++;
         }
     }
     registry_destroy(r);
+    if (!whole) {
+        (void)fprintf(stderr, "tutti: no memory for what is printed of layers\n");
+        return CLI_FAILED;
+    }
     return printed || !o->nwords ? CLI_OK : nothing("layer", o->words[0]);
 }
 

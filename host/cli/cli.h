@@ -47,6 +47,10 @@ void cli_message(void *ctx, int level, const char *component, const char *text);
  * that name. */
 void cli_print_devices(const object *o, const char *name);
 
+/* What `tutti plugins list` and `tutti plugins info` run. */
+int plugins_list(const cli_options *o, const tutti_op *const *ops);
+int plugins_info(const cli_options *o, const tutti_op *const *ops);
+
 /* plugins check: the results of every check on stdout; the exit status. */
 int plugins_check(const cli_options *o, const tutti_op *const *ops);
 

@@ -119,7 +119,7 @@ struct engine {
     bool debug;
     bool slow; /* not sealed, closed, or every step is told: debug, traces of all, profiler */
     bool warned_interpolation;
-    char (*reasons)[192]; /* of the latest engine_order */
+    char (*reasons)[192]; /* of the latest engine_order; there once it is sealed */
     struct bound *bound;  /* handlers, a list */
     engine_hooks hooks;
     retired_entries retired;

@@ -300,10 +300,6 @@ size_t engine_order(engine *e, int32_t event, engine_place *places, size_t capac
     const bool init = event == TUTTI_EVENT_INIT;
     if (event < 0 || event >= ENGINE_EVENTS || !e->sealed)
         return 0;
-    if (!e->reasons)
-        e->reasons = calloc((size_t)ENGINE_WIDTH * CLASS_COUNT, sizeof *e->reasons);
-    if (!e->reasons)
-        return 0;
     const size_t n = init ? ordered_listeners(e, event, places, capacity)
                           : ordered_algorithms(e, event, places, capacity);
     engine_place *rest = n < capacity ? places + n : NULL;

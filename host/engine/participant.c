@@ -298,6 +298,10 @@ tutti_status engine_seal(engine *e, tutti_error *err)
         return tutti_fail(err, TUTTI_E_STATE, "the engine is already %s",
                           e->closed ? "closed" : "sealed");
     tutti_status s = check_exclusive(e, err);
+    if (s == TUTTI_OK && !e->reasons)
+        e->reasons = calloc((size_t)ENGINE_WIDTH * CLASS_COUNT, sizeof *e->reasons);
+    if (s == TUTTI_OK && !e->reasons)
+        s = tutti_fail(err, TUTTI_E_NOMEM, "no memory for the order of the participants");
     for (int32_t event = 0; event < ENGINE_EVENTS && s == TUTTI_OK; event++)
         s = lay_event(e, event, err);
     if (s != TUTTI_OK) {

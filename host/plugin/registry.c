@@ -411,7 +411,11 @@ const object_info *object_describe(const object *o)
     return &o->info;
 }
 
-char *object_when(const object *o, size_t k)
+bool object_when(const object *o, size_t k, char **ret_when)
 {
-    return k < o->info.nevents ? when_text(o->events[k]) : NULL;
+    if (k >= o->info.nevents || !json_get(o->events[k], "when"))
+        return false;
+    if (ret_when)
+        *ret_when = when_text(o->events[k]);
+    return true;
 }

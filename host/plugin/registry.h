@@ -194,7 +194,7 @@ typedef struct object_info {
 } object_info;
 enum { ON_ERROR_STOP, ON_ERROR_DISABLE, ON_ERROR_IGNORE };
 const object_info *object_describe(const object *o);
-/* In words when settings let it hear the k-th of its events; the caller frees it.  NULL: always, or no memory. */
-char *object_when(const object *o, size_t k);
+/* Whether settings decide if it hears its k-th event; *ret_when (or NULL): in words, caller frees; NULL: no memory. */
+bool object_when(const object *o, size_t k, char **ret_when);
 
 #endif

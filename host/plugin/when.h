@@ -13,7 +13,7 @@ void when_read(const json_node *entry, const object *o, faults *f);
  * does not know in one of a newer format. */
 bool when_holds(const json_node *entry, const tutti_params *params);
 
-/* It in words, "update_interval is ba", which the caller frees.  NULL: there is none, or no memory. */
+/* Of an entry that has one: it in words, "update_interval is ba", which the caller frees.  NULL: no memory. */
 char *when_text(const json_node *entry);
 
 #endif

@@ -1,13 +1,14 @@
-"""alloc.py TUTTI FAULTS [--runs N] [--seed S] [--hours H] [--case NAME] - memory that ends loses nothing and is told.
+"""alloc.py TUTTI FAULTS [--runs N] [--seed S] [--hours H] [--case NAME] [--last N] - memory that ends loses nothing and is told.
 
 Each case is a command. Its run lists the places (call stacks) where memory is allocated; then each run lets one
 allocation fail, or all from one on, or the process has only so much memory. It must end with the very results of a
-run without failures (a log may end early, which is told), or with a status that says so and a sentence that memory
-is out; never by a signal (unless oneDNN asked, which is counted), and with no memory lost. What training has saved
-by then can be taken up, and the end is the same. FAULTS is the folder of the libraries to preload.
+run without failures (a log may end early and a record be missing, which is told), or with a status that says so and
+a sentence that memory is out; never by a signal (unless oneDNN asked, which is counted), and with no memory lost. What
+training has saved by then can be taken up, and the end is the same. FAULTS is the folder of the libraries to preload.
 """
 # SPDX-License-Identifier: Apache-2.0
 import ctypes.util
+import json
 import os
 import re
 import shutil
@@ -26,6 +27,9 @@ LOADER = re.compile(r"error while loading shared libraries|cannot allocate TLS d
 LEAK = re.compile(r"LeakSanitizer: detected memory leaks")
 
 
+# Members of a run's record.
+RECORDED = ("status", "batches", "start", "attempts", "run", "data", "plugins", "machine", "threads", "microbatch", "memory",
+            "metrics")
 LIMITED = ("train", "images")
 
 
@@ -34,6 +38,7 @@ class Allocations(Runs):
 
     def __init__(self, given, top):
         super().__init__(given.tutti, given.faults, "alloc_faults.so", top)
+        self.records = {}  # of each case that trains, without failures
         self.lsan = ctypes.util.find_library("lsan")
         if self.lsan and subprocess.run([self.tutti, "version"], env=environment(top, LD_PRELOAD=self.lsan),
                                         capture_output=True, check=False).returncode:
@@ -42,6 +47,17 @@ class Allocations(Runs):
             self.preload.append(self.lsan)
         else:
             print("no leak sanitizer here: lost memory is not looked for")
+
+    def record(self, folder):
+        """What its record says of a run that does not differ from run to run."""
+        with open(folder / "runs" / "small" / "record.json", encoding="utf-8") as f:
+            return {key: value for key, value in json.load(f).items() if key in RECORDED}
+
+    def listed(self, name):
+        places = super().listed(name)
+        if CASES[name][2] == "weights":
+            self.records[name] = self.record(self.top / f"{name}-list")
+        return places
 
     def is_foreign(self, folder):
         """Whether oneDNN asked for the memory, which crashes where it gets none."""
@@ -73,6 +89,8 @@ class Allocations(Runs):
                     raise Failed(f"other weights, status 0: {done.stderr}")
             elif "cannot be loaded" not in done.stdout and self.result(name, folder, done.stdout) != self.results[name]:
                 raise Failed(f"other results, status 0: {done.stderr}")
+            elif name in self.records and not SENTENCE.search(done.stderr) and self.record(folder) != self.records[name]:
+                raise Failed(f"another record, and no word of memory: {done.stderr}")
             return "survived"
         if not SENTENCE.search(done.stderr):
             raise Failed(f"status {done.returncode}, but no word of memory: {done.stderr}")
@@ -97,13 +115,14 @@ def main():
     p.add_argument("--runs", type=int, help="so many, at random; all otherwise")
     p.add_argument("--case", choices=CASES, action="append")
     p.add_argument("--limits", action="store_true", help="limits of the address space at which plugins are loaded, alone")
+    p.add_argument("--last", type=int, default=0, help="so many places of each case, the last ones, alone")
     given = p.parse_args()
     tally = Tally("alloc", given)
     with tempfile.TemporaryDirectory(prefix="tutti_alloc_") as top:
         runs = Allocations(given, top)
         trials = []
         for name in given.case or CASES:
-            places = [int(n) for n in runs.listed(name)]
+            places = [int(n) for n in runs.listed(name)][-given.last:]
             tally.add("places", len(places))
             trials += [(name, f"{how} {n}") for n in places for how in ("one", "from")]
             if name in LIMITED:

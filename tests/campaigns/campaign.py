@@ -55,10 +55,13 @@ CASES = {
     "explain": (["explain", "run.json"], [], "stdout"),
     "plan": (["plan", "run.json"], [], "stdout"),
     "plugins": (["plugins", "list"], [], "stdout"),
+    "info": (["plugins", "info", "ema"], [], "stdout"),
+    "layers": (["layers"], [], "stdout"),
     "train": (["train", "run.json"], [], "weights"),
     "arrays": (["train", "arrays.json"], [], "weights"),
     "images": (["train", "images.json"], [], "weights"),
-    "resume": (["train", "run.json", "--resume", "auto"], ["saves/ep0-ba2.safetensors"], "weights"),
+    "resume": (["train", "run.json", "--resume", "auto"], ["saves/ep0-ba2.safetensors", "runs/small/record.json"],
+               "weights"),
     "run": (["run", "engine.json"], [], "weights"),
     "eval": (["eval", "run.json", "--checkpoint", "saves/ep0-ba4.safetensors"],
              ["saves/ep0-ba4.safetensors"], "stdout"),
@@ -186,6 +189,7 @@ class Runs:
     def begin(self, name, folder):
         self.fill(folder)
         for path in CASES[name][1]:
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(self.ready / path, folder / path)
 
     def run(self, folder, command, fault=None):

@@ -88,10 +88,12 @@ START_TEST(settings_decide_what_an_object_hears)
         ck_assert(!instance_left_out(i, 1, &event, &when));
     }
     free(when);
-    char *words = object_when(o, 0);
+    char *words = NULL;
+    ck_assert(object_when(o, 0, &words));
     ck_assert_str_eq(words, cases[_i].words);
     free(words);
-    ck_assert_ptr_null(object_when(o, 1));
+    ck_assert(!object_when(o, 1, &words));
+    ck_assert(!object_when(o, 3, NULL)); /* past the last */
     instance_free(i);
     registry_destroy(r);
     drop_temporary();
