@@ -9,7 +9,7 @@ host/base/cgroup.h max: what the kernel's file says for "no limit"
 host/check/values.c min max: keys of a manifest
 host/cli/bench/bench_kernels.c *: measures kernels of operations by name
 host/cli/bench/bench_plan.c mean: builds a graph to measure, as a model would
-host/cli/plugins.c min max: keys of a manifest
+host/cli/plugins_info.c min max: keys of a manifest
 host/device/net_model.c scale_checked: run by itself, outside of any graph
 host/graph/net/sequence.c cache_write: what the cache of tutti/graph.h stands for
 host/graph/passes/align_products.c pad slice: what it emits, as a model would
