@@ -16,143 +16,183 @@ __device__ static inline float masked(int64_t act, float dy, float u)
     return act && !(u > 0.0f) ? 0.0f : dy;
 }
 
+/* A kernel for V channels a thread, x and all like it in dtype D (below 0: each as it comes), takes U
+ * rows at a time.  ACT, MORE: below 0 is what the arguments say. */
+
+template <int V, int D> struct two_rows {
+    cuda_packed<V, D> x, other;
+};
+
 template <int V>
-__device__ static inline void load_channels(const float *from, int64_t k, float (&to)[V])
+__device__ static inline void load_scale(const float *from, int64_t k, float (&to)[V])
 {
-    for (int i = 0; i < V; i++)
-        to[i] = from[k + i];
+    cuda_load({const_cast<float *>(from), TUTTI_F32, 0}, k, to);
 }
 
 /* Sums of x - s and its square, where s is the first row: a mean far from zero does not drown the
  * variance. */
-template <int V>
+template <int V, int D, int U>
 __device__ static inline void sums(const batch_norm_cuda_args &a, float *shared)
 {
-    float shift[V] = {};
-    const int64_t k = cuda_place_of<V>(a.sums).k;
-    if (a.sums.rows && k < a.sums.columns)
-        cuda_load(a.x, k, shift);
-    cuda_column_sums<V>(a.sums, a.partials, shared,
-                        [&](int64_t r, int64_t at, float(&s)[V], float(&q)[V]) {
-                            float x[V];
-                            cuda_load(a.x, r * a.sums.columns + at, x);
-                            for (int i = 0; i < V; i++) {
-                                const float d = x[i] - shift[i];
-                                s[i] += d;
-                                q[i] = fmaf(d, d, q[i]);
-                            }
-                        });
+    const cuda_place p = cuda_place_of<V>(a.sums);
+    float shift[V] = {}, sum[V] = {}, square[V] = {};
+    if (p.rows)
+        cuda_load(cuda_typed<D>(a.x), p.k, shift);
+    cuda_each_row<U>(
+        cuda_walk_down(a.sums, p),
+        [&](int64_t k) {
+            cuda_packed<V, D> x;
+            x.load(a.x, k);
+            return x;
+        },
+        [&](int64_t, const cuda_packed<V, D> &x) {
+            for (int i = 0; i < V; i++) {
+                const float d = x.at(i) - shift[i];
+                sum[i] += d;
+                square[i] = fmaf(d, d, square[i]);
+            }
+        });
+    cuda_column_join<V>(a.sums, p, sum, square, a.partials, shared);
 }
 
-/* y = act(line of x + residual); may lie where x or the residual lay */
-template <int V> __device__ static inline void apply(const batch_norm_cuda_args &a)
+/* y = act(line of x + residual); may lie where x or the residual lay.  The last rows come first: the
+ * cache has them from the sums. */
+template <int V, int D, int U, int MORE>
+__device__ static inline void apply(const batch_norm_cuda_args &a)
 {
     const cuda_place p = cuda_place_of<V>(a.apply);
+    const cuda_tensor to = cuda_typed<D>(a.y);
+    const bool add = MORE < 0 ? a.residual.data != nullptr : MORE != 0;
     if (p.rows == 0)
         return;
     float mean[V], scale[V], shift[V];
     cuda_load(a.mean, p.k, mean);
     cuda_load(a.beta, p.k, shift);
-    load_channels(a.scale, p.k, scale);
-    for (int64_t r = p.first; r < p.rows; r += p.step) {
-        const int64_t at = r * a.apply.columns + p.k;
-        float x[V], more[V] = {};
-        cuda_load(a.x, at, x);
-        if (a.residual.data)
-            cuda_load(a.residual, at, more);
-        for (int i = 0; i < V; i++) {
-            const float u = line_at(x[i], mean[i], scale[i], shift[i]) + more[i];
-            x[i] = a.act && u < 0.0f ? 0.0f : u;
-        }
-        cuda_store(a.y, at, x);
-    }
+    load_scale(a.scale, p.k, scale);
+    cuda_each_row<U>(
+        cuda_walk_up(a.apply, p),
+        [&](int64_t k) {
+            two_rows<V, D> at = {};
+            at.x.load(a.x, k);
+            if (add)
+                at.other.load(a.residual, k);
+            return at;
+        },
+        [&](int64_t k, const two_rows<V, D> &at) {
+            float y[V];
+            for (int i = 0; i < V; i++) {
+                const float u =
+                    line_at(at.x.at(i), mean[i], scale[i], shift[i]) + at.other.at(i);
+                y[i] = a.act && u < 0.0f ? 0.0f : u;
+            }
+            cuda_store(to, k, y);
+        });
+}
+
+/* x and dy of a row. */
+template <int V, int D>
+__device__ static inline two_rows<V, D> load_both(const batch_norm_cuda_args &a, int64_t at)
+{
+    two_rows<V, D> both;
+    both.x.load(a.x, at);
+    both.other.load(a.dy, at);
+    return both;
 }
 
 /* Sums of dy and dy (x - mean). */
-template <int V>
+template <int V, int D, int U, int ACT>
 __device__ static inline void grad_sums(const batch_norm_cuda_args &a, float *shared)
 {
-    float mean[V] = {}, scale[V] = {}, shift[V] = {};
-    const int64_t k = cuda_place_of<V>(a.sums).k;
-    if (k < a.sums.columns) {
+    const cuda_place p = cuda_place_of<V>(a.sums);
+    const int64_t act = ACT < 0 ? a.act : ACT;
+    float mean[V] = {}, scale[V] = {}, shift[V] = {}, sum[V] = {}, product[V] = {};
+    if (p.rows)
+        cuda_load(a.mean, p.k, mean);
+    if (p.rows && act) {
         float gamma[V];
-        cuda_load(a.mean, k, mean);
-        cuda_load(a.invstd, k, scale);
-        cuda_load(a.gamma, k, gamma);
+        cuda_load(a.invstd, p.k, scale);
+        cuda_load(a.gamma, p.k, gamma);
+        cuda_load(a.beta, p.k, shift);
         for (int i = 0; i < V; i++)
             scale[i] *= gamma[i];
-        if (a.act)
-            cuda_load(a.beta, k, shift);
     }
-    cuda_column_sums<V>(a.sums, a.partials, shared,
-                        [&](int64_t r, int64_t at, float(&s)[V], float(&q)[V]) {
-                            float x[V], dy[V];
-                            cuda_load(a.x, r * a.sums.columns + at, x);
-                            cuda_load(a.dy, r * a.sums.columns + at, dy);
-                            for (int i = 0; i < V; i++) {
-                                const float u = line_at(x[i], mean[i], scale[i], shift[i]);
-                                const float d = masked(a.act, dy[i], u);
-                                s[i] += d;
-                                q[i] = fmaf(d, x[i] - mean[i], q[i]);
-                            }
-                        });
+    cuda_each_row<U>(
+        cuda_walk_down(a.sums, p), [&](int64_t k) { return load_both<V, D>(a, k); },
+        [&](int64_t, const two_rows<V, D> &at) {
+            for (int i = 0; i < V; i++) {
+                const float u = line_at(at.x.at(i), mean[i], scale[i], shift[i]);
+                const float d = masked(act, at.other.at(i), u);
+                sum[i] += d;
+                product[i] = fmaf(d, at.x.at(i) - mean[i], product[i]);
+            }
+        });
+    cuda_column_join<V>(a.sums, p, sum, product, a.partials, shared);
 }
 
-/* dx = dy a + (x - mean) b + rest; may lie where x or dy lay */
-template <int V> __device__ static inline void grad_apply(const batch_norm_cuda_args &a)
+/* dx = dy a + (x - mean) b + rest; may lie where x or dy lay.  a, which is invstd gamma, has the bits of
+ * the line's scale.  The last rows come first, as above. */
+template <int V, int D, int U, int ACT>
+__device__ static inline void grad_apply(const batch_norm_cuda_args &a)
 {
     const cuda_place p = cuda_place_of<V>(a.apply);
-    const int64_t n = a.apply.columns;
+    const cuda_tensor to = cuda_typed<D>(a.y);
+    const int64_t act = ACT < 0 ? a.act : ACT, n = a.apply.columns;
     if (p.rows == 0)
         return;
-    float mean[V], invstd[V], gamma[V], shift[V] = {}, by_dy[V], by_x[V], rest[V];
+    float mean[V], shift[V] = {}, by_dy[V], by_x[V], rest[V];
     cuda_load(a.mean, p.k, mean);
-    cuda_load(a.invstd, p.k, invstd);
-    cuda_load(a.gamma, p.k, gamma);
-    if (a.act)
+    if (act)
         cuda_load(a.beta, p.k, shift);
-    load_channels(a.scale, p.k, by_dy);
-    load_channels(a.scale + n, p.k, by_x);
-    load_channels(a.scale + 2 * n, p.k, rest);
-    for (int64_t r = p.first; r < p.rows; r += p.step) {
-        float x[V], dy[V];
-        cuda_load(a.x, r * n + p.k, x);
-        cuda_load(a.dy, r * n + p.k, dy);
-        for (int i = 0; i < V; i++) {
-            const float u = line_at(x[i], mean[i], invstd[i] * gamma[i], shift[i]);
-            x[i] = masked(a.act, dy[i], u) * by_dy[i] + (x[i] - mean[i]) * by_x[i] + rest[i];
-        }
-        cuda_store(a.y, r * n + p.k, x);
-    }
+    load_scale(a.scale, p.k, by_dy);
+    load_scale(a.scale + n, p.k, by_x);
+    load_scale(a.scale + 2 * n, p.k, rest);
+    cuda_each_row<U>(
+        cuda_walk_up(a.apply, p), [&](int64_t k) { return load_both<V, D>(a, k); },
+        [&](int64_t k, const two_rows<V, D> &at) {
+            float dx[V];
+            for (int i = 0; i < V; i++) {
+                const float u = line_at(at.x.at(i), mean[i], by_dy[i], shift[i]);
+                const float d = masked(act, at.other.at(i), u);
+                dx[i] = d * by_dy[i] + (at.x.at(i) - mean[i]) * by_x[i] + rest[i];
+            }
+            cuda_store(to, k, dx);
+        });
 }
 
-/* The sweeps for 8 channels and for one a thread. */
-#define SWEEPS(V)                                                                              \
-    CUDA_KERNEL(batch_norm_sums_##V)(batch_norm_cuda_args a)                                   \
-    {                                                                                          \
-        CUDA_SHARED(float, shared, CUDA_COLUMNS_BLOCK * 2 * V);                                \
-        sums<V>(a, shared);                                                                    \
-    }                                                                                          \
-    CUDA_ENTRY(batch_norm_sums_##V);                                                           \
-    CUDA_KERNEL(batch_norm_apply_##V)(batch_norm_cuda_args a)                                  \
-    {                                                                                          \
-        apply<V>(a);                                                                           \
-    }                                                                                          \
-    CUDA_ENTRY(batch_norm_apply_##V);                                                          \
-    CUDA_KERNEL(batch_norm_grad_sums_##V)(batch_norm_cuda_args a)                              \
-    {                                                                                          \
-        CUDA_SHARED(float, shared, CUDA_COLUMNS_BLOCK * 2 * V);                                \
-        grad_sums<V>(a, shared);                                                               \
-    }                                                                                          \
-    CUDA_ENTRY(batch_norm_grad_sums_##V);                                                      \
-    CUDA_KERNEL(batch_norm_grad_apply_##V)(batch_norm_cuda_args a)                             \
-    {                                                                                          \
-        grad_apply<V>(a);                                                                      \
-    }                                                                                          \
-    CUDA_ENTRY(batch_norm_grad_apply_##V)
+/* As many threads as a multiprocessor is to hold leave this many registers for each. */
+#define SWEEP(name, blocks)                                                                    \
+    CUDA_KERNEL(__launch_bounds__(CUDA_COLUMNS_BLOCK, blocks) name)(batch_norm_cuda_args a)
 
-SWEEPS(1);
-SWEEPS(8);
+#define SUMS(name, V, blocks, f)                                                               \
+    SWEEP(name, blocks)                                                                        \
+    {                                                                                          \
+        CUDA_SHARED(float, shared, CUDA_COLUMNS_BLOCK * 2 * V);                                \
+        f(a, shared);                                                                          \
+    }                                                                                          \
+    CUDA_ENTRY(name)
+
+#define APPLY(name, blocks, f)                                                                 \
+    SWEEP(name, blocks)                                                                        \
+    {                                                                                          \
+        f(a);                                                                                  \
+    }                                                                                          \
+    CUDA_ENTRY(name)
+
+SUMS(batch_norm_sums_1, 1, BATCH_NORM_BLOCKS, (sums<1, -1, 2>));
+SUMS(batch_norm_sums_8, 8, BATCH_NORM_BLOCKS, (sums<8, -1, 1>));
+SUMS(batch_norm_sums_8_bf16, 8, BATCH_NORM_BLOCKS_BF16, (sums<8, TUTTI_BF16, 4>));
+APPLY(batch_norm_apply_1, BATCH_NORM_BLOCKS, (apply<1, -1, 2, -1>));
+APPLY(batch_norm_apply_8, BATCH_NORM_BLOCKS, (apply<8, -1, 1, -1>));
+APPLY(batch_norm_apply_8_bf16, BATCH_NORM_BLOCKS_BF16, (apply<8, TUTTI_BF16, 4, 0>));
+APPLY(batch_norm_apply_8_bf16_add, BATCH_NORM_BLOCKS_BF16, (apply<8, TUTTI_BF16, 2, 1>));
+SUMS(batch_norm_grad_sums_1, 1, BATCH_NORM_BLOCKS, (grad_sums<1, -1, 2, -1>));
+SUMS(batch_norm_grad_sums_8, 8, BATCH_NORM_BLOCKS, (grad_sums<8, -1, 1, -1>));
+SUMS(batch_norm_grad_sums_8_bf16, 8, BATCH_NORM_BLOCKS_BF16, (grad_sums<8, TUTTI_BF16, 2, 0>));
+SUMS(batch_norm_grad_sums_8_bf16_act, 8, BATCH_NORM_BLOCKS, (grad_sums<8, TUTTI_BF16, 2, 1>));
+APPLY(batch_norm_grad_apply_1, BATCH_NORM_BLOCKS, (grad_apply<1, -1, 2, -1>));
+APPLY(batch_norm_grad_apply_8, BATCH_NORM_BLOCKS, (grad_apply<8, -1, 1, -1>));
+APPLY(batch_norm_grad_apply_8_bf16, BATCH_NORM_BLOCKS_BF16, (grad_apply<8, TUTTI_BF16, 2, 0>));
+APPLY(batch_norm_grad_apply_8_bf16_act, BATCH_NORM_BLOCKS, (grad_apply<8, TUTTI_BF16, 2, 1>));
 
 /* Statistics out of the sums.  What the gradient will read counts, rounded as it is stored. */
 CUDA_KERNEL(batch_norm_finish)(batch_norm_cuda_args a)

@@ -6,19 +6,32 @@
 
 #include <stdlib.h>
 
-enum { BLOCKS_OF_SUMS = 4, BLOCKS_OF_SWEEP = 8 }; /* a multiprocessor, at most */
+/* The sweeps come one channel a thread; eight; eight where all that is large is BF16; and those with more
+ * to do: a residual, or the gradient's mask. */
+enum { ONE, EIGHT, EIGHT_BF16, EIGHT_BF16_MORE, KINDS };
 
 /* Device functions of one node, in order. */
 typedef struct steps {
     void *sums;   /* NULL: statistics are given */
     void *finish; /* a number a channel */
     void *apply;
+    int32_t blocks; /* a multiprocessor holds */
 } steps;
 
-/* Names end in the number of channels a thread. */
 typedef struct names {
-    const char *sums[2], *finish, *apply[2];
+    const char *sums[KINDS], *finish, *apply[KINDS];
+    int32_t blocks[KINDS];
 } names;
+
+#define APPLY                                                                                  \
+    {                                                                                          \
+        "batch_norm_apply_1", "batch_norm_apply_8", "batch_norm_apply_8_bf16",                 \
+            "batch_norm_apply_8_bf16_add"                                                      \
+    }
+#define BLOCKS                                                                                 \
+    {                                                                                          \
+        BATCH_NORM_BLOCKS, BATCH_NORM_BLOCKS, BATCH_NORM_BLOCKS_BF16, BATCH_NORM_BLOCKS_BF16   \
+    }
 
 static uint64_t aligned(uint64_t bytes)
 {
@@ -31,6 +44,16 @@ static cuda_columns columns_of(const tutti_op_call *c, int32_t fill)
                            c->cuda->multiprocessors, fill);
 }
 
+/* `other`: the input beside x that is as large. */
+static int kind_of(const tutti_op_call *c, uint32_t other, int more)
+{
+    const int bf16 = c->in[0].dtype == TUTTI_BF16 && c->out[0].dtype == TUTTI_BF16 &&
+                     (other >= c->nin || c->in[other].dtype == TUTTI_BF16);
+    if (batch_norm_channels(&c->in[0]) % 8 != 0)
+        return ONE;
+    return !bf16 ? EIGHT : more ? EIGHT_BF16_MORE : EIGHT_BF16;
+}
+
 static tutti_status one(const tutti_op_call *c, const char *entry, void **ret_function,
                         tutti_error *err)
 {
@@ -39,23 +62,23 @@ static tutti_status one(const tutti_op_call *c, const char *entry, void **ret_fu
 }
 
 /* Scratch: up to three numbers a channel, then the partial sums. */
-static tutti_status prepare_steps(const tutti_op_call *c, const names *n, void **ret_state,
-                                  uint64_t *ret_scratch, tutti_error *err)
+static tutti_status prepare_steps(const tutti_op_call *c, const names *n, int kind,
+                                  void **ret_state, uint64_t *ret_scratch, tutti_error *err)
 {
-    const cuda_columns g = columns_of(c, BLOCKS_OF_SUMS);
-    const int wide = g.width == 8;
+    const cuda_columns g = columns_of(c, n->blocks[kind]);
     steps *s = calloc(1, sizeof *s);
     if (!s)
         return tutti_fail(err, TUTTI_E_NOMEM, "batch_norm: no memory for its device functions");
-    tutti_status status = one(c, n->sums[wide], &s->sums, err);
+    tutti_status status = one(c, n->sums[kind], &s->sums, err);
     if (!status)
         status = one(c, n->finish, &s->finish, err);
     if (!status)
-        status = one(c, n->apply[wide], &s->apply, err);
+        status = one(c, n->apply[kind], &s->apply, err);
     if (status) {
         free(s);
         return status;
     }
+    s->blocks = n->blocks[kind];
     *ret_state = s;
     *ret_scratch = aligned(3 * (uint64_t)g.columns * sizeof(float)) + cuda_columns_scratch(&g);
     return TUTTI_OK;
@@ -64,41 +87,47 @@ static tutti_status prepare_steps(const tutti_op_call *c, const names *n, void *
 static tutti_status prepare(const tutti_op_call *c, void **ret_state, uint64_t *ret_scratch,
                             tutti_error *err)
 {
-    static const names n = {{"batch_norm_sums_1", "batch_norm_sums_8"},
+    static const names n = {{"batch_norm_sums_1", "batch_norm_sums_8", "batch_norm_sums_8_bf16",
+                             "batch_norm_sums_8_bf16"},
                             "batch_norm_finish",
-                            {"batch_norm_apply_1", "batch_norm_apply_8"}};
-    return prepare_steps(c, &n, ret_state, ret_scratch, err);
+                            APPLY,
+                            BLOCKS};
+    return prepare_steps(c, &n, kind_of(c, 5, c->nin > 5), ret_state, ret_scratch, err);
 }
 
 static tutti_status prepare_eval(const tutti_op_call *c, void **ret_state,
                                  uint64_t *ret_scratch, tutti_error *err)
 {
-    static const names n = {
-        {NULL, NULL}, "batch_norm_scale", {"batch_norm_apply_1", "batch_norm_apply_8"}};
-    return prepare_steps(c, &n, ret_state, ret_scratch, err);
+    static const names n = {{NULL}, "batch_norm_scale", APPLY, BLOCKS};
+    return prepare_steps(c, &n, kind_of(c, 5, c->nin > 5), ret_state, ret_scratch, err);
 }
 
 static tutti_status prepare_apply(const tutti_op_call *c, void **ret_state,
                                   uint64_t *ret_scratch, tutti_error *err)
 {
-    static const names n = {
-        {NULL, NULL}, "batch_norm_scale_saved", {"batch_norm_apply_1", "batch_norm_apply_8"}};
-    return prepare_steps(c, &n, ret_state, ret_scratch, err);
+    static const names n = {{NULL}, "batch_norm_scale_saved", APPLY, BLOCKS};
+    return prepare_steps(c, &n, kind_of(c, 5, c->nin > 5), ret_state, ret_scratch, err);
 }
 
 static tutti_status prepare_grad(const tutti_op_call *c, void **ret_state,
                                  uint64_t *ret_scratch, tutti_error *err)
 {
-    static const names n = {{"batch_norm_grad_sums_1", "batch_norm_grad_sums_8"},
-                            "batch_norm_grad_finish",
-                            {"batch_norm_grad_apply_1", "batch_norm_grad_apply_8"}};
-    return prepare_steps(c, &n, ret_state, ret_scratch, err);
+    static const names n = {
+        {"batch_norm_grad_sums_1", "batch_norm_grad_sums_8", "batch_norm_grad_sums_8_bf16",
+         "batch_norm_grad_sums_8_bf16_act"},
+        "batch_norm_grad_finish",
+        {"batch_norm_grad_apply_1", "batch_norm_grad_apply_8", "batch_norm_grad_apply_8_bf16",
+         "batch_norm_grad_apply_8_bf16_act"},
+        {BATCH_NORM_BLOCKS, BATCH_NORM_BLOCKS, BATCH_NORM_BLOCKS_BF16, BATCH_NORM_BLOCKS}};
+    const int act = ((const batch_norm_grad_attr *)c->attr)->act;
+    return prepare_steps(c, &n, kind_of(c, 1, act), ret_state, ret_scratch, err);
 }
 
-static batch_norm_cuda_args args_of(const tutti_op_call *c, void *scratch)
+/* Sums are as many as there are blocks, so there are no more of these than are held at once. */
+static batch_norm_cuda_args args_of(const steps *s, const tutti_op_call *c, void *scratch)
 {
-    batch_norm_cuda_args a = {.sums = columns_of(c, BLOCKS_OF_SUMS),
-                              .apply = columns_of(c, BLOCKS_OF_SWEEP),
+    batch_norm_cuda_args a = {.sums = columns_of(c, s->blocks),
+                              .apply = columns_of(c, 2 * s->blocks),
                               .scale = scratch,
                               .unbiased = 1.0};
     a.partials =
@@ -117,7 +146,7 @@ static tutti_status launch(const steps *s, const tutti_op_call *c, batch_norm_cu
     if (s->sums && a->sums.rows)
         status = cuda_launch(c->cuda, s->sums, sums, CUDA_COLUMNS_BLOCK, 0, args);
     if (!status)
-        status = cuda_launch(c->cuda, s->finish, (uint32_t)((a->apply.columns + 31) / 32),
+        status = cuda_launch(c->cuda, s->finish, cuda_finish_blocks(a->apply.columns),
                              CUDA_BLOCK, 0, args);
     if (!status && a->apply.rows)
         status = cuda_launch(c->cuda, s->apply, apply, CUDA_COLUMNS_BLOCK, 0, args);
@@ -128,7 +157,7 @@ static tutti_status run(void *state, const tutti_op_call *c, const void *const *
                         void *const *out, void *scratch)
 {
     const batch_norm_attr *attr = c->attr;
-    batch_norm_cuda_args a = args_of(c, scratch);
+    batch_norm_cuda_args a = args_of(state, c, scratch);
     a.x = cuda_in(c, in, 0);
     a.gamma = cuda_in(c, in, 1);
     a.beta = cuda_in(c, in, 2);
@@ -153,7 +182,7 @@ static tutti_status run_eval(void *state, const tutti_op_call *c, const void *co
                              void *const *out, void *scratch)
 {
     const batch_norm_attr *attr = c->attr;
-    batch_norm_cuda_args a = args_of(c, scratch);
+    batch_norm_cuda_args a = args_of(state, c, scratch);
     a.x = cuda_in(c, in, 0);
     a.gamma = cuda_in(c, in, 1);
     a.beta = cuda_in(c, in, 2);
@@ -170,7 +199,7 @@ static tutti_status run_eval(void *state, const tutti_op_call *c, const void *co
 static tutti_status run_apply(void *state, const tutti_op_call *c, const void *const *in,
                               void *const *out, void *scratch)
 {
-    batch_norm_cuda_args a = args_of(c, scratch);
+    batch_norm_cuda_args a = args_of(state, c, scratch);
     a.x = cuda_in(c, in, 0);
     a.gamma = cuda_in(c, in, 1);
     a.beta = cuda_in(c, in, 2);
@@ -186,7 +215,7 @@ static tutti_status run_apply(void *state, const tutti_op_call *c, const void *c
 static tutti_status run_grad(void *state, const tutti_op_call *c, const void *const *in,
                              void *const *out, void *scratch)
 {
-    batch_norm_cuda_args a = args_of(c, scratch);
+    batch_norm_cuda_args a = args_of(state, c, scratch);
     a.act = ((const batch_norm_grad_attr *)c->attr)->act;
     a.x = cuda_in(c, in, 0);
     a.dy = cuda_in(c, in, 1);

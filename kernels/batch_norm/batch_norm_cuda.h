@@ -6,6 +6,10 @@
 #include "common/cuda/columns.h"
 #include "common/cuda/tensor.h"
 
+/* Blocks of 256 threads that a multiprocessor holds: of sweeps in BF16, whose loads are packed; of others,
+ * and of those that know too much of each channel. */
+enum { BATCH_NORM_BLOCKS_BF16 = 4, BATCH_NORM_BLOCKS = 3 };
+
 /* Tensors that a function does not use are zero. */
 typedef struct batch_norm_cuda_args {
     cuda_tensor x, dy, gamma, beta, residual; /* residual.data is NULL without one */

@@ -155,6 +155,22 @@ static const op_case large[] = {
      POSITIVE,
      ALONE},
     {.op = "batch_norm_apply", .nin = 5, .in = {DESC(F32, 2, 1999, 37), FOUR(37)}, ALONE},
+    /* more eights than a warp has threads; rows that are no multiple of what a thread takes */
+    {.op = "batch_norm",
+     .nin = 6,
+     .in = {DESC(F32, 2, 203, 264), FOUR(264), DESC(F32, 2, 203, 264)},
+     .nattr = 1,
+     .attr = {ACT},
+     POSITIVE,
+     ALONE},
+    {.op = "batch_norm_grad",
+     .nin = 6,
+     .in = {DESC(F32, 2, 203, 264), DESC(F32, 2, 203, 264), FOUR(264)},
+     .nattr = 1,
+     .attr = {ACT},
+     POSITIVE,
+     ALONE},
+    {.op = "batch_norm", .nin = 5, .in = {DESC(F32, 2, 2207, 8), FOUR(8)}, POSITIVE, ALONE},
 };
 
 START_TEST(small_normalisations_agree_with_definition_and_differences)

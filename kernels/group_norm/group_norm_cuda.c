@@ -104,8 +104,8 @@ static tutti_status run_grad(void *state, const tutti_op_call *c, const void *co
         status = cuda_launch(c->cuda, s->sums, (uint32_t)(a.sums.chunks * a.sums.parts),
                              CUDA_COLUMNS_BLOCK, 0, args);
     return status ? status
-                  : cuda_launch(c->cuda, s->finish, (uint32_t)((a.channels + 31) / 32),
-                                CUDA_BLOCK, 0, args);
+                  : cuda_launch(c->cuda, s->finish, cuda_finish_blocks(a.channels), CUDA_BLOCK,
+                                0, args);
 }
 
 const tutti_kernel group_norm_cuda = {sizeof(tutti_kernel), 1, prepare, run, NULL};

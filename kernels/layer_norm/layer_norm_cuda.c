@@ -136,9 +136,9 @@ static tutti_status run_grad(void *state, const tutti_op_call *c, const void *co
         a.parts = 0;
     else if (!status)
         status = cuda_launch(c->cuda, s->rows, blocks, CUDA_BLOCK, 0, args);
-    return status ? status
-                  : cuda_launch(c->cuda, s->finish, (uint32_t)((a.n + 31) / 32), CUDA_BLOCK, 0,
-                                args);
+    return status
+               ? status
+               : cuda_launch(c->cuda, s->finish, cuda_finish_blocks(a.n), CUDA_BLOCK, 0, args);
 }
 
 const tutti_kernel layer_norm_cuda = {sizeof(tutti_kernel), 1, prepare, run, NULL};

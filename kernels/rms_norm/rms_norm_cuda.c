@@ -96,9 +96,9 @@ static tutti_status run_grad(void *state, const tutti_op_call *c, const void *co
     if (a.rows && !status)
         status = cuda_launch(c->cuda, s->rows, cuda_row_blocks(c->cuda, a.rows, a.whole),
                              CUDA_BLOCK, 0, args);
-    return status ? status
-                  : cuda_launch(c->cuda, s->finish, (uint32_t)((a.n + 31) / 32), CUDA_BLOCK, 0,
-                                args);
+    return status
+               ? status
+               : cuda_launch(c->cuda, s->finish, cuda_finish_blocks(a.n), CUDA_BLOCK, 0, args);
 }
 
 const tutti_kernel rms_norm_cuda = {

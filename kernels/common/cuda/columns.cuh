@@ -24,16 +24,54 @@ template <int V> __device__ static inline cuda_place cuda_place_of(const cuda_co
         part};
 }
 
-/* Adds up what f(row, k, a, b) adds to a and b, V columns each, and leaves the block's sums in
- * partials (parts, 2, columns).  `shared` is CUDA_COLUMNS_BLOCK * 2 * V floats. */
-template <int V, typename F>
-__device__ static inline void cuda_column_sums(const cuda_columns &g, float *partials,
-                                               float *shared, F f)
+/* A thread's elements at, at + stride, ... as long as they lie in [0, end); stride may be negative. */
+struct cuda_walk {
+    int64_t at, stride, end;
+};
+
+/* From the first row of the thread to its last, and from the last of all to the first. */
+__device__ static inline cuda_walk cuda_walk_down(const cuda_columns &g, const cuda_place &p)
 {
-    const cuda_place p = cuda_place_of<V>(g);
-    float a[V] = {}, b[V] = {};
-    for (int64_t r = p.first; r < p.rows; r += p.step)
-        f(r, p.k, a, b);
+    const int64_t end = g.rows * g.columns;
+    return {p.rows ? p.first * g.columns + p.k : end, p.step * g.columns, end};
+}
+
+__device__ static inline cuda_walk cuda_walk_up(const cuda_columns &g, const cuda_place &p)
+{
+    const int64_t end = g.rows * g.columns;
+    return {p.rows ? end - (p.first + 1) * g.columns + p.k : end, -p.step * g.columns, end};
+}
+
+/* use(at, load(at)) along the walk, U at a time: their loads are all under way before the first is used. */
+template <int U, typename L, typename F>
+__device__ static inline void cuda_each_row(const cuda_walk &w, L load, F use)
+{
+    const auto inside = [&](int64_t at) { return (uint64_t)at < (uint64_t)w.end; };
+    decltype(load(w.at)) some[U];
+    int64_t at = w.at;
+    for (; inside(at) && inside(at + (U - 1) * w.stride); at += U * w.stride) {
+        for (int u = 0; u < U; u++)
+            some[u] = load(at + u * w.stride);
+        for (int u = 0; u < U; u++)
+            use(at + u * w.stride, some[u]);
+    }
+    if (!inside(at))
+        return;
+    for (int u = 0; u < U - 1; u++)
+        if (inside(at + u * w.stride))
+            some[u] = load(at + u * w.stride);
+    for (int u = 0; u < U - 1; u++)
+        if (inside(at + u * w.stride))
+            use(at + u * w.stride, some[u]);
+}
+
+/* Leaves the sums of the block's a and b in partials (parts, 2, columns).  `shared` is
+ * CUDA_COLUMNS_BLOCK * 2 * V floats. */
+template <int V>
+__device__ static inline void cuda_column_join(const cuda_columns &g, const cuda_place &p,
+                                               const float (&a)[V], const float (&b)[V],
+                                               float *partials, float *shared)
+{
     for (int i = 0; i < V; i++) {
         shared[i * CUDA_COLUMNS_BLOCK + threadIdx.x] = a[i];
         shared[(V + i) * CUDA_COLUMNS_BLOCK + threadIdx.x] = b[i];
@@ -58,31 +96,56 @@ __device__ static inline void cuda_column_sums(const cuda_columns &g, float *par
     }
 }
 
-/* Calls f(k, a, b) once for every column with its two sums; blocks of 256 threads take 32 columns each.
+/* The same of what f(row, k, a, b) adds to a and b, V columns each. */
+template <int V, typename F>
+__device__ static inline void cuda_column_sums(const cuda_columns &g, float *partials,
+                                               float *shared, F f)
+{
+    const cuda_place p = cuda_place_of<V>(g);
+    float a[V] = {}, b[V] = {};
+    for (int64_t r = p.first; r < p.rows; r += p.step)
+        f(r, p.k, a, b);
+    cuda_column_join<V>(g, p, a, b, partials, shared);
+}
+
+struct cuda_two {
+    float a, b;
+};
+
+/* Calls f(k, a, b) once for every column with its two sums; cuda_finish_blocks blocks of 256 threads.
  * `shared` is 2 * 256 doubles. */
 template <typename F>
 __device__ static inline void cuda_column_finish(int64_t columns, int32_t parts,
                                                  const float *partials, double *shared, F f)
 {
-    const int at = (int)threadIdx.x % 32, line = (int)threadIdx.x / 32;
-    for (int64_t first = (int64_t)blockIdx.x * 32; first < columns;
-         first += (int64_t)gridDim.x * 32) {
-        const int64_t k = first + at;
+    const int wide = CUDA_FINISH_COLUMNS, lines = 256 / wide, line = (int)threadIdx.x / wide;
+    for (int64_t first = (int64_t)blockIdx.x * wide; first < columns;
+         first += (int64_t)gridDim.x * wide) {
+        const int64_t k = first + (int)threadIdx.x % wide;
         double a = 0.0, b = 0.0;
-        for (int p = line; p < parts && k < columns; p += 8) {
-            a += (double)partials[(int64_t)p * 2 * columns + k];
-            b += (double)partials[((int64_t)p * 2 + 1) * columns + k];
-        }
+        const int64_t stride = lines * 2 * columns, end = parts * 2 * columns;
+        const cuda_walk w = {k < columns ? line * 2 * columns + k : end, stride, end};
+        cuda_each_row<4>(
+            w,
+            [&](int64_t at) {
+                return cuda_two{partials[at], partials[at + columns]};
+            },
+            [&](int64_t, const cuda_two &both) {
+                a += (double)both.a;
+                b += (double)both.b;
+            });
         __syncthreads();
         shared[threadIdx.x] = a;
         shared[256 + threadIdx.x] = b;
-        __syncthreads();
-        for (int l = 1; l < 8 && line == 0; l++) {
-            a += shared[32 * l + at];
-            b += shared[256 + 32 * l + at];
+        for (int half = lines / 2; half; half /= 2) {
+            __syncthreads();
+            if (line < half) {
+                shared[threadIdx.x] += shared[threadIdx.x + half * wide];
+                shared[256 + threadIdx.x] += shared[256 + threadIdx.x + half * wide];
+            }
         }
         if (line == 0 && k < columns)
-            f(k, a, b);
+            f(k, shared[threadIdx.x], shared[256 + threadIdx.x]);
     }
 }
 

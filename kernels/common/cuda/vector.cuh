@@ -10,6 +10,36 @@ template <int N> struct alignas(4 * N) cuda_words {
     uint32_t w[N];
 };
 
+/* To global memory, aligned as the words are.  One instruction: in loops that are unrolled the compiler
+ * loses the alignment and stores word by word. */
+template <int N>
+__device__ static inline void cuda_words_store(void *to, const cuda_words<N> &some)
+{
+#ifdef __CUDA_ARCH__
+    if constexpr (N == 4)
+        asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};"
+                     :
+                     : "l"(to), "r"(some.w[0]), "r"(some.w[1]), "r"(some.w[2]), "r"(some.w[3])
+                     : "memory");
+    else if constexpr (N == 2)
+        asm volatile("st.global.v2.b32 [%0], {%1, %2};"
+                     :
+                     : "l"(to), "r"(some.w[0]), "r"(some.w[1])
+                     : "memory");
+    else
+#endif
+        *static_cast<cuda_words<N> *>(to) = some;
+}
+
+/* A tensor whose dtype is D, which the compiler then knows; D < 0 leaves it to the tensor. */
+template <int D> __device__ static inline cuda_tensor cuda_typed(const cuda_tensor &t)
+{
+    cuda_tensor typed = t;
+    if constexpr (D >= 0)
+        typed.dtype = D;
+    return typed;
+}
+
 /* The elements of 16 bits in a word, by the device's own conversions where there are some. */
 __device__ static inline float cuda_widen(uint32_t bits, int32_t dtype)
 {
@@ -45,10 +75,9 @@ __device__ static inline void cuda_load(const cuda_tensor &t, int64_t k, float (
     if constexpr (V == 1) {
         x[0] = cuda_get(t, k);
     } else if (t.dtype == TUTTI_F32) {
-        const cuda_words<4> *from =
-            reinterpret_cast<const cuda_words<4> *>(static_cast<const float *>(t.data) + k);
+        const float *from = static_cast<const float *>(t.data) + k;
         for (int i = 0; i < V / 4; i++) {
-            const cuda_words<4> some = from[i];
+            const cuda_words<4> some = *reinterpret_cast<const cuda_words<4> *>(from + 4 * i);
             for (int j = 0; j < 4; j++)
                 x[4 * i + j] = fast_from_bits(some.w[j]);
         }
@@ -68,20 +97,50 @@ __device__ static inline void cuda_store(const cuda_tensor &t, int64_t k, const 
     if constexpr (V == 1) {
         cuda_set(t, k, x[0]);
     } else if (t.dtype == TUTTI_F32) {
-        cuda_words<4> *to = reinterpret_cast<cuda_words<4> *>(static_cast<float *>(t.data) + k);
+        float *to = static_cast<float *>(t.data) + k;
         for (int i = 0; i < V / 4; i++) {
             cuda_words<4> some;
             for (int j = 0; j < 4; j++)
                 some.w[j] = fast_bits(x[4 * i + j]);
-            to[i] = some;
+            cuda_words_store(to + 4 * i, some);
         }
     } else {
         cuda_words<V / 2> some;
         for (int j = 0; j < V / 2; j++)
             some.w[j] = cuda_narrow(x[2 * j], t.dtype) | cuda_narrow(x[2 * j + 1], t.dtype)
                                                              << 16;
-        *reinterpret_cast<cuda_words<V / 2> *>(static_cast<uint16_t *>(t.data) + k) = some;
+        cuda_words_store(static_cast<uint16_t *>(t.data) + k, some);
     }
 }
+
+/* Elements as they lie in memory where D is of 16 bits, so that loads under way hold few registers; else
+ * what cuda_load gives. */
+template <int V, int D, bool Half = (V > 1 && (D == TUTTI_BF16 || D == TUTTI_F16))>
+struct cuda_packed {
+    float x[V];
+
+    __device__ void load(const cuda_tensor &t, int64_t k)
+    {
+        cuda_load(cuda_typed<D>(t), k, x);
+    }
+    __device__ float at(int i) const
+    {
+        return x[i];
+    }
+};
+
+template <int V, int D> struct cuda_packed<V, D, true> {
+    cuda_words<V / 2> x;
+
+    __device__ void load(const cuda_tensor &t, int64_t k)
+    {
+        x = *reinterpret_cast<const cuda_words<V / 2> *>(static_cast<const uint16_t *>(t.data) +
+                                                         k);
+    }
+    __device__ float at(int i) const
+    {
+        return cuda_widen(i % 2 ? x.w[i / 2] >> 16 : x.w[i / 2] & 0xFFFFu, D);
+    }
+};
 
 #endif
