@@ -19,8 +19,13 @@ enum {
 
 enum {
     FUSION_MAX_OPS = 16,
-    FUSION_VECTOR = 4, /* elements that a thread takes at a time */
-    FUSION_BLOCK = 128 /* threads; a slot has a vector of each in shared memory */
+    FUSION_VECTOR = 8,  /* elements that a thread takes at a time */
+    FUSION_BLOCK = 64,  /* threads */
+    FUSION_BLOCKS = 16, /* that a multiprocessor is to hold */
+    FUSION_STAGES = 2,  /* vectors of a thread on their way or in use */
+    FUSION_STAGE_WORDS =
+        8, /* of 16 bytes, that a thread has on their way for one vector at most */
+    FUSION_SLOT_WORDS = 2 /* of 16 bytes: a vector in F32 */
 };
 
 /* Operands and results: inputs of the group, the result of the operation before, and slots. */
@@ -38,8 +43,12 @@ typedef struct fusion_instruction {
 
 typedef struct fusion_program {
     int64_t n; /* elements */
-    uint32_t nops;
-    uint32_t whole; /* bit k: input k is one number for all */
+    uint32_t nops, nin;
+    uint32_t whole;  /* bit k: input k is one number for all */
+    uint32_t slots;  /* a slot has a vector of each thread in shared memory */
+    uint32_t staged; /* words of a stage, behind the slots */
+    uint8_t at
+        [TUTTI_OP_MAX_IN]; /* input k's word in its stage; NONE: it is read where it is used */
     fusion_instruction code[FUSION_MAX_OPS];
 } fusion_program;
 

@@ -53,8 +53,25 @@ static uint32_t last_far_read(const tutti_op_call *c, uint32_t op)
 typedef struct fusion_state {
     fusion_program program;
     void *function;
-    uint32_t slots;
 } fusion_state;
+
+/* Where inputs that are read element by element lie in a stage, as far as there is room. */
+static void stage_inputs(const tutti_op_call *c, fusion_program *p)
+{
+    p->nin = c->nin;
+    for (uint32_t k = 0; k < c->nin; k++) {
+        const uint32_t words = c->in[k].dtype == TUTTI_F32 ? 2 : 1;
+        const int room = p->staged + words <= FUSION_STAGE_WORDS;
+        const int staged = room && !(p->whole >> k & 1);
+        p->at[k] = staged ? (uint8_t)p->staged : FUSION_NONE;
+        p->staged += staged ? words : 0;
+    }
+}
+
+static uint32_t shared_bytes(const fusion_program *p)
+{
+    return (p->slots * FUSION_SLOT_WORDS + p->staged * FUSION_STAGES) * FUSION_BLOCK * 16;
+}
 
 /* Where results are kept between operations: a slot is free again after its last reader. */
 static void compile(const tutti_op_call *c, fusion_state *s)
@@ -66,6 +83,7 @@ static void compile(const tutti_op_call *c, fusion_state *s)
     p->nops = group->nops;
     for (uint32_t k = 0; k < c->nin; k++)
         p->whole |= (uint32_t)(tutti_numel(&c->in[k]) == 1 && p->n != 1) << k;
+    stage_inputs(c, p);
     for (uint32_t k = 0; k < group->nops; k++) {
         const tutti_pointwise_op *l = &group->ops[k];
         fusion_instruction *code = &p->code[k];
@@ -87,9 +105,9 @@ static void compile(const tutti_op_call *c, fusion_state *s)
         if (until == k)
             continue;
         uint32_t slot = 0; /* read by k at the latest: operation k reads before it writes */
-        while (slot < s->slots && busy_until[slot] > k)
+        while (slot < p->slots && busy_until[slot] > k)
             slot++;
-        s->slots += slot == s->slots;
+        p->slots += slot == p->slots;
         busy_until[slot] = until;
         slot_of[k] = slot;
         code->slot = (uint8_t)slot;
@@ -120,6 +138,13 @@ static tutti_status prepare(const tutti_op_call *c, void **ret_state, uint64_t *
     return TUTTI_OK;
 }
 
+static uint32_t blocks_of(const tutti_cuda_v1 *cuda, int64_t vectors)
+{
+    const int64_t want = (vectors + FUSION_BLOCK - 1) / FUSION_BLOCK;
+    const int64_t most = (int64_t)FUSION_BLOCKS * cuda->multiprocessors;
+    return (uint32_t)(want < most ? want : most);
+}
+
 static tutti_status run(void *state, const tutti_op_call *c, const void *const *in,
                         void *const *out, void *scratch)
 {
@@ -134,9 +159,8 @@ static tutti_status run(void *state, const tutti_op_call *c, const void *const *
     void *const args[] = {&s->program, operands};
     if (vectors == 0)
         return TUTTI_OK;
-    return cuda_launch(
-        c->cuda, s->function, cuda_blocks(c->cuda, vectors * (CUDA_BLOCK / FUSION_BLOCK)),
-        FUSION_BLOCK, s->slots * FUSION_BLOCK * FUSION_VECTOR * (uint32_t)sizeof(float), args);
+    return cuda_launch(c->cuda, s->function, blocks_of(c->cuda, vectors), FUSION_BLOCK,
+                       shared_bytes(&s->program), args);
 }
 
 static const tutti_kernel cuda = {sizeof(tutti_kernel), 0, prepare, run, free};

@@ -78,7 +78,7 @@ static float *rig_fetch(const rig *r, uint32_t k)
 }
 
 /* Kernels against the f64 interpreter, for every kept value. */
-static void rig_compare(rig *r)
+static void rig_compare_within(rig *r, double tolerance)
 {
     tutti_error err = TUTTI_ERROR_INIT;
     interpreter *it;
@@ -95,10 +95,15 @@ static void rig_compare(rig *r)
         const tutti_desc *d = &graph_value_at(r->g, r->kept[k])->desc;
         float *got = rig_fetch(r, k);
         ck_assert_close(toy_distance(got, interpreter_value(it, r->kept[k]), tutti_numel(d)),
-                        0.0, 1e-5);
+                        0.0, tolerance);
         free(got);
     }
     interpreter_destroy(it);
+}
+
+static void rig_compare(rig *r)
+{
+    rig_compare_within(r, 1e-5);
 }
 
 static void rig_end(rig *r)
@@ -124,6 +129,22 @@ START_TEST(a_group_is_one_step_at_every_size)
     rig_compile(&r, 3);
     ck_assert_uint_eq(program_nsteps(r.p), 1);
     rig_compare(&r);
+    rig_end(&r);
+}
+END_TEST
+
+/* A residual's gradient, as mixed precision has it; each result may be rounded to 8 bits. */
+START_TEST(a_group_reads_bf16)
+{
+    rig r;
+    rig_begin(&r, toy_desc(TUTTI_BF16, 1, sizes[_i], 0, 0, 0), 3);
+    const tutti_attr high = tutti_attr_i("dtype", TUTTI_F32);
+    const tutti_value sum = tutti_add(r.b, r.in[0], r.in[1]);
+    const tutti_value masked = tutti_op2(r.b, "relu_grad", sum, r.in[2]);
+    r.kept[r.nkept++] = r.b->emit(r.b, "cast", &masked, 1, &high, 1, NULL, 0);
+    rig_compile(&r, 3);
+    ck_assert_uint_eq(program_nsteps(r.p), 1);
+    rig_compare_within(&r, 0x1p-6);
     rig_end(&r);
 }
 END_TEST
@@ -264,6 +285,7 @@ int main(void)
     TCase *all = tcase_create("all");
     tcase_add_loop_test(all, a_group_is_one_step_at_every_size, 0,
                         sizeof sizes / sizeof *sizes);
+    tcase_add_loop_test(all, a_group_reads_bf16, 0, sizeof sizes / sizeof *sizes);
     tcase_add_test(all, results_that_others_read_are_written);
     tcase_add_test(all, a_reader_in_between_cuts_the_group);
     tcase_add_test(all, every_elementwise_operation_is_computed);
