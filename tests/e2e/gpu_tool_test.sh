@@ -84,6 +84,7 @@ check "weights are near by a part of how far they have moved" near a b inf 0.02
 check "which is told" grep -qx '0.0141 of how far they have moved' check.out
 check "and no nearer" sh -c "! python3 '$SOURCE/tests/e2e/near_weights.py' a.safetensors b.safetensors inf start.safetensors 0.01"
 check "nor is no number" sh -c "! python3 '$SOURCE/tests/e2e/near_weights.py' a.safetensors c.safetensors inf start.safetensors 1e9"
+check "nor is it by itself, whatever comes after it" sh -c "! python3 '$SOURCE/tests/e2e/near_weights.py' a.safetensors c.safetensors 0.1"
 # What only a real GPU can run is at least a run file that holds.
 check "every row's command is one that tutti takes" python3 - <<'PY'
 import os, subprocess, sys

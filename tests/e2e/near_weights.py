@@ -15,6 +15,8 @@ try:  # a hundred million weights take it a second, plain Python a minute
 except ImportError:
     numpy = None
 
+CHUNK = 1 << 18  # weights in f64 that stay in a cache
+
 
 def weights(path):
     """Name -> numbers of every f32 weight of the model."""
@@ -30,20 +32,23 @@ def weights(path):
     return found
 
 
-def norm(x):
+def norm(x, less=None):
+    """Of x, or of x - less."""
     if numpy is None:
-        return math.sqrt(sum(v * v for v in x))
-    return math.sqrt(numpy.square(x, dtype="f8").sum())
+        return math.sqrt(sum(v * v for v in (x if less is None else (u - v for u, v in zip(x, less)))))
+    total = 0.0
+    for at in range(0, len(x), CHUNK):
+        part = x[at:at + CHUNK].astype("f8")
+        if less is not None:
+            part -= less[at:at + CHUNK]
+        total += float(part @ part)
+    return math.sqrt(total)
 
 
-def difference(x, y):
-    return [u - v for u, v in zip(x, y)] if numpy is None else numpy.subtract(x, y, dtype="f8")
-
-
-def distance(a, b):
-    """Of all weights as one, without statistics, which move by themselves; infinite where one is no number."""
-    found = math.sqrt(sum(norm(difference(x, b[name])) ** 2 for name, x in a.items()
-                          if not name.endswith((".running_mean", ".running_var"))))
+def as_one(norms):
+    """Of all weights that are trained, without statistics, which move by themselves; infinite where one is no
+    number."""
+    found = math.sqrt(sum(d * d for name, d in norms.items() if not name.endswith((".running_mean", ".running_var"))))
     return math.inf if math.isnan(found) else found
 
 
@@ -51,17 +56,19 @@ def main():
     a, b = weights(sys.argv[1]), weights(sys.argv[2])
     if a.keys() != b.keys():
         sys.exit(f"other weights: {sorted(a.keys() ^ b.keys())[:5]}")
-    worst, where = 0.0, "nothing"
+    worst, where, off = 0.0, "nothing", {}
     for name, x in a.items():
-        part = norm(difference(x, b[name])) / (norm(x) or 1.0)
-        if not part <= worst:  # NaN too
-            worst, where = part, name
+        off[name] = norm(x, b[name])
+        part = off[name] / (norm(x) or 1.0)
+        if not part <= worst:
+            worst, where = math.inf if math.isnan(part) else part, name
     print(f"{worst:.3g} at {where}")
     if not worst <= float(sys.argv[3]):
         sys.exit(f"more than {sys.argv[3]}")
     if len(sys.argv) > 4:
-        moved = distance(a, weights(sys.argv[4]))
-        part = distance(a, b) / moved if moved else math.inf
+        start = weights(sys.argv[4])
+        moved = as_one({name: norm(x, start[name]) for name, x in a.items()})
+        part = as_one(off) / moved if moved else math.inf
         print(f"{part:.3g} of how far they have moved")
         if not part <= float(sys.argv[5]):
             sys.exit(f"more than {sys.argv[5]} of it")
