@@ -20,9 +20,10 @@ assert out["operations"]["tests"] == 2 and out["operations"]["wrong"] == {}, out
 assert out["operations"]["by"]["matmul"].get("cuBLASLt 13.0.0", 0) > 9, out["operations"]
 assert out["tuned"]["tests"] == 1 and out["tuned"]["wrong"] == {}, out["tuned"]
 assert "MLP" in out["parity"] and len(out["plugins"]) == 2, out
+assert all(text.endswith(" of how far they have moved") for text in out["plugins"].values()), out["plugins"]
 assert [b["id"] for b in out["bench"]] == ["mlp", "mlp-launches"] and out["bench"][0]["per_second"] > 0, out
 by = {(c["operation"], c["library"]): c["steps"] for c in out["chosen"]["mlp"]}
-assert by["matmul", "cuBLASLt 13.0.0"] > 1, by
+assert by["matmul_bias_grad", "cuBLASLt 13.0.0"] == 3, by
 launches = out["launches"]["mlp"]
 assert any(one["name"] == "body.linear0: matmul_relu" and one["count"] == 5 and one["ms"] > 0 for one in launches), launches
 assert "MLP" in open("out/gpu.txt").read(), open("out/gpu.txt").read()
@@ -69,6 +70,78 @@ again(off)
 assert checks.told_apart(m, "op", stays, 1, {}) == off
 again([])
 assert checks.told_apart(m, "op", stays, 1, {}) == [stays[0] + " (not when each test is by itself)"]
+PY
+check "a test that the end of its stage cuts is left out, not wrong" python3 - <<'PY'
+import os, sys, threading, types
+sys.path.insert(0, os.environ["SOURCE"] + "/tools/on_gpu")
+sys.dont_write_bytecode = True
+import pathlib
+import checks
+import machine
+class Short(machine.Machine):
+    def __init__(self, left):
+        self.env, self.log, self.build, self.lock = dict(os.environ), open("short.log", "w"), pathlib.Path(".").resolve(), threading.RLock()
+        self.stage_end, self.result, self.scratch = machine.time.monotonic() + left, {"wrong": [], "left_out": []}, pathlib.Path(".")
+        self.args, self.said = types.SimpleNamespace(standin=False), []
+    def say(self, line):
+        self.said.append(line)
+os.makedirs("tests")
+for name, text in {"op_a_test": "exit 0", "op_conv2d_test": "sleep 30", "op_z_test": "echo x:1:F: off; exit 1"}.items():
+    open(f"tests/{name}", "w").write(f"#!/bin/sh\n{text}\n")
+    os.chmod(f"tests/{name}", 0o755)
+assert checks.one_test(Short(60), "op_conv2d_test", "no", 1) == ["took longer than 1 s"]
+m = Short(2.9)
+checks.tuned(m)
+assert m.result["left_out"] == ["op_conv2d_test"] and len(m.result["wrong"]) == 1, m.result
+assert "op_conv2d_test: no time left in this stage after 3 s" in m.said, m.said
+assert m.said[-1].startswith("1 of 3 tests of operations are right on the device, by tuned algorithms, 1 left out, "), m.said
+begun, checks.one_test = [], lambda m, name, *rest, **more: begun.append(name) or []
+checks.tuned(Short(9))
+assert begun[0] == "op_conv2d_test", begun
+PY
+check "compute-sanitizer: what matters first, and which of its lines are wrong" python3 - <<'PY'
+import os, sys
+sys.path.insert(0, os.environ["SOURCE"] + "/tools/on_gpu")
+sys.dont_write_bytecode = True
+import sanitizer
+from machine import Said
+names = [f"op_{k}_test" for k in range(9)]
+looks = sanitizer.looks(names)
+assert looks[:12] == [("memcheck", n) for n in names[:6]] + [("racecheck", n) for n in names[:6]], looks
+assert len(set(looks)) == 18 and looks[12:15] == [("memcheck", n) for n in names[6:]], looks
+asked = '========= Program hit cudaErrorInvalidValue (error 1) due to "invalid argument" on CUDA API call to cudaFuncGetParamInfo.'
+for status, text, want in [
+        (0, "100%: Checks: 7, Failures: 0, Errors: 0\n========= ERROR SUMMARY: 0 errors", ("right", None)),
+        (0, "========= RACECHECK SUMMARY: 0 hazards displayed (0 errors, 0 warnings)", ("right", None)),
+        (3, asked, ("right", None)), (1, asked + "\n50%: Checks: 2", ("wrong", "50%: Checks: 2")),
+        (3, asked + "\n========= Invalid __global__ read of size 4 bytes", ("wrong", "Invalid __global__ read of size 4 bytes")),
+        (3, "========= Error: Race reported between Write access", ("wrong", "Error: Race reported between Write access")),
+        (1, "========= Device not supported", ("========= Device not supported", None)), (139, "", ("wrong", "ends with 139"))]:
+    assert sanitizer.judge(Said(status, text)) == want, (text, sanitizer.judge(Said(status, text)))
+found = {("memcheck", "op_a_test"): "right", ("memcheck", "op_b_test"): "right", ("racecheck", "op_a_test"): "right",
+         ("racecheck", "op_b_test"): "late"}
+assert sanitizer.summary(found, 2) == ("memcheck finds nothing in 2 of 2 tests of operations; "
+                                       "racecheck finds nothing in 1 of 2 tests of operations (a); 1 late"), sanitizer.summary(found, 2)
+PY
+check "a pack is of other sources where those of what it holds have changed, not where other tests have" python3 - <<'PY'
+import os, pathlib, sys
+sys.path.insert(0, os.environ["SOURCE"] + "/tools/on_gpu")
+sys.dont_write_bytecode = True
+import pack
+root = pathlib.Path("sources").resolve()
+def write(path, text="text"):
+    (root / path).parent.mkdir(parents=True, exist_ok=True)
+    (root / path).write_text(text)
+    return pack.fingerprint(root)
+last = pack.fingerprint(root)
+for path in ("host/graph/net.c", "kernels/exp/exp_test.c", "kernels/exp/exp.cu", "plugins/losses/ce/plugin.json", "sdk/include/a.h",
+             "tests/support/gradcheck.c", "tests/cuda/op_device.c", "tools/bench/pace/pace.c"):
+    now = write(path)
+    assert now != last, path
+    last = now
+for path in ("tests/unit/graph/net_test.c", "tests/cuda/standin/code.c", "plugins/losses/ce/ce_test.c", "plugins/losses/ce/pairs.json",
+             "tools/bench/rows/mlp.json"):
+    assert write(path) == last, path
 PY
 # Weights 1 and 2 have come to 1.1 and 2.1, here and there by another 0.002; a statistic has come further.
 python3 - <<'PY'

@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 
-from machine import ROOT, Late, find_tool
+from machine import ROOT, Late
 from parity import BENCH, NEAR, saved, train
 
 TINY_OPERATIONS = ["op_exp_test", "op_matmul_test"]
@@ -16,10 +16,17 @@ OPTIMIZERS = [{"name": "adamw", "lr": 0.01}, {"name": "adamw", "lr": 0.01, "amsg
               {"name": "decoupled_adamw", "lr": 0.01}, {"name": "sgd", "lr": 0.05},
               {"name": "sgd", "lr": 0.05, "momentum": 0.9, "weight_decay": 0.001},
               {"name": "decoupled_sgdw", "lr": 0.05, "momentum": 0.9}]
-LATE = "took longer than"
+TUNED_FIRST = "op_conv2d_test"  # measures for longer than all others
+LATE, NO_TIME = "took longer than", "no time left in this stage after"
 # As host/device/cuda/check.c tells of an error after which nothing works any more.
 STAYS = re.compile(r"\(cudaError\w+\); launched last: ")
-ALIKE = 3e-3  # of a weight's norm, after eight steps of a small run
+# What small runs of eight steps may differ by: a weight by itself, as a part of its norm, and all weights as one, as a
+# part of how far they have moved.  Measured between runs on a CPU, November 2026, the largest of 39 cases: 3 threads in
+# place of 1 differ by 0.00031 and 0.00004 (stochastic_depth by 0.0054 and 0.0017), another instruction set, which rounds
+# 16 bits elsewhere, by 0.0028 and 0.0037 (low_precision_groupnorm).  A rate 5 % off moves all weights by 0.044 or more.
+# Of gated_linear_units a key's bias has a gradient that is 0 but for rounding: it moves by the sign of that.
+ALIKE, MOVED = 3e-3, 0.02
+ROUNDED = ("gated_linear_units/", "stochastic_depth/", "low_precision_groupnorm/")  # no weight of these by itself
 
 
 def first(m):
@@ -31,7 +38,10 @@ def first(m):
     if not any(line.startswith("cuda:0") for line in said.lines()):
         m.wrong("the device", said.lines()[-1] if said.lines() else f"tutti version ends with {said.status}")
     bad = one_test(m, "op_exp_test", "no", 60)
-    m.say("a kernel has run on the device" if not bad else f"WRONG the first kernel: {bad[0]}")
+    if bad:
+        m.wrong("the first kernel", bad[0])
+    else:
+        m.say("a kernel has run on the device")
     said = m.run(train(m, BENCH / "rows" / "b1_mlp_tiny.json", "cuda", "--plugin-path",
                        m.build / "bench", "--set", "callbacks=[]", "--duration", "5ba"), 60)
     if said.status:
@@ -50,8 +60,8 @@ def one_test(m, name, fork, limit, seed=None, **more):
     extra.update(more)
     try:
         said = m.run([m.build / "tests" / name], limit, **extra)
-    except Late:
-        return [f"{LATE} {limit:.0f} s"]
+    except Late as late:
+        return [f"{LATE} {limit:.0f} s" if late.stage_s is None else f"{NO_TIME} {late.stage_s:.0f} s"]
     if not said.status:
         return []
     marks = [line.split(":", 2)[-1] for line in said.lines() if re.search(r":\d+:[FE]:", line)]
@@ -66,7 +76,7 @@ def told_apart(m, name, bad, seed, extra):
     apart = one_test(m, name, "yes", 60, seed, **extra)
     if not apart:
         return [f"{bad[0]} (not when each test is by itself)"]
-    return bad if apart[0].startswith(LATE) else apart
+    return bad if apart[0].startswith((LATE, NO_TIME)) else apart
 
 
 def operation_tests(m):
@@ -105,6 +115,8 @@ def try_operations(m, stage, extra):
     names = operation_tests(m)
     if m.args.standin and extra:  # the same calls on emulated device code once more
         names = names[-1:]
+    if extra:
+        names.sort(key=lambda name: name != TUNED_FIRST)
     seed, wrong = random.randrange(1, 1 << 31), {}
     ran = m.scratch / f"{stage}-choices.tsv"
     extra = {**extra, "TUTTI_TEST_CHOICES": str(ran)}
@@ -113,15 +125,19 @@ def try_operations(m, stage, extra):
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
         found = pool.map(lambda name: (name, one_test(m, name, "no", 90, seed, **extra)), names)
         wrong = {name: bad for name, bad in found if bad}
+        late = {name: wrong.pop(name)[0] for name in list(wrong) if wrong[name][0].startswith(NO_TIME)}
         wrong.update(pool.map(lambda name: (name, told_apart(m, name, wrong[name], seed, extra)), list(wrong)))
     by = what_ran(ran)
-    m.result[stage] = {"tests": len(names), "seed": seed, "wrong": wrong, "by": by}
+    m.result[stage] = {"tests": len(names), "seed": seed, "wrong": wrong, "left_out": sorted(late), "by": by}
     for operation in sorted(by):
         m.say(f"{operation}: " + ", ".join(f"{n} calls by {library}" for library, n in sorted(by[operation].items())))
     for name, bad in sorted(wrong.items()):
         m.wrong(name, f"{bad[0]}{f' and {len(bad) - 1} more' if len(bad) > 1 else ''}")
-    m.say(f"{len(names) - len(wrong)} of {len(names)} tests of operations are right on the device"
-          f"{', by tuned algorithms' if stage == 'tuned' else ''}, inputs of seed {seed}")
+    for name, why in sorted(late.items()):
+        m.leave_out(name, why)
+    m.say(f"{len(names) - len(wrong) - len(late)} of {len(names)} tests of operations are right on the device"
+          f"{', by tuned algorithms' if stage == 'tuned' else ''}, {f'{len(late)} left out, ' if late else ''}"
+          f"inputs of seed {seed}")
 
 
 def small_run():
@@ -155,6 +171,16 @@ def plugin_cases_all(m):
     return cases
 
 
+def plugin_run(m, folder, device, members):
+    """A run on a device, its weights saved in a folder; its sentence when it fails."""
+    folder.mkdir(parents=True)
+    run = {**members, "threads": 1, "callbacks": [
+        {"name": "checkpoint_saver", "folder": str(folder), "interval": "1dur", "keep": 1}]}
+    (folder / "run.json").write_text(json.dumps(run), encoding="utf-8")
+    said = m.run(train(m, folder / "run.json", device), 60)
+    return (said.lines() or [f"ends with {said.status}"])[-1] if said.status else None
+
+
 def plugins(m):
     """Small runs with every plugin that has kernels, on the CPU and on the device."""
     (m.scratch / "corpus.txt").write_text("".join(f"{n}\n" for n in range(1, 4001)), encoding="ascii")
@@ -164,16 +190,15 @@ def plugins(m):
     def one(at):
         what, members = cases[at]
         folder = m.scratch / "plugins" / str(at)
-        for device in ("cpu", "cuda"):
-            (folder / device).mkdir(parents=True)
-            run = {**base, **members, "name": f"small_{at}_{device}", "threads": 1, "callbacks": [  # a folder each
-                {"name": "checkpoint_saver", "folder": str(folder / device), "interval": "1dur", "keep": 1}]}
-            (folder / device / "run.json").write_text(json.dumps(run), encoding="utf-8")
-            said = m.run(train(m, folder / device / "run.json", device), 60)
-            if said.status:
-                return f"on {device}: {(said.lines() or [said.status])[-1]}"
-        said = m.run([sys.executable, NEAR, saved(folder / "cpu"), saved(folder / "cuda"), ALIKE], 30)
-        found[what] = (said.lines() or [""])[0]
+        run = {**base, **members}
+        still = {**run, "optimizer": {**run["optimizer"], "lr": 0}}  # the weights that both begin with
+        for name, device, run in (("cpu", "cpu", run), ("cuda", "cuda", run), ("start", "cpu", still)):
+            why = plugin_run(m, folder / name, device, {**run, "name": f"small_{at}_{name}"})  # a folder each
+            if why:
+                return f"{name}: {why}"
+        said = m.run([sys.executable, NEAR, saved(folder / "cpu"), saved(folder / "cuda"),
+                      "inf" if what.startswith(ROUNDED) else ALIKE, saved(folder / "start"), MOVED], 30)
+        found[what] = ", ".join(said.lines())
         return "; ".join(said.lines()) if said.status else None
 
     alike = 0
@@ -229,36 +254,3 @@ def graphs(m):
         m.wrong(f"{what} with graphs", "; ".join(said.lines()))
     elif gathered:
         m.say(f"{what}: {gathered[-1]}; weights with graphs and without differ by {said.lines()[0]}")
-
-
-def sanitize(m):
-    """compute-sanitizer over the tests of operations, as many as there is time for."""
-    tool = find_tool("compute-sanitizer")
-    if not tool or m.args.standin:
-        m.say("compute-sanitizer: left out, " + ("the stand-in looks itself" if m.args.standin
-                                                  else "it is not installed"))
-        return
-    found = m.result["sanitized"] = {}
-
-    def one(job):
-        kind, name = job
-        if m.left() < 3:
-            return
-        try:
-            said = m.run([tool, "--tool", kind, "--error-exitcode", "3", "--print-limit", "5",
-                          m.build / "tests" / name], 45, TUTTI_TEST_DEVICE="cuda", CK_FORK="no",
-                         OMP_NUM_THREADS="1", TUTTI_SOURCE=str(ROOT), TUTTI_BUILD=str(m.build))
-        except Late:
-            found[f"{kind} {name}"] = "late"
-            return
-        unable = [line for line in said.lines() if "not supported" in line.lower()]
-        errors = [line for line in said.lines() if line.startswith("=========") and re.search(
-            r"Invalid|Race|hazard|Barrier|Uninit|Misaligned|out of bounds", line)]
-        found[f"{kind} {name}"] = unable[0] if unable else "wrong" if errors or said.status == 3 else "right"
-        if errors or said.status == 3 and not unable:
-            m.wrong(f"{kind} of {name}", errors[0].strip("= ") if errors else said.lines()[-1])
-    names = operation_tests(m)
-    with concurrent.futures.ThreadPoolExecutor(4) as pool:
-        list(pool.map(one, [(kind, n) for kind in ("memcheck", "racecheck") for n in names]))
-    count = {v: list(found.values()).count(v) for v in set(found.values())}
-    m.say(f"compute-sanitizer, of {2 * len(names)} looks: " + ", ".join(f"{n} {k}" for k, n in count.items()))

@@ -41,6 +41,10 @@ print("cudnn", ask("libcudnn.so.9", "cudnnGetVersion", 1))
 class Late(Exception):
     """A command that took longer than it was given."""
 
+    def __init__(self, text, stage_s=None):
+        super().__init__(text)
+        self.stage_s = stage_s  # seconds that the stage had left when it began, where they were the limit
+
 
 class Said:
     """How a command ended, and what it said on both its outputs."""
@@ -148,9 +152,13 @@ class Machine:
         if self.left() > 2:
             self.wrong(what, "took longer than it was given")
             return
+        self.leave_out(what, "no time left")
+
+    def leave_out(self, what, why):
+        """What is neither right nor wrong, since it had no time."""
         with self.lock:
             self.result["left_out"].append(what)
-            self.say(f"{what}: no time left")
+            self.say(f"{what}: {why}")
 
     def finding(self, lost_ms, text):
         """For the page at the end: what was found, and how many milliseconds of a step it costs, or None."""
@@ -164,7 +172,9 @@ class Machine:
 
     def run(self, command, limit, **extra):
         """Said, or Late, in the stage's time."""
-        limit = max(1.0, min(limit, self.left()))
+        left = self.left()
+        short = left < limit
+        limit = max(1.0, min(limit, left))
         began, status, text = time.monotonic(), "late", ""
         try:
             said = run(command, limit, {**self.env, **extra})
@@ -172,7 +182,7 @@ class Machine:
             return said
         except Late as late:
             text = str(late)
-            raise
+            raise Late(text, limit if short else None) from late
         finally:
             with self.lock:
                 print(f"\n$ {' '.join(f'{k}={v}' for k, v in extra.items())} "
@@ -211,8 +221,7 @@ class Machine:
         """A stage ends in its time, and its failure is its own."""
         left = self.end - time.monotonic()
         if left < 10 and not self.args.standin:
-            self.result["left_out"].append(name)
-            self.say(f"{name}: no time left")
+            self.leave_out(name, "no time left")
             return
         self.stage_end = min(self.end, time.monotonic() + left * part)
         began = time.monotonic()

@@ -13,20 +13,30 @@ import tempfile
 from machine import ROOT, Late, find_tool
 
 PACK = ROOT / "build" / "gpu-pack.tar.xz"
-SOURCES = ("host", "kernels", "plugins", "sdk", "tests")
+SOURCES = ("host", "kernels", "plugins", "sdk", "tools/bench", "tests/support", "tests/include",
+           "tests/cuda/op_device.c")
+ENDINGS = (".c", ".h", ".cu", ".cuh", ".cc", ".txt")  # of sources, and of what says how they are built
 # Of these a machine has its own, which fit its libc.
 NEVER = re.compile(r"^(ld-linux.*|lib(c|m|dl|pthread|rt|resolv|util)\.so\..*)$")
 # Of these the machine's are as good when it has them, and newer ones may be wanted by NVIDIA's.
 FALLBACK = re.compile(r"^lib(stdc\+\+|gcc_s|gomp|cudart|z)\.so\..*$")
 
 
-def fingerprint():
+def packed_source(path, root):
+    """Whether a pack is made of it: of tests those of operations alone, of JSON what lies beside a plugin's library."""
+    if path.suffix == ".json":
+        return path.name == "plugin.json"
+    is_test = path.stem.endswith("_test") and path.relative_to(root).parts[0] != "kernels"
+    return path.suffix in ENDINGS and not is_test
+
+
+def fingerprint(root=ROOT):
     """Of the sources that a pack is made of."""
     total = hashlib.sha256()
-    files = [p for folder in SOURCES for p in (ROOT / folder).rglob("*")
-             if p.is_file() and p.suffix in (".c", ".h", ".cu", ".cuh", ".cc", ".json", ".txt")]
-    for path in sorted(files):
-        total.update(str(path.relative_to(ROOT)).encode() + b"\0" + path.read_bytes())
+    places = [root / place for place in SOURCES]
+    files = [p for place in places for p in ([place] if place.is_file() else place.rglob("*")) if p.is_file()]
+    for path in sorted(p for p in files if packed_source(p, root)):
+        total.update(str(path.relative_to(root)).encode() + b"\0" + path.read_bytes())
     return total.hexdigest()[:16]
 
 

@@ -4,6 +4,7 @@ from typing import Callable
 
 import checks
 import parity
+import sanitizer
 import speed
 import what_runs
 
@@ -23,12 +24,12 @@ STAGES = [
     Stage("first", 1, 8, checks.first, "a kernel, a small net, NVIDIA's libraries by their versions"),
     Stage("chosen", 1, 8, what_runs.chosen, "by which library each operation of the rows runs, and why by none"),
     Stage("operations", 1, 14, checks.operations, "every operation against its f64 reference"),
-    Stage("tuned", 1, 14, checks.tuned, "the same by the algorithms that autotuning takes"),
+    Stage("tuned", 1, 26, checks.tuned, "the same by the algorithms that autotuning takes"),
     Stage("graphs", 1, 8, checks.graphs, "conditional nodes replayed, weights alike with graphs and without"),
     Stage("again", 1, 8, parity.again, "the same bits from the same run twice"),
-    Stage("parity", 1, 16, parity.parity, "runs on CPU and GPU: losses and weights"),
-    Stage("plugins", 1, 12, checks.plugins, "optimizers, algorithms, transforms, 8 batches each"),
-    Stage("sanitizer", 1, 12, checks.sanitize, "compute-sanitizer over the operations"),
+    Stage("parity", 1, 32, parity.parity, "runs on CPU and GPU: losses and weights"),
+    Stage("plugins", 1, 16, checks.plugins, "optimizers, algorithms, transforms, 8 batches each"),
+    Stage("sanitizer", 1, 24, sanitizer.sanitize, "compute-sanitizer over the operations"),
     *[Stage(row.id, row.call, row.part, lambda m, row=row: speed.measure(m, row), row.name) for row in speed.ROWS],
     Stage("profile", 2, 12, what_runs.launches, "GPT-2's launches by their time"),
     Stage("profile-resnet", 3, 10, what_runs.launches_resnet50, "the same of ResNet-50"),
