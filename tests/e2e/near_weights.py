@@ -15,7 +15,7 @@ try:  # a hundred million weights take it a second, plain Python a minute
 except ImportError:
     numpy = None
 
-CHUNK = 1 << 18  # weights in f64 that stay in a cache
+CHUNK = 1 << 16  # weights in f64 that stay in a cache
 
 
 def weights(path):
@@ -38,10 +38,8 @@ def norm(x, less=None):
         return math.sqrt(sum(v * v for v in (x if less is None else (u - v for u, v in zip(x, less)))))
     total = 0.0
     for at in range(0, len(x), CHUNK):
-        part = x[at:at + CHUNK].astype("f8")
-        if less is not None:
-            part -= less[at:at + CHUNK]
-        total += float(part @ part)
+        part = numpy.subtract(x[at:at + CHUNK], 0.0 if less is None else less[at:at + CHUNK], dtype="f8")
+        total += float(numpy.square(part, out=part).sum())
     return math.sqrt(total)
 
 
