@@ -159,8 +159,8 @@ static const struct {
     int32_t dtype;
     uint32_t pads;
 } pictures[] = {
-    {3, 1, 40, TUTTI_BF16, 2},  {1, 1, 64, TUTTI_F16, 2}, {8, 1, 40, TUTTI_BF16, 0},
-    {6, 2, 120, TUTTI_BF16, 0}, {3, 1, 80, TUTTI_F32, 0}, {3, 1, 4, TUTTI_BF16, 0},
+    {3, 1, 80, TUTTI_BF16, 2},  {1, 1, 128, TUTTI_F16, 2}, {8, 1, 80, TUTTI_BF16, 0},
+    {6, 2, 120, TUTTI_BF16, 0}, {3, 1, 80, TUTTI_F32, 0},  {3, 1, 4, TUTTI_BF16, 0},
 };
 
 static void trace_picture(rig *r, int k)
