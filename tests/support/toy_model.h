@@ -103,10 +103,15 @@ static inline void toy_fill(tutti_tensor t, uint64_t key)
     ck_assert_ptr_nonnull(t.data);
     for (int64_t k = 0; k < tutti_numel(&t.desc); k++) {
         const double u = (double)((key * 7919u + (uint64_t)k * 104729u) % 10007u) / 10007.0;
+        const float x = (float)(2.0 * u - 1.0);
+        uint32_t bits;
+        memcpy(&bits, &x, sizeof bits);
         if (t.desc.dtype == TUTTI_F32)
-            ((float *)t.data)[k] = (float)(2.0 * u - 1.0);
+            ((float *)t.data)[k] = x;
         else if (t.desc.dtype == TUTTI_I32)
             ((int32_t *)t.data)[k] = (int32_t)(u * 3.0);
+        else if (t.desc.dtype == TUTTI_BF16)
+            ((uint16_t *)t.data)[k] = (uint16_t)(bits >> 16);
     }
 }
 
