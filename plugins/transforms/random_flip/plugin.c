@@ -6,6 +6,8 @@
 typedef struct flip {
     double p;
     batch_kernel kernel;
+    int32_t alternate;
+    int32_t reserved;
 } flip;
 
 static tutti_status random_flip_infer(void *self, tutti_column *columns, uint32_t ncolumns,
@@ -59,7 +61,7 @@ static int32_t random_flip_apply(void *self, const tutti_sample *sample, uint32_
     if (!pixel)
         return 0;
     if (!flip_draw(sample->seed, sample_purpose("random_flip"), sample->epoch, sample->index,
-                   f->p))
+                   f->p, f->alternate))
         return 0;
     out->desc = in->desc;
     random_flip_mirror(in->data, out->data, in->desc.dim[0], in->desc.dim[1], pixel);
@@ -69,14 +71,15 @@ static int32_t random_flip_apply(void *self, const tutti_sample *sample, uint32_
 /* The manifest's kernel. */
 TUTTI_EXPORT void random_flip_cpu(const uint8_t *x, uint8_t *y, const int64_t *index,
                                   uint64_t seed, uint64_t epoch, uint32_t purpose, double p,
-                                  int64_t size, int64_t width, int64_t pixel, int64_t n);
+                                  int32_t alternate, int64_t size, int64_t width, int64_t pixel,
+                                  int64_t n);
 
 void random_flip_cpu(const uint8_t *x, uint8_t *y, const int64_t *index, uint64_t seed,
-                     uint64_t epoch, uint32_t purpose, double p, int64_t size, int64_t width,
-                     int64_t pixel, int64_t n)
+                     uint64_t epoch, uint32_t purpose, double p, int32_t alternate,
+                     int64_t size, int64_t width, int64_t pixel, int64_t n)
 {
     for (int64_t k = 0; k * size < n; k++, x += size * pixel, y += size * pixel)
-        if (flip_draw(seed, purpose, epoch, (uint64_t)index[k], p))
+        if (flip_draw(seed, purpose, epoch, (uint64_t)index[k], p, alternate))
             random_flip_mirror((const char *)x, (char *)y, size / width, width,
                                (uint64_t)pixel);
         else
@@ -91,14 +94,14 @@ static int32_t apply_batch(void *self, const tutti_samples *samples, uint32_t k,
     int64_t pixel =
         (int64_t)random_flip_pixel(d, samples->columns, samples->ncolumns, is_image_batch);
     (void)k;
-    if (!pixel || f->p <= 0.0)
+    if (!pixel || (f->p <= 0.0 && !f->alternate))
         return 0;
     tutti_samples s = *samples;
     uint32_t purpose = sample_purpose("random_flip");
     int64_t width = d->dim[2], size = d->dim[1] * width, n = d->dim[0] * size;
     const void *x = in->data;
-    void *const args[] = {&x,    &out->data, &s.index, &s.seed, &s.epoch, &purpose,
-                          &f->p, &size,      &width,   &pixel,  &n};
+    void *const args[] = {&x,    &out->data,    &s.index, &s.seed, &s.epoch, &purpose,
+                          &f->p, &f->alternate, &size,    &width,  &pixel,   &n};
     out->desc = *d;
     return batch_launch(&f->kernel, "random_flip", x, args, sizeof args / sizeof *args, err);
 }
@@ -111,6 +114,7 @@ static tutti_status random_flip_open(const tutti_host *host, const tutti_params 
         return tutti_fail(err, TUTTI_E_NOMEM, "random_flip: no memory");
     f->kernel = batch_kernel_find(host, "random_flip");
     f->p = tutti_param_f64(params, "p");
+    f->alternate = tutti_param_i64(params, "alternate") != 0;
     *ret_self = f;
     return TUTTI_OK;
 }

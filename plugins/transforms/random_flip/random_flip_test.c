@@ -8,11 +8,17 @@ static bench b;
 static given g;
 static const tutti_desc image = {{H, W, C}, 3, TUTTI_U8};
 
-static void open_with(double p)
+static void open_given(double p, int alternate)
 {
     given_init(&g);
     given_float(&g, "p", p);
+    given_bool(&g, "alternate", alternate);
     bench_open(&b, "random_flip", &g);
+}
+
+static void open_with(double p)
+{
+    open_given(p, 0);
 }
 
 START_TEST(a_flip_mirrors_left_to_right)
@@ -50,6 +56,24 @@ START_TEST(a_share_p_is_flipped_and_draws_are_keyed)
     ck_assert_close(flipped, 1200, 120); /* four standard deviations */
     ck_assert_int_eq(again, 4000);
     ck_assert_close(differ, 1680, 130); /* 2 p (1 - p) */
+    subject_close(&b.subject);
+}
+END_TEST
+
+START_TEST(alternating_flips_show_both_sides_in_two_epochs)
+{
+    uint8_t x[H * W * C] = {0}, y[H * W * C];
+    tutti_desc made;
+    int flipped = 0;
+    open_given(0.5, 1);
+    for (uint64_t k = 0; k < 1000; k++) {
+        const int32_t first = bench_apply(&b, &image, x, y, 0, k, &made);
+        flipped += first;
+        for (uint64_t epoch = 1; epoch < 6; epoch++)
+            ck_assert_int_eq(bench_apply(&b, &image, x, y, epoch, k, &made),
+                             epoch % 2 ? !first : first);
+    }
+    ck_assert_close(flipped, 500, 64); /* four standard deviations */
     subject_close(&b.subject);
 }
 END_TEST
@@ -108,6 +132,7 @@ int main(void)
     TCase *c = tcase_create("random_flip");
     tcase_add_test(c, a_flip_mirrors_left_to_right);
     tcase_add_test(c, a_share_p_is_flipped_and_draws_are_keyed);
+    tcase_add_test(c, alternating_flips_show_both_sides_in_two_epochs);
     tcase_add_test(c, a_map_of_the_pixels_moves_with_them);
     tcase_add_test(c, what_is_no_image_stays);
     suite_add_tcase(suite, c);
