@@ -21,6 +21,7 @@ typedef struct schedule {
     uint64_t nmilestones;
     double gamma;
     double alpha;
+    double alpha_0;
     double alpha_i;
     double alpha_f;
     double power;
@@ -98,6 +99,7 @@ static tutti_status schedule_open(const tutti_host *host, const tutti_params *pa
     c->t_warmup = tutti_param_time(params, "t_warmup");
     c->gamma = tutti_param_f64(params, "gamma");
     c->alpha = tutti_param_f64(params, "alpha");
+    c->alpha_0 = tutti_param_f64(params, "alpha_0");
     c->alpha_i = tutti_param_f64(params, "alpha_i");
     c->alpha_f = tutti_param_f64(params, "alpha_f");
     c->power = tutti_param_f64(params, "power");
