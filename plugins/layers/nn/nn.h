@@ -20,6 +20,7 @@ typedef struct nn_layer {
     double f[2];
     double std; /* of INIT_NORMAL */
     const char *text;
+    uint64_t seed; /* the run's; of conv2d alone */
 } nn_layer;
 
 /* Place of "normal" in the enum `init` of linear. */

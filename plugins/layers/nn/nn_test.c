@@ -98,6 +98,51 @@ START_TEST(conv2d_can_start_as_he_says_and_without_bias)
 }
 END_TEST
 
+/* The tree's own keeps no data of a weight: this does. */
+static float first_values[6 * 3 * 3 * 4];
+static tutti_status keep_values(void *ctx, tutti_module at, const char *name,
+                                const tutti_desc *desc, const tutti_init *init, uint32_t flags,
+                                tutti_error *ret_err)
+{
+    if (init->kind == TUTTI_INIT_DATA) {
+        ck_assert_uint_le(tutti_nbytes(desc), sizeof first_values);
+        memcpy(first_values, init->data, tutti_nbytes(desc));
+    }
+    return tree_weight_new(ctx, at, name, desc, init, flags, ret_err);
+}
+
+/* 4 channels in and 6 out, in one group or in two of 2 and 3. */
+START_TEST(conv2d_can_start_as_the_identity)
+{
+    const int64_t groups = _i + 1, in = 4 / groups, share = 6 / groups;
+    start();
+    t.table.weight = keep_values;
+    given_conv(groups, 1, "dirac");
+    open_layer("conv2d");
+    const tree_weight *w = t.modules[m].weights;
+    ck_assert_int_eq(w[0].init.kind, TUTTI_INIT_DATA);
+    ck_assert_uint_eq(w[0].flags, TUTTI_WEIGHT_TRAINABLE);
+    ck_assert_int_eq(w[1].init.kind, TUTTI_INIT_CONSTANT);
+    ck_assert_close(w[1].init.a, 0, 0);
+    for (int64_t k = 0; k < 6; k++) {
+        const float *filter = first_values + k * 9 * in;
+        double sum = 0, bound = 0;
+        for (int64_t j = 0; j < 9 * in; j++) {
+            sum += fabs(filter[j]);
+            bound = fmax(bound, fabs(filter[j]));
+        }
+        if (k % share < in) {
+            ck_assert_close(filter[4 * in + k % share], 1, 0);
+            ck_assert_close(sum, 1, 0);
+        } else {
+            ck_assert_double_le(bound, 1 / sqrt(9.0 * (double)in));
+            ck_assert_double_gt(sum, 9 * (double)in * 0.3 / sqrt(9.0 * (double)in));
+        }
+    }
+    subject_close(&s);
+}
+END_TEST
+
 START_TEST(channels_that_do_not_divide_are_refused)
 {
     start();
@@ -667,6 +712,7 @@ int main(void)
     TCase *c = tcase_create("all");
     tcase_add_test(c, conv2d_is_a_convolution_with_pytorchs_start);
     tcase_add_test(c, conv2d_can_start_as_he_says_and_without_bias);
+    tcase_add_loop_test(c, conv2d_can_start_as_the_identity, 0, 2);
     tcase_add_test(c, channels_that_do_not_divide_are_refused);
     tcase_add_test(c, conv_transpose2d_is_a_product_whose_columns_are_pixels);
     tcase_add_test(c, upsample2d_is_two_products_with_shares_of_pixels);

@@ -1,7 +1,10 @@
 /* weighted.c - layers with weights: conv2d, linear, batch_norm2d. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "nn.h"
+#include "tutti/rng.h"
+#include "tutti/state.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- conv2d: weight (Cout, K, K, Cin / groups), bias (Cout) ---- */
@@ -33,6 +36,44 @@ static tutti_status conv2d_open(const tutti_host *host, const tutti_params *para
     const tutti_status s = nn_open(host, params, ret_self, err);
     for (int k = 0; s == TUTTI_OK && k < NN_MAX; k++)
         ((nn_layer *)*ret_self)->i[k] = tutti_param_i64(params, names[k]);
+    const tutti_state_v1 *state = host->query(host->ctx, TUTTI_STATE_V1); /* may be missing */
+    if (s == TUTTI_OK && state)
+        ((nn_layer *)*ret_self)->seed = *state->seed;
+    return s;
+}
+
+/* Filter k of a group: channel k of its input at the centre, and 0 elsewhere; where the input has no channel k, uniform
+ * in +-1 / sqrt(fan-in). */
+static void conv2d_dirac(const nn_layer *l, tutti_module m, const int64_t dim[4], float *w)
+{
+    const int64_t size = dim[1] * dim[2] * dim[3], share = dim[0] / l->i[CONV_GROUPS];
+    const int64_t centre = (dim[1] / 2 * dim[2] + dim[2] / 2) * dim[3];
+    const double bound = 1.0 / sqrt((double)size);
+    for (int64_t k = 0; k < dim[0]; k++, w += size) {
+        memset(w, 0, (size_t)size * sizeof *w);
+        if (k % share < dim[3]) {
+            w[centre + k % share] = 1.0f;
+            continue;
+        }
+        tutti_stream s = tutti_stream_at(
+            l->seed, TUTTI_RNG_PLUGIN ^ (uint32_t)tutti_hash("conv2d"), m, (uint64_t)k);
+        for (int64_t j = 0; j < size; j++)
+            w[j] = (float)(bound * (2.0 * tutti_stream_uniform(&s) - 1.0));
+    }
+}
+
+static tutti_status conv2d_weight_dirac(const nn_layer *l, tutti_module m, const int64_t dim[4],
+                                        tutti_error *err)
+{
+    const size_t count = (size_t)(dim[0] * dim[1] * dim[2] * dim[3]);
+    float *w = malloc(count * sizeof *w);
+    if (!w)
+        return tutti_fail(err, TUTTI_E_NOMEM, "conv2d: no memory for %zu weights", count);
+    conv2d_dirac(l, m, dim, w);
+    const tutti_init init = {.kind = TUTTI_INIT_DATA, .data = w};
+    const tutti_status s =
+        nn_weight(l, m, "weight", dim, 4, &init, TUTTI_WEIGHT_TRAINABLE, err);
+    free(w);
     return s;
 }
 
@@ -43,10 +84,13 @@ static tutti_status conv2d_build(void *self, tutti_module m, tutti_error *err)
     const int64_t dim[4] = {l->i[CONV_OUT], k, k, in};
     tutti_init init =
         nn_init(l, (double)(k * k * in), (double)(k * k * l->i[CONV_OUT] / l->i[CONV_GROUPS]));
-    tutti_status s = nn_weight(l, m, "weight", dim, 4, &init, TUTTI_WEIGHT_TRAINABLE, err);
+    const int32_t dirac = l->text && strcmp(l->text, "dirac") == 0;
+    const tutti_status s =
+        dirac ? conv2d_weight_dirac(l, m, dim, err)
+              : nn_weight(l, m, "weight", dim, 4, &init, TUTTI_WEIGHT_TRAINABLE, err);
     if (s || !l->i[CONV_BIAS])
         return s;
-    if (init.kind != TUTTI_INIT_UNIFORM)
+    if (dirac || init.kind != TUTTI_INIT_UNIFORM)
         init = nn_constant(0.0);
     return nn_weight(l, m, "bias", dim, 1, &init,
                      TUTTI_WEIGHT_TRAINABLE | TUTTI_WEIGHT_NO_DECAY, err);
