@@ -31,7 +31,7 @@ typedef struct size_case {
 } size_case;
 
 /* mlp: 784 h + h, h h + h, h 10 + 10.  cnn: 9 cin cout + 2 cout a block, 64 10 + 10.  resnet_cifar: as
- * other implementations of He et al. 2015 count them (0.27M, 0.46M, 0.66M, 0.85M).  resnet: as torchvision
+ * other implementations of He et al. 2015 count them (0.27M, 0.46M, 0.66M, 0.85M).  airbench: 1.97M in its paper.  resnet: as torchvision
  * publishes them, as it does ViT-B/16. */
 static const size_case sizes[] = {
     {"{\"name\":\"mlp\"}", 28, 1, 784 * 128 + 128 + 128 * 128 + 128 + 1290},
@@ -42,6 +42,7 @@ static const size_case sizes[] = {
     {"{\"name\":\"resnet_cifar\",\"depth\":44}", 32, 3, 658586},
     {"{\"name\":\"resnet_cifar\",\"depth\":56}", 32, 3, 853018},
     {"{\"name\":\"resnet_cifar\",\"shortcut\":\"conv\"}", 32, 3, 272474},
+    {"{\"name\":\"airbench\"}", 32, 3, 1972792},
     {"{\"name\":\"lenet\"}", 28, 1, 61706},
     {"{\"name\":\"lenet\",\"padding\":0}", 32, 3, 62006},
     {"{\"name\":\"mnist_classifier\"}", 28, 1, 21610},
@@ -114,6 +115,7 @@ static const run_case runs[] = {
     {"{\"name\":\"resnet_cifar\",\"depth\":8}", 16, 3},
     {"{\"name\":\"resnet_cifar\",\"depth\":8,\"shortcut\":\"conv\",\"width\":6}", 10, 3},
     {"{\"name\":\"resnet_cifar\",\"depth\":20,\"width\":8}", 16, 3},
+    {"{\"name\":\"airbench\",\"widths\":[12,24,28],\"views\":\"mirror_shift\"}", 32, 3},
     {"{\"name\":\"lenet\"}", 28, 1},
     {"{\"name\":\"lenet\",\"activation\":\"relu\",\"pool\":\"max\",\"padding\":1}", 20, 3},
     {"{\"name\":\"mnist_classifier\"}", 16, 1},
