@@ -229,6 +229,11 @@ tutti_status average_mean(average *a, double share, tutti_error *err)
     return weight_average_each(a, weight_average_approach, weight_average_keep, share, err);
 }
 
+tutti_status average_approach(average *a, double share, tutti_error *err)
+{
+    return weight_average_each(a, weight_average_approach, weight_average_approach, share, err);
+}
+
 tutti_status average_load(average *a, tutti_error *err)
 {
     return weight_average_each(a, weight_average_load, weight_average_load, 0.0, err);

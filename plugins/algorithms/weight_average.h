@@ -59,6 +59,8 @@ tutti_status average_start(average *a, tutti_error *err);
 tutti_status average_update(average *a, double smoothing, tutti_error *err);
 /* value += share * (weight - value) for what is trained; the rest is copied. */
 tutti_status average_mean(average *a, double share, tutti_error *err);
+/* The same for all. */
+tutti_status average_approach(average *a, double share, tutti_error *err);
 /* The model gets the values. */
 tutti_status average_load(average *a, tutti_error *err);
 /* Exchanges values and weights. */
