@@ -21,7 +21,7 @@ cat >members.json <<JSON
 {"train": {"dataset": {"name": "npy", "inputs": "$work/x.npy", "targets": "$work/y.npy"},
            "transforms": [{"name": "colout_transform", "p_row": 0.2}, {"name": "center_crop", "size": [12, 14]}, {"name": "random_crop", "padding": 3, "mode": "reflect"},
                           {"name": "random_resized_crop", "size": [14, 13]}, {"name": "random_crop", "padding": 2},
-                          {"name": "resize", "size": [12, 14], "filter": "bicubic"}, {"name": "random_flip"},
+                          {"name": "resize", "size": [12, 14], "filter": "bicubic"}, {"name": "random_flip"}, {"name": "random_flip", "alternate": true},
                           {"name": "color_jitter", "brightness": 0.4, "contrast": 0.4, "saturation": 0.2, "hue": 0.1, "p": 0.7},
                           {"name": "normalize", "mean": [0.5, 0.4, 0.3], "std": [0.2, 0.3, 0.4]}],
            "batch_size": 64, "workers": 2, "drop_last": false, "metrics": [{"name": "accuracy"}]},
