@@ -3,6 +3,7 @@
 #include "../algorithm.h"
 #include "eigen.h"
 #include "tutti/device_view.h"
+#include "tutti/module.h"
 
 #include <math.h>
 
@@ -10,7 +11,7 @@ enum { MOST = 512 }; /* numbers of a window */
 
 typedef struct whitening {
     const tutti_device_view_v1 *view;
-    const tutti_weights_v1 *weights;
+    const tutti_module_v1 *modules;
     double epsilon;
     int64_t samples;
 } whitening;
@@ -19,13 +20,13 @@ static tutti_status whitening_open(const tutti_host *host, const tutti_params *p
                                    void **ret_self, tutti_error *err)
 {
     const void *view = algorithm_service(host, "whitening", TUTTI_DEVICE_VIEW_V1, err);
-    const void *weights = algorithm_service(host, "whitening", TUTTI_WEIGHTS_V1, err);
-    if (!view || !weights)
+    const void *modules = algorithm_service(host, "whitening", TUTTI_MODULE_V1, err);
+    if (!view || !modules)
         return TUTTI_E_UNSUPPORTED;
     whitening *w = calloc(1, sizeof *w);
     if (!w)
         return tutti_fail(err, TUTTI_E_NOMEM, "whitening: no memory");
-    *w = (whitening){view, weights, tutti_param_f64(params, "epsilon"),
+    *w = (whitening){view, modules, tutti_param_f64(params, "epsilon"),
                      tutti_param_i64(params, "samples")};
     *ret_self = w;
     return TUTTI_OK;
@@ -45,25 +46,33 @@ static int32_t whitening_match(void *self, const tutti_event *event)
     return event->time->batch == 0;
 }
 
-/* The first weight (Cout, K, K, C) over C channels whose filters the windows' directions and their opposites suffice for. */
-static tutti_status whitening_find(const whitening *w, int64_t channels, tutti_weight *ret,
+/* The convolution, and the shape of its weight. */
+typedef struct whitening_layer {
+    tutti_module module;
+    int64_t filters;
+    int64_t kernel;
+    int64_t n; /* numbers of a filter */
+} whitening_layer;
+
+/* The first convolution over that many channels, whose filters the windows' directions and their opposites suffice for. */
+static tutti_status whitening_find(const whitening *w, int64_t channels, whitening_layer *ret,
                                    tutti_error *err)
 {
-    const uint32_t count = w->weights->count(w->weights->ctx);
-    for (uint32_t k = 0; k < count; k++) {
-        tutti_weight found = {.struct_size = sizeof found};
-        const tutti_status s = w->view->weight(w->view->ctx, k, &found, err);
-        if (s)
-            return s;
-        const int64_t *dim = found.data.desc.dim;
-        if (found.data.desc.rank != 4 || dim[1] != dim[2] || dim[3] != channels)
+    const tutti_module_v1 *s = w->modules;
+    for (tutti_module m = s->root(s->ctx); m; m = s->next(s->ctx, m)) {
+        const tutti_params *p = s->params(s->ctx, m);
+        if (strcmp(s->kind(s->ctx, m), "conv2d") != 0 ||
+            tutti_param_i64(p, "in_channels") != channels || tutti_param_i64(p, "groups") != 1)
             continue;
-        const int64_t n = dim[1] * dim[2] * dim[3];
-        if (dim[0] % 2 || dim[0] > 2 * n || n > MOST)
+        const int64_t filters = tutti_param_i64(p, "out_channels");
+        const int64_t kernel = tutti_param_i64(p, "kernel_size");
+        const whitening_layer found = {m, filters, kernel, kernel * kernel * channels};
+        if (filters % 2 || filters > 2 * found.n || found.n > MOST)
             return tutti_fail(err, TUTTI_E_SHAPE,
                               "whitening: %s has %lld filters of %lld numbers, want an even "
                               "number, at most two a number, and at most %d numbers",
-                              found.path, (long long)dim[0], (long long)n, (int)MOST);
+                              s->path(s->ctx, m), (long long)filters, (long long)found.n,
+                              (int)MOST);
         *ret = found;
         return TUTTI_OK;
     }
@@ -106,27 +115,25 @@ static void whitening_filters(double *mean, int64_t n, int64_t filters, double e
 
 /* From `images`, in the host's memory, to the weight. */
 static tutti_status whitening_compute(const whitening *w, const float *data,
-                                      const tutti_desc *images, const tutti_weight *to,
+                                      const tutti_desc *images, const whitening_layer *to,
                                       tutti_error *err)
 {
-    const int64_t *dim = to->data.desc.dim;
-    const int64_t n = dim[1] * dim[2] * dim[3];
+    const int64_t n = to->n, size = images->dim[1] * images->dim[2] * images->dim[3];
     const int64_t windows =
-        images->dim[0] * (images->dim[1] - dim[1] + 1) * (images->dim[2] - dim[2] + 1);
+        images->dim[0] * (images->dim[1] - to->kernel + 1) * (images->dim[2] - to->kernel + 1);
+    const uint64_t bytes = (uint64_t)(to->filters * n) * sizeof(float);
     double *sum = calloc((size_t)(n * (2 * n + 1)), sizeof *sum);
-    float *filters = malloc(tutti_nbytes(&to->data.desc));
+    float *filters = malloc(bytes);
     tutti_status s = TUTTI_OK;
     if (!sum || !filters)
         s = tutti_fail(err, TUTTI_E_NOMEM, "whitening: no memory");
     for (int64_t k = 0; k < images->dim[0] && !s; k++)
-        whitening_add(data + k * images->dim[1] * images->dim[2] * images->dim[3], images,
-                      dim[1], sum);
+        whitening_add(data + k * size, images, to->kernel, sum);
     for (int64_t k = 0; k < n * n && !s; k++)
         sum[k] /= (double)windows;
     if (!s) {
-        whitening_filters(sum, n, dim[0], w->epsilon, sum + n * n, filters);
-        s = w->view->copy(w->view->ctx, to->data.data, filters, tutti_nbytes(&to->data.desc),
-                          TUTTI_COPY_TO_DEVICE, err);
+        whitening_filters(sum, n, to->filters, w->epsilon, sum + n * n, filters);
+        s = w->modules->set_weight(w->modules->ctx, to->module, "weight", filters, bytes, err);
     }
     free(filters);
     free(sum);
@@ -148,17 +155,18 @@ static tutti_status whitening_apply(void *self, const tutti_event *event,
 {
     const whitening *w = self;
     tutti_desc images = {{0}, 0, 0};
-    tutti_weight to = {.struct_size = sizeof to};
+    whitening_layer to = {0, 0, 0, 0};
     tutti_tensor input;
     (void)event, (void)ret_exit_code;
     tutti_status s = w->view->describe(w->view->ctx, "input", &images, err);
     if (s || (s = whitening_check(&images, err)) ||
         (s = whitening_find(w, images.dim[3], &to, err)))
         return s;
-    if (to.data.desc.dim[1] > images.dim[1] || to.data.desc.dim[1] > images.dim[2])
+    if (to.kernel > images.dim[1] || to.kernel > images.dim[2])
         return tutti_fail(err, TUTTI_E_SHAPE,
                           "whitening: images are %lld x %lld, smaller than a window of %s",
-                          (long long)images.dim[1], (long long)images.dim[2], to.path);
+                          (long long)images.dim[1], (long long)images.dim[2],
+                          w->modules->path(w->modules->ctx, to.module));
     images.dim[0] = images.dim[0] < w->samples ? images.dim[0] : w->samples;
     float *data = malloc(tutti_nbytes(&images));
     if (!data)
