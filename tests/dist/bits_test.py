@@ -10,17 +10,19 @@ import sys
 from ranks import World, changed, difference, final, main, messages, numbers, write
 
 ALGORITHMS = [
-    [{"name": "label_smoothing"}, {"name": "mixup"}, {"name": "ema", "half_life": "5ba"}],
+    [{"name": "label_smoothing"}, {"name": "mixup"}, {"name": "ema", "half_life": "5ba"},
+     {"name": "lookahead", "interval": 3}],
     [{"name": "selective_backprop", "start": 0.0, "end": 1.0}, {"name": "blurpool"}],
     [{"name": "sam"}],
     [{"name": "gradient_clipping", "clipping_type": "norm", "clipping_threshold": 0.5}, {"name": "cutmix"}],
-    [{"name": "progressive_resizing", "finetune_fraction": 0.3}, {"name": "swa", "swa_start": "0.5dur"}],
+    [{"name": "progressive_resizing", "finetune_fraction": 0.3}, {"name": "swa", "swa_start": "0.5dur"},
+     {"name": "whitening"}],
     [{"name": "gradient_penalty"}, {"name": "layer_freezing"}, {"name": "ghost_batchnorm", "ghost_batch_size": 2}],
 ]
 
 
 # Those that read or change the whole batch.
-WHOLE = {"selective_backprop", "progressive_resizing"}
+WHOLE = {"selective_backprop", "progressive_resizing", "whitening"}
 
 
 def same(tutti, folder, report, what, run, sizes, options=()):

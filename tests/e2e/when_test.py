@@ -47,7 +47,8 @@ RUNS = [
     dict(CNN, algorithms=[
         {"name": "ema"}, {"name": "mixup"}, {"name": "label_smoothing"}, {"name": "low_precision_groupnorm"},
         {"name": "selective_backprop", "start": 0, "end": 1}, {"name": "gradient_clipping", "clipping_type": "norm",
-                                                               "clipping_threshold": 1.0}, {"name": "focal_loss"}],
+                                                               "clipping_threshold": 1.0}, {"name": "focal_loss"},
+        {"name": "whitening"}, {"name": "lookahead", "interval": 2}],
         callbacks=SAVERS + [stopper("early_stopper", "test"), stopper("threshold_stopper", "train", threshold=2),
                             {"name": "optimizer_monitor", "batch_log_interval": 1}],
         loggers=[{"name": "console"}]),

@@ -57,9 +57,11 @@ static int32_t lookahead_match(void *self, const tutti_event *event)
         return 1;
     case TUTTI_EVENT_BATCH_START:
         return !average_started(&l->average);
-    default:
+    case TUTTI_EVENT_BATCH_END:
         return average_started(&l->average) &&
                (event->time->batch % l->interval == 0 || lookahead_ends(l));
+    default:
+        return 0;
     }
 }
 

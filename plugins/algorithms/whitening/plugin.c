@@ -43,7 +43,7 @@ static tutti_status whitening_close(void *self, tutti_error *err)
 static int32_t whitening_match(void *self, const tutti_event *event)
 {
     (void)self;
-    return event->time->batch == 0;
+    return event->id == TUTTI_EVENT_BATCH_START && event->time->batch == 0;
 }
 
 /* The convolution, and the shape of its weight. */
