@@ -48,6 +48,25 @@ __device__ static inline void visit_row(const cuda_team &t, int64_t n, F f)
         f(last + t.rank, cuda_width<1>());
 }
 
+/* Elements that were loaded from a row go into shared memory as they were; k is a multiple of V. */
+template <int V>
+__device__ static inline void row_keep(const cuda_tensor &kept, int64_t k, const float (&x)[V])
+{
+    if (kept.dtype == TUTTI_F32) {
+        float *to = static_cast<float *>(kept.data) + k;
+        for (int i = 0; i < V; i++)
+            to[i] = x[i];
+    } else {
+        uint16_t *to = static_cast<uint16_t *>(kept.data) + k;
+        if constexpr (V == 1)
+            to[0] = (uint16_t)cuda_narrow(x[0], kept.dtype);
+        else
+            for (int i = 0; i < V; i += 2)
+                *reinterpret_cast<uint32_t *>(to + i) =
+                    cuda_narrow(x[i], kept.dtype) | cuda_narrow(x[i + 1], kept.dtype) << 16;
+    }
+}
+
 /* Two loads are under way at a time.  `kept`: where the row is put as it is read; no data: nowhere. */
 __device__ static inline softmax_seen logits_of_row(const xent_cuda_args &a, const cuda_team &t,
                                                     int64_t begin, const cuda_tensor &kept)
@@ -60,18 +79,18 @@ __device__ static inline softmax_seen logits_of_row(const xent_cuda_args &a, con
         if (k + next < last)
             row_load(a.logits, begin + k + next, more);
         if (kept.data)
-            row_store(kept, k, z);
+            row_keep(kept, k, z);
         softmax_see(s, z);
         if (k + next >= last)
             break;
         if (kept.data)
-            row_store(kept, k + next, more);
+            row_keep(kept, k + next, more);
         softmax_see(s, more);
     }
     if (last + t.rank < a.n) {
         const float z[1] = {cuda_get(a.logits, begin + last + t.rank)};
         if (kept.data)
-            row_store(kept, last + t.rank, z);
+            row_keep(kept, last + t.rank, z);
         softmax_see(s, z);
     }
     return softmax_join(t, s);

@@ -73,6 +73,10 @@ tutti_status cuda_launch(void *device, void *on, const tutti_launch *l, tutti_er
         return TUTTI_OK;
     const tutti_error kept = d->faults.kept;
     d->faults.kept = (tutti_error)TUTTI_ERROR_INIT;
+    /* A library may have refused because an earlier kernel has failed meanwhile. */
+    if (!kept.status && !d->capture.active &&
+        cuda_check(d, d->rt->cudaStreamSynchronize(s), l->name, err))
+        return err ? err->status : status;
     return kept.status ? tutti_fail(err, kept.status, "%s", kept.text)
                        : tutti_fail(err, status, "%s: kernel %s failed (%s)", d->label, l->name,
                                     tutti_status_name(status));

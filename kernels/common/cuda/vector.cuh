@@ -27,6 +27,8 @@ __device__ static inline void cuda_words_store(void *to, const cuda_words<N> &so
                      : "l"(to), "r"(some.w[0]), "r"(some.w[1])
                      : "memory");
     else
+#elif !defined __CUDACC__
+    emulator_device_store(to, sizeof some);
 #endif
         *static_cast<cuda_words<N> *>(to) = some;
 }
@@ -91,6 +93,7 @@ __device__ static inline void cuda_load(const cuda_tensor &t, int64_t k, float (
     }
 }
 
+/* Into device memory alone: never into shared memory. */
 template <int V>
 __device__ static inline void cuda_store(const cuda_tensor &t, int64_t k, const float (&x)[V])
 {

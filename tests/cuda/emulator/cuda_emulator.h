@@ -60,6 +60,8 @@ void emulator_commit(void);
 void emulator_wait(unsigned left);
 /* An ordinary access to shared memory: its banks are looked at. */
 void emulator_access(const void *at, unsigned bytes);
+/* A store that the hardware makes to device memory, whatever the address: one in shared memory is a fault. */
+void emulator_device_store(const void *to, unsigned bytes);
 void *emulator_shared(size_t bytes, size_t align);
 void *emulator_dynamic_shared(void);
 [[noreturn]] void emulator_fault(const char *what);

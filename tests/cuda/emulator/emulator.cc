@@ -453,6 +453,13 @@ extern "C" bool emulator_shared_offset(const void *at, unsigned bytes, unsigned 
     return true;
 }
 
+extern "C" void emulator_device_store(const void *to, unsigned bytes)
+{
+    unsigned offset;
+    if (emulator_shared_offset(to, bytes, &offset))
+        emulator_fault("it stores to device memory at an address of shared memory");
+}
+
 extern "C" void *emulator_shared(size_t bytes, size_t align)
 {
     fiber &f = m.fibers[m.current];

@@ -183,6 +183,31 @@ START_TEST(an_error_that_stays_names_what_was_launched_last)
 }
 END_TEST
 
+static tutti_status run_refused(void *state, const tutti_op_call *c, const void *const *in,
+                                void *const *out, void *scratch)
+{
+    return TUTTI_E_FAIL;
+}
+
+/* As a library does when the context is broken.  Whoever refuses by himself is named. */
+START_TEST(a_kernel_that_fails_behind_another_is_not_blamed_for_it)
+{
+    tutti_device d = open_cuda("fail_launch=1,fail_code=717");
+    tutti_error err = TUTTI_ERROR_INIT;
+    float *x = take(&d, 64);
+    ck_assert_int_eq(launch(&d, run_refused, NULL, "matmul", "block.3.fc", &err), TUTTI_E_FAIL);
+    ck_assert_str_eq(err.text, "cuda:0: kernel matmul failed (E_FAIL)");
+    ck_assert_ok(d.table->add(d.device, NULL, x, x, 4, &err), err);
+    ck_assert_int_eq(launch(&d, run_refused, NULL, "matmul", "block.3.fc", &err), TUTTI_E_FAIL);
+    ck_assert_str_eq(
+        err.text, "cuda:0: operation not supported on global/shared address space "
+                  "(cudaErrorInvalidAddressSpace); launched last: block.3.fc: matmul, own_add "
+                  "(own_add of host/device), block.3.fc: matmul");
+    d.table->release(d.device, x);
+    close_cuda(&d);
+}
+END_TEST
+
 /* As tutti.kernel/1 launches: not from within a launch of the device's. */
 static tutti_status launch_own(const tutti_device *d, float *x, uint64_t n)
 {
@@ -246,6 +271,7 @@ int main(void)
     Suite *suite = suite_create("cuda_errors");
     TCase *tc = tcase_create("all");
     suite_add_tcase(suite, tc);
+    tcase_add_test(tc, a_kernel_that_fails_behind_another_is_not_blamed_for_it);
     tcase_add_test(tc, a_plugins_own_launch_is_named_too);
     tcase_add_test(tc, a_thread_that_comes_anew_works_on_the_right_gpu);
     tcase_add_loop_test(tc, what_a_machine_lacks_is_told, 0, 5);
