@@ -197,6 +197,7 @@ START_TEST(a_kernel_that_fails_behind_another_is_not_blamed_for_it)
     float *x = take(&d, 64);
     ck_assert_int_eq(launch(&d, run_refused, NULL, "matmul", "block.3.fc", &err), TUTTI_E_FAIL);
     ck_assert_str_eq(err.text, "cuda:0: kernel matmul failed (E_FAIL)");
+    err = (tutti_error)TUTTI_ERROR_INIT;
     ck_assert_ok(d.table->add(d.device, NULL, x, x, 4, &err), err);
     ck_assert_int_eq(launch(&d, run_refused, NULL, "matmul", "block.3.fc", &err), TUTTI_E_FAIL);
     ck_assert_str_eq(
