@@ -271,7 +271,8 @@ static void *copy_of(const void *ctx, uint32_t id, int32_t dtype)
     return dtype == half_weights_dtype(n) ? half_weights_address(n, id) : NULL;
 }
 
-tutti_status model_graph_compile(net *n, model_graph *b, uint64_t cut_bytes, tutti_error *err)
+tutti_status model_graph_compile(net *n, model_graph *b, int rematerialize, uint64_t cut_bytes,
+                                 tutti_error *err)
 {
     const tutti_device *d = n->options.device;
     b->grads = calloc((size_t)n->tree.norder + 1, sizeof *b->grads);
@@ -296,7 +297,7 @@ tutti_status model_graph_compile(net *n, model_graph *b, uint64_t cut_bytes, tut
         s = fuse(n, b, fuse_bias_grads, err);
     if (!s && program_cuda(d)) /* such kernels take F32, BF16 and F16 */
         s = fuse(n, b, fuse_casts, err);
-    if (!s && model_graph_trains(b) && n->options.rematerialize != REMATERIALIZE_OFF)
+    if (!s && model_graph_trains(b) && rematerialize != REMATERIALIZE_OFF)
         s = rematerialization_offer(b->compiled.g, b->outputs, b->noutputs, !n->options.device,
                                     err);
     if (s)
@@ -312,7 +313,7 @@ tutti_status model_graph_compile(net *n, model_graph *b, uint64_t cut_bytes, tut
                          .copy_ctx = n,
                          .nexternal = b->ninputs,
                          .cut_bytes = cut_bytes,
-                         .rematerialize = n->options.rematerialize};
+                         .rematerialize = rematerialize};
     s = compiled_graph_compile(n, &b->compiled, &spec, err);
 done:
     free(stores);

@@ -1,5 +1,6 @@
 /* plan_cache.c - the plan cache: found by shapes, built when missing, least recently used evicted (LRU). */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "graph/passes/rematerialization.h"
 #include "graph/plan/plan_internal.h"
 #include "graph/runtime/host_memory.h"
 
@@ -152,8 +153,9 @@ static uint64_t needed_bytes(const model_graph *b, const loss_graph *h, const pl
            sequence_bytes(b->sequence) + (h->penalty ? penalty_bytes(h->penalty) : 0);
 }
 
+/* `part`: of what is available. */
 static tutti_status check_memory(const net *n, const model_graph *b, const loss_graph *h,
-                                 const plan_request *r, tutti_error *err)
+                                 const plan_request *r, double part, tutti_error *err)
 {
     static const char *const kinds[] = {"training", "accumulating", "sample loss", "evaluation",
                                         "continuing"};
@@ -165,7 +167,7 @@ static tutti_status check_memory(const net *n, const model_graph *b, const loss_
         have = device_memory_available(n->options.device);
         have = have > UINT64_MAX - arena ? have : have + arena;
     }
-    if (need <= have)
+    if ((double)need <= part * (double)have)
         return TUTTI_OK;
     return tutti_fail(
         err, TUTTI_E_NOMEM,
@@ -211,10 +213,27 @@ static tutti_status check_request(const net *n, const plan_request *r, tutti_err
     return s ? s : check_descs("target", r->targets, r->ntargets, err);
 }
 
-/* Traces, compiles and finds memory for `p`, whose request is set. */
-static tutti_status build_plan(net *n, plan *p, tutti_error *err)
+/* How a plan is made: what it computes again, and the part of the memory that it may take. */
+typedef struct plan_manner {
+    int rematerialize; /* REMATERIALIZE_* */
+    double part;
+} plan_manner;
+
+/* The loss's own memory, where the model's arena has none to spare. */
+static tutti_status take_loss_arena(const net *n, const model_graph *b, loss_graph *h,
+                                    tutti_error *err)
+{
+    if (!loss_extra_bytes(b, h))
+        return TUTTI_OK;
+    h->compiled.arena = device_alloc(n->options.device, program_bytes(h->compiled.program));
+    return h->compiled.arena ? TUTTI_OK
+                             : tutti_fail(err, TUTTI_E_NOMEM, "no memory for the loss");
+}
+
+static tutti_status build_so(net *n, plan *p, const plan_manner *m, tutti_error *err)
 {
     plan_set *set = n->compiled.plans;
+    loss_graph *h = &p->loss_graph;
     model_graph *fresh = NULL;
     model_graph *b = find_model_graph(set, &p->request);
     tutti_status s = TUTTI_OK;
@@ -223,27 +242,23 @@ static tutti_status build_plan(net *n, plan *p, tutti_error *err)
         b = fresh;
     }
     if (!s)
-        s = loss_graph_init(n, b, &p->request, &p->loss_graph, err);
+        s = loss_graph_init(n, b, &p->request, h, err);
     if (!s && fresh)
-        s = model_graph_compile(
-            n, b,
-            p->loss_graph.compiled.program ? program_bytes(p->loss_graph.compiled.program) : 0,
-            err);
+        s = model_graph_compile(n, b, m->rematerialize,
+                                h->compiled.program ? program_bytes(h->compiled.program) : 0,
+                                err);
     if (!s)
-        s = check_memory(n, b, &p->loss_graph, &p->request, err);
+        s = check_memory(n, b, h, &p->request, m->part, err);
     if (!s && fresh)
         s = plan_set_fit_arena(n, program_bytes(b->compiled.program), err);
-    if (!s && loss_extra_bytes(b, &p->loss_graph)) {
-        p->loss_graph.compiled.arena =
-            device_alloc(n->options.device, program_bytes(p->loss_graph.compiled.program));
-        if (!p->loss_graph.compiled.arena)
-            s = tutti_fail(err, TUTTI_E_NOMEM, "no memory for the loss");
-    }
-    if (s == TUTTI_E_NOMEM && b && b->compiled.program && n->options.lacks_memory)
+    if (!s)
+        s = take_loss_arena(n, b, h, err);
+    if (s == TUTTI_E_NOMEM && m->part >= 1.0 && b && b->compiled.program &&
+        n->options.lacks_memory)
         n->options.lacks_memory(n->options.services_ctx, b->compiled.program,
-                                needed_bytes(b, &p->loss_graph, &p->request), err);
+                                needed_bytes(b, h, &p->request), err);
     if (s) {
-        loss_graph_fini(&p->loss_graph);
+        loss_graph_fini(h);
         model_graph_destroy(fresh);
         return s;
     }
@@ -253,6 +268,21 @@ static tutti_status build_plan(net *n, plan *p, tutti_error *err)
     }
     p->model_graph = b;
     return TUTTI_OK;
+}
+
+/* Traces, compiles and finds memory for `p`, whose request is set.  A device with memory of its own, and enough of it,
+ * computes nothing again that it may keep: there that saves no time, as it does where results leave a cache. */
+static tutti_status build_plan(net *n, plan *p, tutti_error *err)
+{
+    const plan_manner frugal = {n->options.rematerialize, 1.0},
+                      roomy = {REMATERIALIZE_OFF, 0.75};
+    tutti_error why = TUTTI_ERROR_INIT;
+    if (frugal.rematerialize != REMATERIALIZE_CHEAP || device_is_host(n->options.device))
+        return build_so(n, p, &frugal, err);
+    const tutti_status s = build_so(n, p, &roomy, &why);
+    if (s == TUTTI_E_NOMEM)
+        return build_so(n, p, &frugal, err);
+    return s ? tutti_fail(err, s, "%s", why.text) : TUTTI_OK;
 }
 
 tutti_status net_plan(net *n, const plan_request *request, plan **ret_plan, tutti_error *err)

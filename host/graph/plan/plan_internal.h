@@ -97,7 +97,9 @@ static inline int32_t plan_mode(int kind)
 
 tutti_status model_graph_create(net *n, const plan_request *request, model_graph **ret_graph,
                                 tutti_error *err);
-tutti_status model_graph_compile(net *n, model_graph *b, uint64_t cut_bytes, tutti_error *err);
+/* rematerialize: REMATERIALIZE_*. */
+tutti_status model_graph_compile(net *n, model_graph *b, int rematerialize, uint64_t cut_bytes,
+                                 tutti_error *err);
 void model_graph_destroy(model_graph *b); /* NULL is allowed */
 tutti_status loss_graph_init(net *n, const model_graph *b, const plan_request *request,
                              loss_graph *h, tutti_error *err);
