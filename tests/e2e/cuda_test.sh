@@ -158,6 +158,14 @@ profiled() { # profiled <steps>
 }
 check "the time of launches is told of all steps" test "$(profiled 0)" = 4
 check "or without the first two" test "$(profiled 2)" = 2
+# What a plan computes again where the GPU's memory is short, and what it keeps where there is enough.
+echo '{"model": {"name": "resnet_cifar", "depth": 20}, "optimizer": {"name": "sgd", "lr": 0.1}, "max_duration": "1ba",
+  "train": {"dataset": {"name": "glyphs", "samples": 64}, "transforms": [{"name": "normalize", "mean": [0.5], "std": [0.5]}], "batch_size": 64}}' >again.json
+again() { # again <bytes of the GPU>
+  TUTTI_TUNE=0 gpu "memory=$1" "$TUTTI" plan again.json --device cuda >again.txt && grep -c '^computed again: ' again.txt
+}
+check "a GPU with room computes nothing again" test "$(again 900000000)" = 0
+check "one without does" test "$(again 80000000)" = 1
 check "auto without one is the CPU" gpu devices=0 "$TUTTI" train run.json --duration 1ba
 gpu fail_launch=50 "$TUTTI" train run.json --device cuda >out.txt 2>err.txt
 check "a failure names what was launched last" \
