@@ -10,18 +10,17 @@
 #include <string.h>
 
 enum { PIECE = 8 };         /* numbers of 16 bits in 16 bytes */
-enum { COLUMNS = 128 };     /* what rows of a result become multiples of: whole tiles */
-enum { LEAST = 1ll << 27 }; /* FLOPs: smaller ones are not worth a copy of what they read */
-enum { FACTOR = 1 };
+enum { COLUMNS = 128 };     /* what is padded becomes a multiple of it: whole tiles */
+enum { LEAST = 1ll << 26 }; /* multiply-adds: smaller ones are not worth a copy of the factor */
+enum { FACTOR = 1, MATRIX = 2 }; /* operand 1, a matrix, is what is padded */
 
 #define CUT "slice" /* what takes columns off */
 
-/* What a product wants `more` of: columns of its result, which are dimension `dim` of its factor, or terms of its sums,
- * which are the last dimension of both operands. */
+/* A product whose result has `more` columns too few; they are dimension `dim` of its factor. */
 typedef struct gap {
-    bool summed;
-    int32_t dim;
+    int64_t columns;
     int64_t more;
+    int32_t dim;
 } gap;
 
 static const tutti_desc *desc_of(const graph *g, tutti_value v)
@@ -29,81 +28,48 @@ static const tutti_desc *desc_of(const graph *g, tutti_value v)
     return &graph_value_at(g, v)->desc;
 }
 
-static int64_t last_of(const tutti_desc *d)
+/* With `more` rows or columns in the factor: whether the result has so many columns more, and is else the same. */
+static bool widens(const graph_node *n, const tutti_op_call *c, const tutti_desc *y,
+                   int32_t dim, int64_t more)
 {
-    return d->dim[d->rank - 1];
-}
-
-/* Whether the operation infers `y` with so many columns more where operands are longer. */
-static bool infers(const graph_node *n, const tutti_desc *in, const tutti_desc *y, int64_t more)
-{
-    tutti_desc got, want = *y;
-    const tutti_op_call call = {
-        .struct_size = sizeof call, .nin = 2, .nout = 1, .in = in, .attr = n->attr};
+    tutti_desc in[2] = {c->in[0], c->in[1]}, got, want = *y;
+    tutti_op_call call = *c;
+    in[FACTOR].dim[dim] += more;
     want.dim[want.rank - 1] += more;
+    call.in = in;
     return !n->op->infer(&call, &got, NULL) && tutti_same_shape(&got, &want);
 }
 
-/* Rows of the result: of matrices, as sums over their rows show them to be ones. */
-static bool find_columns(const graph_node *n, const tutti_desc *in, const tutti_desc *y,
-                         gap *ret)
-{
-    const int64_t odd = last_of(y) % COLUMNS;
-    if (!traits_fusion(n->op, TUTTI_FUSE_FACTOR_SUMS) || in[FACTOR].rank != 2 ||
-        odd % PIECE == 0)
-        return false;
-    *ret = (gap){false, 0, COLUMNS - odd};
-    for (; ret->dim < 2; ret->dim++) {
-        tutti_desc longer[2] = {in[0], in[FACTOR]};
-        longer[FACTOR].dim[ret->dim] += ret->more;
-        if (infers(n, longer, y, ret->more))
-            return true;
-    }
-    return false;
-}
-
-/* Sums of a few terms, as the three channels of a picture, where the result does not know how many there are. */
-static bool find_terms(const graph_node *n, const tutti_desc *in, const tutti_desc *y, gap *ret)
-{
-    tutti_desc longer[2] = {in[0], in[FACTOR]};
-    const int64_t terms = last_of(&in[0]);
-    if (terms >= PIECE || last_of(&in[FACTOR]) != terms)
-        return false;
-    *ret = (gap){true, in[FACTOR].rank - 1, PIECE - terms};
-    for (int k = 0; k < 2; k++)
-        longer[k].dim[longer[k].rank - 1] += ret->more;
-    return infers(n, longer, y, 0);
-}
-
-/* Of a large product of two operands in 16 bits.  False: it has no gap. */
+/* Of a product of two factors, as sums over their rows show it to be one.  False: it has no gap. */
 static bool find_gap(const graph *g, const graph_node *n, gap *ret)
 {
-    const tutti_op_traits *t = traits_of(n->op);
-    if (n->nin != 2 || n->op->nout != 1 || t->precision != TUTTI_AUTOCAST_PRODUCT ||
-        !t->flops || !graph_op_is_built_in(g, n->op))
+    if (n->nin != 2 || !traits_fusion(n->op, TUTTI_FUSE_FACTOR_SUMS) || n->op->nout != 1)
         return false;
-    tutti_desc in[2] = {*desc_of(g, n->in[0]), *desc_of(g, n->in[FACTOR])};
-    const tutti_desc *y = desc_of(g, n->out);
-    if (!dtype_is_half(in[0].dtype) || in[FACTOR].dtype != in[0].dtype || !in[0].rank ||
-        !in[FACTOR].rank || !y->rank)
+    const tutti_desc *a = desc_of(g, n->in[0]), *b = desc_of(g, n->in[FACTOR]),
+                     *y = desc_of(g, n->out);
+    if (!dtype_is_half(a->dtype) || b->dtype != a->dtype || b->rank != MATRIX || y->rank < 1)
+        return false;
+    const int64_t columns = y->dim[y->rank - 1];
+    if (columns % PIECE == 0 || tutti_numel(a) * columns < LEAST)
         return false;
     /* Operations infer what F32 gives: precision.c has the dtypes. */
+    tutti_desc in[2] = {*a, *b};
     in[0].dtype = in[FACTOR].dtype = TUTTI_F32;
     const tutti_op_call call = {
-        .struct_size = sizeof call, .nin = 2, .nout = 1, .in = in, .out = y, .attr = n->attr};
-    return t->flops(&call) >= (double)LEAST &&
-           (find_columns(n, in, y, ret) || find_terms(n, in, y, ret));
+        .struct_size = sizeof call, .nin = 2, .nout = 1, .in = in, .attr = n->attr};
+    *ret = (gap){columns, COLUMNS - columns % COLUMNS, 0};
+    while (ret->dim < MATRIX && !widens(n, &call, y, ret->dim, ret->more))
+        ret->dim++;
+    return ret->dim < MATRIX;
 }
 
-static tutti_value emit_zeros_behind(graph *to, tutti_value v, int32_t dim, int64_t more)
+static tutti_value emit_zeros_behind(graph *to, tutti_value v, const gap *at)
 {
-    const int64_t before[TUTTI_MAX_RANK] = {0};
-    int64_t after[TUTTI_MAX_RANK] = {0};
+    const int64_t before[MATRIX] = {0, 0};
+    const int64_t after[MATRIX] = {at->dim ? 0 : at->more, at->dim ? at->more : 0};
+    const tutti_attr attr[2] = {tutti_attr_list("before", before, MATRIX),
+                                tutti_attr_list("after", after, MATRIX)};
     tutti_graph *b = graph_builder(to);
-    const uint32_t rank = (uint32_t)b->desc(b, v)->rank;
-    after[dim] = more;
-    const tutti_attr attr[2] = {tutti_attr_list("before", before, rank),
-                                tutti_attr_list("after", after, rank)};
     return b->emit(b, "pad", &v, 1, attr, 2, NULL, 0);
 }
 
@@ -114,9 +80,8 @@ static tutti_value emit_factor(const graph *from, tutti_value factor, const gap 
     const graph_value *x = graph_value_at(from, factor);
     const graph_node *n = x->kind == VALUE_NODE ? graph_node_at(from, x->index) : NULL;
     if (!n || !traits_have_role(n->op, TUTTI_ROLE_CAST))
-        return emit_zeros_behind(to, map[factor], at->dim, at->more);
-    return graph_cast(to, emit_zeros_behind(to, map[n->in[0]], at->dim, at->more),
-                      x->desc.dtype);
+        return emit_zeros_behind(to, map[factor], at);
+    return graph_cast(to, emit_zeros_behind(to, map[n->in[0]], at), x->desc.dtype);
 }
 
 tutti_value align_products_cut(graph *to, tutti_value v, int64_t columns)
@@ -171,27 +136,23 @@ tutti_value align_products_origin(const graph *g, tutti_value v)
     return whole ? whole : n->in[0];
 }
 
-/* Zeros in what it reads, the product, and of that the columns that there were. */
+/* Zeros in the factor, the product, and of that the columns that there were. */
 static void copy_aligned(const graph *from, const graph_node *n, const gap *at, graph *to,
                          tutti_value *map)
 {
-    const tutti_value first = map[n->in[0]], factor = map[n->in[FACTOR]];
+    const tutti_value factor = map[n->in[FACTOR]];
     const rewrite_node same = rewrite_same(n);
     graph_set_segment(to, n->segment);
     (void)graph_set_scope(to, n->scope);
     (void)graph_set_guard(to, map[n->guard]);
     map[n->in[FACTOR]] = emit_factor(from, n->in[FACTOR], at, to, map);
-    if (at->summed)
-        map[n->in[0]] =
-            emit_zeros_behind(to, first, desc_of(from, n->in[0])->rank - 1, at->more);
     rewrite_emit(to, &same, map);
-    map[n->in[0]] = first;
     map[n->in[FACTOR]] = factor;
     if (!map[n->out])
         return;
     graph_set_dtype(to, map[n->out], desc_of(from, n->out)->dtype);
     (void)graph_set_guard(to, map[n->guard]);
-    map[n->out] = align_products_cut(to, map[n->out], last_of(desc_of(from, n->out)));
+    map[n->out] = align_products_cut(to, map[n->out], at->columns);
     (void)graph_set_guard(to, 0);
 }
 

@@ -91,16 +91,6 @@ static tutti_status check_shape(graph *g, const graph_node *n, uint32_t k, tutti
     return b->fail(b, TUTTI_E_SHAPE, text);
 }
 
-/* A weight, or one that was moved, as one with zeros behind it. */
-static bool is_weight(const graph *g, tutti_value v)
-{
-    const graph_value *x = graph_value_at(g, v);
-    const graph_node *n = x->kind == VALUE_NODE ? graph_node_at(g, x->index) : NULL;
-    return n ? n->nin == 1 && traits_of(n->op)->precision == TUTTI_AUTOCAST_KEEP &&
-                   graph_value_at(g, n->in[0])->kind == VALUE_WEIGHT
-             : x->kind == VALUE_WEIGHT;
-}
-
 /* A gradient has the dtype of what it belongs to; a weight's is f32 without a rounding on the way, also
  * where the weight is read in 16 bits. */
 static int32_t gradient_dtype(const graph *g, tutti_value v)
@@ -109,7 +99,8 @@ static int32_t gradient_dtype(const graph *g, tutti_value v)
     const graph_node *n = x->kind == VALUE_NODE ? graph_node_at(g, x->index) : NULL;
     if (!n || !traits_have_role(n->op, TUTTI_ROLE_CAST))
         return x->desc.dtype;
-    return is_weight(g, n->in[0]) ? graph_value_at(g, n->in[0])->desc.dtype : x->desc.dtype;
+    const graph_value *from = graph_value_at(g, n->in[0]);
+    return from->kind == VALUE_WEIGHT ? from->desc.dtype : x->desc.dtype;
 }
 
 /* Emits node `k`'s gradient and adds it to the adjoints of its inputs. */

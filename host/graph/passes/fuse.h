@@ -43,8 +43,7 @@ TUTTI_NODISCARD tutti_status fuse_bias_grads(const graph *from, const bool *want
 
 /* Before the gradient is taken: copies `from` into the empty graph `to`, with every large product of two factors of 16
  * bits whose result has rows that are no multiple of 16 bytes, as the logits of 50257 classes, as a wider one of a
- * factor with zeros behind it, cut to the columns that there were; and with every large one whose sums have fewer than
- * eight terms, as a convolution of three channels, as one of eight: for devices that read and write whole pieces.
+ * factor with zeros behind it, cut to the columns that there were: for devices that read and write whole pieces.
  * ret_map and errors as above. */
 TUTTI_NODISCARD tutti_status align_products(const graph *from, const bool *wanted, graph *to,
                                             tutti_value *ret_map, tutti_error *err);
