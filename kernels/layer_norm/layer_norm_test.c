@@ -48,6 +48,10 @@ static const op_case with_more[] = {
          DESC(F32, 1, 0), DESC(F32, 2, 0, 6)),
     MORE(DESC(F32, 2, 67, 264), DESC(F32, 2, 67, 264), DESC(F32, 1, 264), DESC(F32, 1, 67),
          DESC(F32, 1, 67), DESC(F32, 2, 67, 264)),
+    MORE(DESC(F32, 2, 5, 768), DESC(F32, 2, 5, 768), DESC(F32, 1, 768), DESC(F32, 1, 5),
+         DESC(F32, 1, 5), DESC(F32, 2, 5, 768)),
+    MORE(DESC(F32, 2, 3, 1000), DESC(F32, 2, 3, 1000), DESC(F32, 1, 1000), DESC(F32, 1, 3),
+         DESC(F32, 1, 3), DESC(F32, 2, 3, 1000)),
     MORE(DESC(F32, 3, 3, 167, 131), DESC(F32, 3, 3, 167, 131), DESC(F32, 1, 131),
          DESC(F32, 2, 3, 167), DESC(F32, 2, 3, 167), DESC(F32, 3, 3, 167, 131)),
 };

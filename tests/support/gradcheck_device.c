@@ -22,18 +22,25 @@ const tutti_device *(*op_check_device)(tutti_error *err);
  * bits instead, has `result`. */
 typedef struct variant {
     const char *name;
-    int32_t dtype[3];
+    int32_t dtype[6];
     int32_t result; /* TUTTI_DTYPE_NONE: as it is inferred */
 } variant;
 
+#define THREE(a, b, c)                                                                         \
+    {                                                                                          \
+        (a), (b), (c), (a), (b), (c)                                                           \
+    }
 static const variant variants[] = {
-    {"f32", {TUTTI_F32, TUTTI_F32, TUTTI_F32}, TUTTI_DTYPE_NONE},
-    {"bf16", {TUTTI_BF16, TUTTI_BF16, TUTTI_BF16}, TUTTI_DTYPE_NONE},
-    {"f16", {TUTTI_F16, TUTTI_F16, TUTTI_F16}, TUTTI_DTYPE_NONE},
-    {"bf16, f32 and f16", {TUTTI_BF16, TUTTI_F32, TUTTI_F16}, TUTTI_DTYPE_NONE},
-    {"f32 and bf16", {TUTTI_F32, TUTTI_BF16, TUTTI_BF16}, TUTTI_DTYPE_NONE},
-    {"f32 into bf16", {TUTTI_F32, TUTTI_F32, TUTTI_F32}, TUTTI_BF16},
-    {"f32 and bf16 into f16", {TUTTI_F32, TUTTI_BF16, TUTTI_BF16}, TUTTI_F16},
+    {"f32", THREE(TUTTI_F32, TUTTI_F32, TUTTI_F32), TUTTI_DTYPE_NONE},
+    {"bf16", THREE(TUTTI_BF16, TUTTI_BF16, TUTTI_BF16), TUTTI_DTYPE_NONE},
+    {"f16", THREE(TUTTI_F16, TUTTI_F16, TUTTI_F16), TUTTI_DTYPE_NONE},
+    {"bf16, f32 and f16", THREE(TUTTI_BF16, TUTTI_F32, TUTTI_F16), TUTTI_DTYPE_NONE},
+    {"f32 and bf16", THREE(TUTTI_F32, TUTTI_BF16, TUTTI_BF16), TUTTI_DTYPE_NONE},
+    {"f32 into bf16", THREE(TUTTI_F32, TUTTI_F32, TUTTI_F32), TUTTI_BF16},
+    {"f32 and bf16 into f16", THREE(TUTTI_F32, TUTTI_BF16, TUTTI_BF16), TUTTI_F16},
+    {"bf16 among f32",
+     {TUTTI_F32, TUTTI_BF16, TUTTI_F32, TUTTI_F32, TUTTI_F32, TUTTI_F32},
+     TUTTI_DTYPE_NONE},
 };
 enum { NVARIANTS = sizeof variants / sizeof *variants };
 
@@ -128,7 +135,7 @@ static tutti_status set_dtypes(device_bench *b, const trial *t, bool *ret_new, t
         tutti_desc *d = &b->in_desc[k];
         *d = b->c->in[k];
         if (d->dtype == TUTTI_F32)
-            d->dtype = b->variant->dtype[turn++ % 3];
+            d->dtype = b->variant->dtype[turn++ % 6];
         *ret_new = *ret_new || dtype_is_half(d->dtype);
     }
     b->call = (tutti_op_call){.struct_size = sizeof b->call,
