@@ -6,8 +6,12 @@
 #include "layer_norm/layer_norm_cuda.h"
 
 /* budget: layer_norm_held_8 registers=184: a row of 2048 in a warp, 64 numbers a thread */
-/* budget: layer_norm_grad_held_3 registers=136: 24 numbers a thread of x, dy and two sums */
-/* budget: layer_norm_grad_held_4 registers=192: 32 numbers a thread of x, dy and two sums */
+/* budget: layer_norm_grad_held_3 registers=168: x, dy, two sums and what is added, two blocks of 192 */
+/* budget: layer_norm_grad_held_4 registers=255: the same for rows of 1024, one block of 256 */
+/* budget: layer_norm_grad_held_3_f32 registers=168: x, dy, two sums and what is added, two blocks of 192 */
+/* budget: layer_norm_grad_held_4_f32 registers=255: the same for rows of 1024, one block of 256 */
+/* budget: layer_norm_grad_held_3_bf16 registers=168: x, dy, two sums and what is added, two blocks of 192 */
+/* budget: layer_norm_grad_held_4_bf16 registers=255: the same for rows of 1024, one block of 256 */
 
 /* ---- rows of any length: three reads, of which the cache serves two ---- */
 
@@ -191,71 +195,96 @@ template <int R> __device__ static inline void held(const layer_norm_cuda_args &
     }
 }
 
-/* One row's dx; its part of the sums for gamma and beta is added to the lane's own. */
-template <int R>
-__device__ static inline void grad_row(const layer_norm_cuda_args &a, int64_t r, int lane,
-                                       float (&dgamma)[R][8], float (&dbeta)[R][8])
+/* ---- gradients of held rows: lane l has elements 128 j + 4 l to 128 j + 4 l + 3, j < C, so that a warp's F32 lie
+ * together.  D is dy's dtype and all else is F32; below 0 each is as it comes. ---- */
+
+/* Zeros beyond the row. */
+template <int C, int D>
+__device__ static inline void hold_packed(const cuda_tensor &t, int64_t begin, int64_t n,
+                                          int lane, cuda_packed<4, D> (&x)[C])
 {
-    const float mean = cuda_get(a.mean, r), rstd = cuda_get(a.rstd, r);
-    float x[R][8], dy[R][8], sum = 0.0f, product = 0.0f;
-    hold<R>(a.x, r * a.n, a.n, lane, x);
-    hold<R>(a.dy, r * a.n, a.n, lane, dy);
 #pragma unroll
-    for (int j = 0; j < R; j++) {
-        const int64_t k = 256 * j + 8 * lane;
-        if (k >= a.n)
-            continue;
-        float gamma[8];
-        cuda_load(a.gamma, k, gamma);
-        for (int i = 0; i < 8; i++) {
-            const float xhat = (x[j][i] - mean) * rstd;
-            dgamma[j][i] += dy[j][i] * xhat;
-            dbeta[j][i] += dy[j][i];
-            dy[j][i] *= gamma[i];
-            sum += dy[j][i];
-            product += dy[j][i] * xhat;
+    for (int j = 0; j < C; j++) {
+        x[j] = {};
+        if (128 * j + 4 * lane < n)
+            x[j].load(t, begin + 128 * j + 4 * lane);
+    }
+}
+
+/* One row's dx; its part of the sums for gamma and beta is added to the lane's own.  All loads are under
+ * way before the first is used, those of what is added too where registers suffice. */
+template <int C, int D>
+__device__ static inline void grad_row(const layer_norm_cuda_args &a, int64_t r, int lane,
+                                       float (&dgamma)[C][4], float (&dbeta)[C][4])
+{
+    constexpr int rest = D < 0 ? D : (int)TUTTI_F32;
+    constexpr bool early = D == TUTTI_BF16;
+    const int64_t added = a.more.data ? a.n : 0;
+    const float mean = cuda_get(cuda_typed<rest>(a.mean), r);
+    const float rstd = cuda_get(cuda_typed<rest>(a.rstd), r);
+    cuda_packed<4, rest> x[C], more[C];
+    cuda_packed<4, D> dy[C];
+    float sum = 0.0f, product = 0.0f, d[C][4];
+    hold_packed(a.x, r * a.n, a.n, lane, x);
+    hold_packed(a.dy, r * a.n, a.n, lane, dy);
+    if constexpr (early)
+        hold_packed(a.more, r * a.n, added, lane, more);
+#pragma unroll
+    for (int j = 0; j < C; j++) {
+        float gamma[4] = {};
+        if (128 * j + 4 * lane < a.n)
+            cuda_load(cuda_typed<rest>(a.gamma), 128 * j + 4 * lane, gamma);
+        for (int i = 0; i < 4; i++) {
+            const float xhat = (x[j].at(i) - mean) * rstd;
+            dgamma[j][i] += dy[j].at(i) * xhat;
+            dbeta[j][i] += dy[j].at(i);
+            d[j][i] = dy[j].at(i) * gamma[i];
+            sum += d[j][i];
+            product += d[j][i] * xhat;
         }
     }
     sum = cuda_warp_sum(sum) / (float)a.n;
     product = cuda_warp_sum(product) / (float)a.n;
+    for (int j = 0; j < C; j++)
+        for (int i = 0; i < 4; i++)
+            d[j][i] = rstd * (d[j][i] - sum - (x[j].at(i) - mean) * rstd * product);
+    if constexpr (!early)
+        hold_packed(a.more, r * a.n, added, lane, more);
 #pragma unroll
-    for (int j = 0; j < R; j++) {
-        const int64_t k = 256 * j + 8 * lane;
-        for (int i = 0; i < 8; i++)
-            x[j][i] = rstd * (dy[j][i] - sum - (x[j][i] - mean) * rstd * product);
-        if (k < a.n) {
-            add_more(a, r * a.n + k, x[j]);
-            cuda_store(a.y, r * a.n + k, x[j]);
-        }
+    for (int j = 0; j < C; j++) {
+        for (int i = 0; i < 4; i++)
+            d[j][i] += more[j].at(i);
+        if (128 * j + 4 * lane < a.n)
+            cuda_store(cuda_typed<rest>(a.y), r * a.n + 128 * j + 4 * lane, d[j]);
     }
 }
 
 /* dx and the block's part of dgamma and dbeta in one pass; the warps join theirs one after another. */
-template <int R>
+template <int C, int D>
 __device__ static inline void grad_held(const layer_norm_cuda_args &a, float *shared)
 {
     const cuda_team t = cuda_team_of(0, nullptr);
     const int warps = (int)blockDim.x / 32, warp = (int)threadIdx.x / 32;
-    float dgamma[R][8] = {}, dbeta[R][8] = {};
+    float dgamma[C][4] = {}, dbeta[C][4] = {};
     for (int64_t r = t.first; r < a.rows; r += t.step)
-        grad_row<R>(a, r, t.rank, dgamma, dbeta);
+        grad_row<C, D>(a, r, t.rank, dgamma, dbeta);
     for (int w = 0; w < warps; w++) {
         if (w == warp) {
 #pragma unroll
-            for (int j = 0; j < R; j++)
-                for (int i = 0; i < 8; i++) {
-                    const int k = (8 * j + i) * 32 + t.rank;
+            for (int j = 0; j < C; j++)
+                for (int i = 0; i < 4; i++) {
+                    const int k = (4 * j + i) * 32 + t.rank;
                     shared[k] = (w ? shared[k] : 0.0f) + dgamma[j][i];
-                    shared[k + 256 * R] = (w ? shared[k + 256 * R] : 0.0f) + dbeta[j][i];
+                    shared[k + 128 * C] = (w ? shared[k + 128 * C] : 0.0f) + dbeta[j][i];
                 }
         }
         __syncthreads();
     }
     float *to = a.partials + (int64_t)blockIdx.x * 2 * a.n;
     for (int k = (int)threadIdx.x; k < a.n; k += (int)blockDim.x) {
-        const int at = (k / 256 * 8 + k % 8) * 32 + k % 256 / 8;
+        const int at = (k / 128 * 4 + k % 4) * 32 + k % 128 / 4;
         to[k] = shared[at];
-        to[a.n + k] = shared[at + 256 * R];
+        to[a.n + k] = shared[at + 128 * C];
     }
 }
 
@@ -266,20 +295,29 @@ __device__ static inline void grad_held(const layer_norm_cuda_args &a, float *sh
     }                                                                                          \
     CUDA_ENTRY(layer_norm_held_##R)
 
-#define GRAD_HELD(R)                                                                           \
-    CUDA_KERNEL(layer_norm_grad_held_##R)(layer_norm_cuda_args a)                              \
+/* `blocks` of `threads` are what a multiprocessor holds. */
+#define GRAD_HELD(name, R, D, threads, blocks)                                                 \
+    CUDA_KERNEL(__launch_bounds__(threads, blocks) name)(layer_norm_cuda_args a)               \
     {                                                                                          \
         CUDA_SHARED(float, shared, 2 * 256 * R);                                               \
-        grad_held<R>(a, shared);                                                               \
+        grad_held<2 * R, D>(a, shared);                                                        \
     }                                                                                          \
-    CUDA_ENTRY(layer_norm_grad_held_##R)
+    CUDA_ENTRY(name)
 
 HELD(1);
 HELD(2);
 HELD(3);
 HELD(4);
 HELD(8);
-GRAD_HELD(1);
-GRAD_HELD(2);
-GRAD_HELD(3);
-GRAD_HELD(4);
+GRAD_HELD(layer_norm_grad_held_1, 1, -1, LAYER_NORM_GRAD_BLOCK, 2);
+GRAD_HELD(layer_norm_grad_held_2, 2, -1, LAYER_NORM_GRAD_BLOCK, 2);
+GRAD_HELD(layer_norm_grad_held_3, 3, -1, LAYER_NORM_GRAD_BLOCK, 2);
+GRAD_HELD(layer_norm_grad_held_4, 4, -1, LAYER_NORM_GRAD_BLOCK_4, 1);
+GRAD_HELD(layer_norm_grad_held_1_f32, 1, TUTTI_F32, LAYER_NORM_GRAD_BLOCK, 2);
+GRAD_HELD(layer_norm_grad_held_2_f32, 2, TUTTI_F32, LAYER_NORM_GRAD_BLOCK, 2);
+GRAD_HELD(layer_norm_grad_held_3_f32, 3, TUTTI_F32, LAYER_NORM_GRAD_BLOCK, 2);
+GRAD_HELD(layer_norm_grad_held_4_f32, 4, TUTTI_F32, LAYER_NORM_GRAD_BLOCK_4, 1);
+GRAD_HELD(layer_norm_grad_held_1_bf16, 1, TUTTI_BF16, LAYER_NORM_GRAD_BLOCK, 2);
+GRAD_HELD(layer_norm_grad_held_2_bf16, 2, TUTTI_BF16, LAYER_NORM_GRAD_BLOCK, 2);
+GRAD_HELD(layer_norm_grad_held_3_bf16, 3, TUTTI_BF16, LAYER_NORM_GRAD_BLOCK, 2);
+GRAD_HELD(layer_norm_grad_held_4_bf16, 4, TUTTI_BF16, LAYER_NORM_GRAD_BLOCK_4, 1);

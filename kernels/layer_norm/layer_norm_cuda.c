@@ -36,6 +36,12 @@ static cuda_columns columns_of(const tutti_op_call *c)
                            c->cuda->multiprocessors, 4);
 }
 
+static uint32_t grad_threads(int64_t n)
+{
+    return held_for(n, LAYER_NORM_GRAD_HELD) == 4 ? LAYER_NORM_GRAD_BLOCK_4
+                                                  : LAYER_NORM_GRAD_BLOCK;
+}
+
 /* Blocks of the gradient whose rows are held: each leaves a partial sum, so there are few. */
 static uint32_t grad_blocks(const tutti_op_call *c)
 {
@@ -74,13 +80,27 @@ static tutti_status run(void *state, const tutti_op_call *c, const void *const *
                                      CUDA_BLOCK, 0, (void *const[]){&a});
 }
 
+/* Of dy, where all else that a gradient touches is F32: 1 F32, 2 BF16; 0: as it comes. */
+static int kind_of(const tutti_op_call *c)
+{
+    const int32_t dy = c->in[1].dtype;
+    int f32 = c->out[0].dtype == TUTTI_F32;
+    for (uint32_t k = 0; k < c->nin; k++)
+        f32 &= k == 1 || c->in[k].dtype == TUTTI_F32;
+    return !f32 ? 0 : dy == TUTTI_F32 ? 1 : dy == TUTTI_BF16 ? 2 : 0;
+}
+
 /* Scratch: partial sums for gamma and beta. */
 static tutti_status prepare_grad(const tutti_op_call *c, void **ret_state,
                                  uint64_t *ret_scratch, tutti_error *err)
 {
-    static const char *const held[] = {"layer_norm_grad_rows", "layer_norm_grad_held_1",
-                                       "layer_norm_grad_held_2", "layer_norm_grad_held_3",
-                                       "layer_norm_grad_held_4"};
+    static const char *const held[][3] = {
+        {"layer_norm_grad_rows", "layer_norm_grad_rows", "layer_norm_grad_rows"},
+        {"layer_norm_grad_held_1", "layer_norm_grad_held_1_f32", "layer_norm_grad_held_1_bf16"},
+        {"layer_norm_grad_held_2", "layer_norm_grad_held_2_f32", "layer_norm_grad_held_2_bf16"},
+        {"layer_norm_grad_held_3", "layer_norm_grad_held_3_f32", "layer_norm_grad_held_3_bf16"},
+        {"layer_norm_grad_held_4", "layer_norm_grad_held_4_f32",
+         "layer_norm_grad_held_4_bf16"}};
     static const char *const sums[] = {"layer_norm_grad_sums_1", "layer_norm_grad_sums_8"};
     const int64_t n = layer_norm_width(&c->in[0]);
     const int registers = held_for(n, LAYER_NORM_GRAD_HELD);
@@ -88,7 +108,7 @@ static tutti_status prepare_grad(const tutti_op_call *c, void **ret_state,
     steps *s = calloc(1, sizeof *s);
     if (!s)
         return tutti_fail(err, TUTTI_E_NOMEM, "layer_norm: no memory for its device functions");
-    tutti_status status = one(c, held[registers], &s->rows, err);
+    tutti_status status = one(c, held[registers][kind_of(c)], &s->rows, err);
     if (!status && !registers)
         status = one(c, sums[g.width == 8], &s->sums, err);
     if (!status)
@@ -121,12 +141,13 @@ static tutti_status run_grad(void *state, const tutti_op_call *c, const void *co
                               .partials = scratch,
                               .sums = columns_of(c)};
     void *const args[] = {&a};
-    uint32_t blocks = grad_blocks(c);
+    uint32_t blocks = grad_blocks(c), threads = grad_threads(a.n);
     tutti_status status = TUTTI_OK;
     a.parts = (int32_t)blocks;
     if (s->sums) {
         a.parts = a.sums.parts;
         a.whole = cuda_row_is_whole(a.n);
+        threads = CUDA_BLOCK;
         blocks = cuda_row_blocks(c->cuda, a.rows, a.whole);
         if (a.rows)
             status = cuda_launch(c->cuda, s->sums, (uint32_t)(a.sums.chunks * a.sums.parts),
@@ -135,7 +156,7 @@ static tutti_status run_grad(void *state, const tutti_op_call *c, const void *co
     if (a.rows == 0)
         a.parts = 0;
     else if (!status)
-        status = cuda_launch(c->cuda, s->rows, blocks, CUDA_BLOCK, 0, args);
+        status = cuda_launch(c->cuda, s->rows, blocks, threads, 0, args);
     return status
                ? status
                : cuda_launch(c->cuda, s->finish, cuda_finish_blocks(a.n), CUDA_BLOCK, 0, args);

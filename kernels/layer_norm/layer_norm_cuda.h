@@ -25,4 +25,8 @@ typedef struct layer_norm_cuda_args {
 /* A row of up to this many times 256 elements, a multiple of 8, stays in a warp's registers. */
 enum { LAYER_NORM_HELD = 8, LAYER_NORM_GRAD_HELD = 4 };
 
+/* Threads of a block of the gradient whose rows are held.  Two blocks fit on a multiprocessor with the 168 registers a
+ * thread that x, dy, what is added and two sums take for rows of 768; of those for rows of 1024 one does. */
+enum { LAYER_NORM_GRAD_BLOCK = 192, LAYER_NORM_GRAD_BLOCK_4 = 256 };
+
 #endif
