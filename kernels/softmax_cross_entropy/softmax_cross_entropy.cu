@@ -1,15 +1,20 @@
 /* softmax_cross_entropy.cu - cross entropy and its gradient on the GPU, a team of threads a row. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "common/cuda/columns.cuh"
 #include "common/cuda/softmax.cuh"
 
 #include "softmax_cross_entropy/softmax_cross_entropy_cuda.h"
 
-/* The class of row r, -1 when it counts for nothing; one out of range is told. */
-__device__ static inline int64_t class_of(const xent_cuda_args &a, int64_t r, int rank)
+/* What the targets say of row r: a class. */
+__device__ static inline int64_t class_at(const xent_cuda_args &a, int64_t r)
 {
-    const int64_t k = a.target.dtype == TUTTI_I32
-                          ? static_cast<const int32_t *>(a.target.data)[r]
-                          : static_cast<const int64_t *>(a.target.data)[r];
+    return a.target.dtype == TUTTI_I32 ? static_cast<const int32_t *>(a.target.data)[r]
+                                       : static_cast<const int64_t *>(a.target.data)[r];
+}
+
+/* Class k, -1 when its row counts for nothing; one out of range is told. */
+__device__ static inline int64_t class_of(const xent_cuda_args &a, int64_t k, int rank)
+{
     if (k != a.ignored && (k < 0 || k >= a.n) && rank == 0)
         *a.fault = a.mark;
     return k == a.ignored || k < 0 || k >= a.n ? -1 : k;
@@ -63,37 +68,89 @@ __device__ static inline void row_keep(const cuda_tensor &kept, int64_t k, const
         else
             for (int i = 0; i < V; i += 2)
                 *reinterpret_cast<uint32_t *>(to + i) =
-                    cuda_narrow(x[i], kept.dtype) | cuda_narrow(x[i + 1], kept.dtype) << 16;
+                    cuda_narrow_two(x[i], x[i + 1], kept.dtype);
     }
 }
 
-/* Two loads are under way at a time.  `kept`: where the row is put as it is read; no data: nowhere. */
-__device__ static inline softmax_seen logits_of_row(const xent_cuda_args &a, const cuda_team &t,
-                                                    int64_t begin, const cuda_tensor &kept)
+/* ---- D is the dtype of logits whose rows start at multiples of eight; below 0 they are as they come.  Sums are the same
+ * either way. ---- */
+
+/* exp(x - shift), as good as a product in F32 and the device's own power of two. */
+__device__ static inline float exp_of(float x, float shift)
 {
+    return cuda_exp2((x - shift) * 1.44269504f);
+}
+
+/* softmax_see with exp_of. */
+template <int V> __device__ static inline void see(softmax_seen &s, const float (&x)[V])
+{
+    float max = s.max;
+    for (int k = 0; k < V; k++)
+        max = fmaxf(max, x[k]);
+    const float shift = softmax_shift(max);
+    if (max > s.max)
+        s.sum *= exp_of(s.max, shift);
+    s.max = max;
+    for (int k = 0; k < V; k++)
+        s.sum += exp_of(x[k], shift);
+}
+
+template <int D>
+__device__ static inline cuda_packed<8, D> eight_at(const cuda_tensor &t, int64_t at)
+{
+    cuda_packed<8, D> some;
+    if constexpr (D < 0)
+        row_load(t, at, some.x);
+    else
+        some.load(t, at);
+    return some;
+}
+
+template <int D>
+__device__ static inline void keep_eight(const cuda_tensor &kept, int64_t k,
+                                         const cuda_packed<8, D> &some)
+{
+    if constexpr (D < 0)
+        row_keep(kept, k, some.x);
+    else
+        *reinterpret_cast<cuda_words<4> *>(static_cast<uint16_t *>(kept.data) + k) = some.x;
+}
+
+/* A thread's columns, eight at a time; visit_row's. */
+__device__ static inline cuda_walk eights_of(const cuda_team &t, int64_t n)
+{
+    return {8 * (int64_t)t.rank, 8 * (int64_t)t.size, n / 8 * 8};
+}
+
+/* `kept`: where the row is put as it is read, where KEEP. */
+template <int D, bool KEEP>
+__device__ static inline softmax_seen see_row(const xent_cuda_args &a, const cuda_team &t,
+                                              int64_t begin, const cuda_tensor &kept)
+{
+    const int64_t at = a.n / 8 * 8 + t.rank;
     softmax_seen s = {-INFINITY, 0.0f};
-    const int64_t last = a.n / 8 * 8, next = 8 * (int64_t)t.size;
-    for (int64_t k = 8 * t.rank; k < last; k += 2 * next) {
-        float z[8], more[8];
-        row_load(a.logits, begin + k, z);
-        if (k + next < last)
-            row_load(a.logits, begin + k + next, more);
-        if (kept.data)
-            row_keep(kept, k, z);
-        softmax_see(s, z);
-        if (k + next >= last)
-            break;
-        if (kept.data)
-            row_keep(kept, k + next, more);
-        softmax_see(s, more);
-    }
-    if (last + t.rank < a.n) {
-        const float z[1] = {cuda_get(a.logits, begin + last + t.rank)};
-        if (kept.data)
-            row_keep(kept, last + t.rank, z);
-        softmax_see(s, z);
+    cuda_each_row<(D < 0 ? 2 : 4)>(
+        eights_of(t, a.n), [&](int64_t k) { return eight_at<D>(a.logits, begin + k); },
+        [&](int64_t k, const cuda_packed<8, D> &some) {
+            float z[8];
+            for (int i = 0; i < 8; i++)
+                z[i] = some.at(i);
+            if constexpr (KEEP)
+                keep_eight<D>(kept, k, some);
+            see(s, z);
+        });
+    if (at < a.n) {
+        const float z[1] = {cuda_get(a.logits, begin + at)};
+        if constexpr (KEEP)
+            row_keep(kept, at, z);
+        see(s, z);
     }
     return softmax_join(t, s);
+}
+
+__device__ static inline bool rows_are_bf16(const xent_cuda_args &a)
+{
+    return a.logits.dtype == TUTTI_BF16 && a.pitch % 8 == 0;
 }
 
 /* sum_n t_n (lse - z_n) */
@@ -102,10 +159,12 @@ CUDA_KERNEL(softmax_cross_entropy_rows)(xent_cuda_args a)
     CUDA_SHARED(float, shared, 32);
     const cuda_team t = cuda_team_of(a.whole, shared);
     for (int64_t r = t.first; r < a.rows; r += t.step) {
-        const int64_t begin = r * a.pitch, k = a.soft ? 0 : class_of(a, r, t.rank);
+        const int64_t begin = r * a.pitch, k = a.soft ? 0 : class_of(a, class_at(a, r), t.rank);
         float loss = 0.0f;
         if (k >= 0) {
-            const softmax_seen s = logits_of_row(a, t, begin, {nullptr, TUTTI_F32, 0});
+            const softmax_seen s = rows_are_bf16(a)
+                                       ? see_row<TUTTI_BF16, false>(a, t, begin, {})
+                                       : see_row<-1, false>(a, t, begin, {});
             const float rest = logf(s.sum);
             if (a.soft) {
                 visit_row(t, a.n, [&](int64_t j, auto width) {
@@ -141,41 +200,91 @@ __device__ static inline float weights_of_row(const xent_cuda_args &a, const cud
     return cuda_team_sum(t, total);
 }
 
+/* What a row's gradient is made of; k < 0: it counts for nothing. */
+struct xent_row {
+    int64_t begin, weights, k;
+    float scale, shift, d;
+};
+
+/* Logits from column j on become their gradient. */
+template <int V>
+__device__ static inline void grad_of(const xent_cuda_args &a, const xent_row &q, int64_t j,
+                                      float (&z)[V])
+{
+    for (int i = 0; i < V; i++)
+        z[i] = q.k < 0 ? 0.0f : q.scale * exp_of(z[i], q.shift);
+    if (a.soft) {
+        float weight[V];
+        row_load(a.target, q.weights + j, weight);
+        for (int i = 0; i < V; i++)
+            z[i] = fmaf(-q.d, weight[i], z[i]);
+    } else if (q.k >= j && q.k < j + V) {
+        for (int i = 0; i < V; i++)
+            z[i] -= j + i == q.k ? q.d : 0.0f;
+    }
+}
+
 /* dz_n = dloss (softmax(z)_n sum t - t_n); dz may lie where z lay: each thread reads what it writes, out of `kept` where
  * there is one. */
+template <int D, bool KEEP>
+__device__ static inline void write_row(const xent_cuda_args &a, const cuda_team &t,
+                                        const xent_row &q, const cuda_tensor &kept)
+{
+    const int64_t at = a.n / 8 * 8 + t.rank;
+    const cuda_tensor &from = KEEP ? kept : a.logits;
+    const int64_t begin = KEEP ? 0 : q.begin;
+    cuda_each_row<(D < 0 ? 1 : 2)>(
+        eights_of(t, a.n), [&](int64_t j) { return eight_at<D>(from, begin + j); },
+        [&](int64_t j, const cuda_packed<8, D> &some) {
+            float z[8];
+            for (int i = 0; i < 8; i++)
+                z[i] = some.at(i);
+            grad_of(a, q, j, z);
+            if constexpr (D < 0)
+                row_store(a.out, q.begin + j, z);
+            else
+                cuda_store(cuda_typed<D>(a.out), q.begin + j, z);
+        });
+    if (at < a.n) {
+        float z[1] = {cuda_get(from, begin + at)};
+        grad_of(a, q, at, z);
+        cuda_set(a.out, q.begin + at, z[0]);
+    }
+    for (int64_t j = a.n + t.rank; j < a.pitch; j += t.size)
+        cuda_set(a.out, q.begin + j, 0.0f);
+}
+
+template <int D, bool KEEP>
+__device__ static inline void grad_typed(const xent_cuda_args &a, const cuda_team &t,
+                                         const cuda_tensor &kept)
+{
+    for (int64_t r = t.first; r < a.rows; r += t.step) {
+        const int64_t target = a.soft ? 0 : class_at(a, r);
+        const float dloss = cuda_get(a.dloss, r);
+        const softmax_seen s = see_row<D, KEEP>(a, t, r * a.pitch, kept);
+        const float total = a.soft ? weights_of_row(a, t, r) : 1.0f;
+        const int64_t k = a.soft ? 0 : class_of(a, target, t.rank);
+        const float d = k < 0 ? 0.0f : dloss;
+        const xent_row q = {r * a.pitch,          r * a.n, k, d * total / s.sum,
+                            softmax_shift(s.max), d};
+        write_row<D, KEEP>(a, t, q, kept);
+    }
+}
+
+template <bool KEEP>
 __device__ static inline void grad_of_rows(const xent_cuda_args &a, const cuda_team &t,
                                            const cuda_tensor &kept)
 {
-    for (int64_t r = t.first; r < a.rows; r += t.step) {
-        const int64_t begin = r * a.pitch, k = a.soft ? 0 : class_of(a, r, t.rank);
-        const softmax_seen s = logits_of_row(a, t, begin, kept);
-        const float d = k < 0 ? 0.0f : cuda_get(a.dloss, r);
-        const float total = a.soft ? weights_of_row(a, t, r) : 1.0f;
-        const float scale = d * total / s.sum, shift = softmax_shift(s.max);
-        visit_row(t, a.n, [&](int64_t j, auto width) {
-            constexpr int V = decltype(width)::value;
-            float z[V], weight[V] = {};
-            if (kept.data)
-                row_load(kept, j, z);
-            else
-                row_load(a.logits, begin + j, z);
-            if (a.soft)
-                row_load(a.target, r * a.n + j, weight);
-            for (int i = 0; i < V; i++) {
-                const float target = a.soft ? weight[i] : j + i == k ? 1.0f : 0.0f;
-                z[i] = k < 0 ? 0.0f : scale * expf(z[i] - shift) - d * target;
-            }
-            row_store(a.out, begin + j, z);
-        });
-        for (int64_t j = a.n + t.rank; j < a.pitch; j += t.size)
-            cuda_set(a.out, begin + j, 0.0f);
-    }
+    if (rows_are_bf16(a) && a.out.dtype == TUTTI_BF16)
+        grad_typed<TUTTI_BF16, KEEP>(a, t, kept);
+    else
+        grad_typed<-1, KEEP>(a, t, kept);
 }
 
 CUDA_KERNEL(softmax_cross_entropy_grad_rows)(xent_cuda_args a)
 {
     CUDA_SHARED(float, shared, 32);
-    grad_of_rows(a, cuda_team_of(a.whole, shared), {nullptr, TUTTI_F32, 0});
+    grad_of_rows<false>(a, cuda_team_of(a.whole, shared), {});
 }
 CUDA_ENTRY(softmax_cross_entropy_grad_rows);
 
@@ -185,6 +294,6 @@ CUDA_KERNEL(__launch_bounds__(XENT_GRAD_BLOCK, 2) softmax_cross_entropy_grad_kep
 {
     CUDA_SHARED(float, shared, 32);
     CUDA_DYNAMIC_SHARED(float4, row);
-    grad_of_rows(a, cuda_team_of(1, shared), {row, a.logits.dtype, 0});
+    grad_of_rows<true>(a, cuda_team_of(1, shared), {row, a.logits.dtype, 0});
 }
 CUDA_ENTRY(softmax_cross_entropy_grad_kept);

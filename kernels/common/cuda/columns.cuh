@@ -50,16 +50,20 @@ __device__ static inline void cuda_each_row(const cuda_walk &w, L load, F use)
     decltype(load(w.at)) some[U];
     int64_t at = w.at;
     for (; inside(at) && inside(at + (U - 1) * w.stride); at += U * w.stride) {
+#pragma unroll
         for (int u = 0; u < U; u++)
             some[u] = load(at + u * w.stride);
+#pragma unroll
         for (int u = 0; u < U; u++)
             use(at + u * w.stride, some[u]);
     }
     if (!inside(at))
         return;
+#pragma unroll
     for (int u = 0; u < U - 1; u++)
         if (inside(at + u * w.stride))
             some[u] = load(at + u * w.stride);
+#pragma unroll
     for (int u = 0; u < U - 1; u++)
         if (inside(at + u * w.stride))
             use(at + u * w.stride, some[u]);

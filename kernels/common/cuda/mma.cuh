@@ -120,18 +120,6 @@ template <int DTYPE> __device__ static inline uint32_t cuda_pair(float low, floa
 #endif
 }
 
-/* 2^x, as good as 16 bits need. */
-__device__ static inline float cuda_exp2(float x)
-{
-#ifdef __CUDA_ARCH__
-    float y;
-    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-    return y;
-#else
-    return exp2f(x);
-#endif
-}
-
 /* Tells the emulator of an ordinary access to shared memory, so that it counts conflicts of banks. */
 #ifdef __CUDACC__
 #define CUDA_BANKS(at, bytes) ((void)0)
