@@ -135,7 +135,7 @@ def peer(m, row, setting, batch):
         said = p.program.line(90)
         if said[0] != "ready":
             raise bench.Failed(" ".join(said[1:]))
-        p.warm(max(20, m.left() * 0.7))
+        p.warm(max(20, m.left() * 0.85))
         return p
     except bench.Failed:
         p.end()
@@ -221,6 +221,11 @@ def keep(m, found):
     m.result["bench"] = [*others, found]
 
 
+def share(setting):
+    """Of the time for peers: compiling takes most of a minute where it was not done before."""
+    return 3 if "compile" in setting else 1
+
+
 def peers(m):
     """PyTorch in each of its settings beside each row that has some, blocks in turn; compiled code stays in its
     caches from row to row."""
@@ -230,7 +235,7 @@ def peers(m):
     work = [(row, setting) for row in rows(m) for setting in row.settings]
     end = m.stage_end
     for at, (row, setting) in enumerate(work):
-        m.stage_end = time.monotonic() + (end - time.monotonic()) / (len(work) - at)
+        m.stage_end = time.monotonic() + (end - time.monotonic()) * share(setting) / sum(share(s) for _, s in work[at:])
         if m.left() < 15 and not m.args.standin:
             m.say(f"{row.id}: no time left for PyTorch {setting}")
             continue
