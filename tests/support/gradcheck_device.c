@@ -226,6 +226,7 @@ static tutti_status run(device_bench *b, uint32_t in_place, bool replay, tutti_e
     const tutti_status done = table->synchronise(b->d->device, NULL, s ? NULL : err);
     if (gathered)
         table->graph_destroy(b->d->device, gathered);
+    b->call.step = &check_step; /* `other` ends here */
     return s ? s : done;
 }
 

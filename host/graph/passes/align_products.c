@@ -11,7 +11,7 @@
 
 enum { PIECE = 8 };         /* numbers of 16 bits in 16 bytes */
 enum { COLUMNS = 128 };     /* what is padded becomes a multiple of it: whole tiles */
-enum { LEAST = 1ll << 26 }; /* multiply-adds: smaller ones are not worth a copy of the factor */
+enum { LEAST = 1LL << 26 }; /* multiply-adds: smaller ones are not worth a copy of the factor */
 enum { FACTOR = 1, MATRIX = 2 }; /* operand 1, a matrix, is what is padded */
 
 #define CUT "slice" /* what takes columns off */

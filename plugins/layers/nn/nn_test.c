@@ -128,8 +128,8 @@ START_TEST(conv2d_can_start_as_the_identity)
         const float *filter = first_values + k * 9 * in;
         double sum = 0, bound = 0;
         for (int64_t j = 0; j < 9 * in; j++) {
-            sum += fabs(filter[j]);
-            bound = fmax(bound, fabs(filter[j]));
+            sum += (double)fabsf(filter[j]);
+            bound = fmax(bound, (double)fabsf(filter[j]));
         }
         if (k % share < in) {
             ck_assert_close(filter[4 * in + k % share], 1, 0);
