@@ -158,6 +158,20 @@ profiled() { # profiled <steps>
 }
 check "the time of launches is told of all steps" test "$(profiled 0)" = 4
 check "or without the first two" test "$(profiled 2)" = 2
+# Outputs that stay in 16 bits on the GPU are those that somebody sees who hears the forward pass.
+onlooker="$(dirname "$TUTTI")/tests/fixtures/onlooker"
+outputs() { # outputs <events>
+  echo "{\"eval\": [], \"precision\": \"amp_bf16\", \"callbacks\": [{\"name\": \"onlooker\", \"training\": false, \"outputs\": true}],
+    \"loggers\": [{\"name\": \"jsonl\", \"filename\": \"$PWD/outputs.jsonl\"}], \"handlers\": [{\"on\": [$1], \"call\": \"demo.mark\"}]}" >members.json
+  rm -f outputs.jsonl
+  small_run | python3 "$e2e/small_run.py" members.json >outputs.json
+  gpu leaks=1 "$TUTTI" train outputs.json --device cuda --duration 4ba --plugin-path "$onlooker" >/dev/null &&
+    grep -oE '"(metrics/onlooker/outputs|loss/train/total)": ?[^,}]*' outputs.jsonl
+}
+outputs '"batch_end"' >hidden.txt
+outputs '"after_forward", "batch_end"' >shown.txt
+check "outputs and losses of four batches" test "$(wc -l <hidden.txt)" = 8
+check "are the same bits for who hears the forward pass" cmp hidden.txt shown.txt
 # What a plan computes again where the GPU's memory is short, and what it keeps where there is enough.
 echo '{"model": {"name": "resnet_cifar", "depth": 20}, "optimizer": {"name": "sgd", "lr": 0.1}, "max_duration": "1ba",
   "train": {"dataset": {"name": "glyphs", "samples": 64}, "transforms": [{"name": "normalize", "mean": [0.5], "std": [0.5]}], "batch_size": 64}}' >again.json
