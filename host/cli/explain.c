@@ -23,16 +23,18 @@ static void print_passes(const engine *e)
     (void)printf("\n");
 }
 
-static void print_event(engine *e, int32_t event)
+static tutti_status print_event(engine *e, int32_t event, tutti_error *err)
 {
     engine_place places[MAX_PLACES];
-    const size_t n = engine_order(e, event, places, MAX_PLACES);
-    if (n == 0)
-        return;
+    size_t n;
+    const tutti_status s = engine_order(e, event, places, MAX_PLACES, &n, err);
+    if (s || n == 0)
+        return s;
     (void)printf("%s\n", engine_event_name(e, event));
     for (size_t k = 0; k < n && k < MAX_PLACES; k++)
         (void)printf("  %2zu. %-9s %-24s %s\n", k + 1, places[k].kind, places[k].name,
                      places[k].reason);
+    return TUTTI_OK;
 }
 
 /* Whether it takes part without events: it works through its tables.  A pass without any counts on all. */
@@ -54,8 +56,12 @@ static void print_eventless(const engine *e)
     }
 }
 
-/* False: no memory for what is printed. */
-static bool print_left_out(const engine *e)
+static tutti_status no_memory(tutti_error *err)
+{
+    return tutti_fail(err, TUTTI_E_NOMEM, "no memory for what explain prints");
+}
+
+static tutti_status print_left_out(const engine *e, tutti_error *err)
 {
     const char *head = "left out by settings\n";
     const instance *i;
@@ -64,25 +70,27 @@ static bool print_left_out(const engine *e)
     for (size_t k = 0; engine_instance(e, k, &i); k++)
         for (size_t n = 0; i && instance_left_out(i, n, &event, &when); n++) {
             if (!when)
-                return false;
+                return no_memory(err);
             (void)printf("%s      %-9s %-24s %s: heard when %s\n", head, kind_of(i),
                          instance_name(i), engine_event_name(e, event), when);
             head = "";
             free(when);
         }
-    return true;
+    return TUTTI_OK;
 }
 
-static bool print_all(trainer *t)
+static tutti_status print_all(trainer *t, tutti_error *err)
 {
     engine *e = trainer_engine(t);
+    tutti_status s = TUTTI_OK;
     print_passes(e);
-    for (int32_t event = 0; event < TUTTI_EVENT_CUSTOM + MAX_CUSTOM_EVENTS; event++)
-        print_event(e, event);
+    for (int32_t event = 0; event < TUTTI_EVENT_CUSTOM + MAX_CUSTOM_EVENTS && !s; event++)
+        s = print_event(e, event, err);
+    if (s)
+        return s;
     print_eventless(e);
-    const bool all = print_left_out(e);
-    trainer_tell_step(t, stdout);
-    return all;
+    s = print_left_out(e, err);
+    return s ? s : trainer_tell_step(t, stdout, err);
 }
 
 /* ---- the same as JSON ---- */
@@ -105,13 +113,16 @@ static void add_passes(text_buffer *b, const engine *e)
     }
 }
 
-static void add_events(text_buffer *b, engine *e)
+static tutti_status add_events(text_buffer *b, engine *e, tutti_error *err)
 {
     const char *link = "";
     text_add(b, "],\n \"events\": {");
     for (int32_t event = 0; event < TUTTI_EVENT_CUSTOM + MAX_CUSTOM_EVENTS; event++) {
         engine_place places[MAX_PLACES];
-        const size_t n = engine_order(e, event, places, MAX_PLACES);
+        size_t n;
+        const tutti_status s = engine_order(e, event, places, MAX_PLACES, &n, err);
+        if (s)
+            return s;
         if (!n)
             continue;
         text_add(b, "%s\n  ", link);
@@ -126,6 +137,7 @@ static void add_events(text_buffer *b, engine *e)
         text_add(b, "]");
         link = ",";
     }
+    return TUTTI_OK;
 }
 
 static void add_eventless(text_buffer *b, const engine *e)
@@ -164,14 +176,15 @@ static void add_left_out(text_buffer *b, const engine *e)
 }
 
 /* What text has of a step, line by line. */
-static void add_step(text_buffer *b, const trainer *t)
+static tutti_status add_step(text_buffer *b, const trainer *t, tutti_error *err)
 {
     char *text = NULL, *rest = NULL;
     size_t size = 0;
     const char *link = "";
+    tutti_status s = TUTTI_OK;
     FILE *memory = open_memstream(&text, &size);
     if (memory) {
-        trainer_tell_step(t, memory);
+        s = trainer_tell_step(t, memory, err);
         b->failed = b->failed || fclose(memory) != 0;
     }
     b->failed = b->failed || !memory;
@@ -184,21 +197,26 @@ static void add_step(text_buffer *b, const trainer *t)
     }
     text_add(b, "]}\n");
     free(text);
+    return s;
 }
 
-static bool print_json(trainer *t)
+static tutti_status print_json(trainer *t, tutti_error *err)
 {
     text_buffer b = {0};
     engine *e = trainer_engine(t);
     add_passes(&b, e);
-    add_events(&b, e);
-    add_eventless(&b, e);
-    add_left_out(&b, e);
-    add_step(&b, t);
-    if (!b.failed)
+    tutti_status s = add_events(&b, e, err);
+    if (!s) {
+        add_eventless(&b, e);
+        add_left_out(&b, e);
+        s = add_step(&b, t, err);
+    }
+    if (!s && b.failed)
+        s = no_memory(err);
+    if (!s)
         (void)fputs(b.data, stdout);
     free(b.data);
-    return !b.failed;
+    return s;
 }
 
 static int run(const cli_options *o, const tutti_op *const *ops)
@@ -214,11 +232,9 @@ static int run(const cli_options *o, const tutti_op *const *ops)
         (void)fprintf(stderr, "tutti: %s\n", e.text);
         goto end;
     }
-    if (!(o->json ? print_json(t) : print_all(t))) {
-        (void)fprintf(stderr, "tutti: no memory for what explain prints\n");
-        goto end;
-    }
-    status = CLI_OK;
+    status = (o->json ? print_json(t, &e) : print_all(t, &e)) ? CLI_FAILED : CLI_OK;
+    if (status)
+        (void)fprintf(stderr, "tutti: %s\n", e.text);
 
 end:
     trainer_destroy(t);
@@ -237,7 +253,7 @@ const cli_command cli_explain = {
            "as one because nobody hears the events in between.  Then who works without events, "
            "and which events of a manifest the settings leave out, and when they are heard.  "
            "Opens the data and builds the model, trains nothing.",
-    .more = "Exit status: 0 printed, 2 wrong usage or input.",
+    .more = "Exit status: 0 printed, 1 a pass fails, 2 wrong usage or input.",
     .takes = CLI_TAKES_PLUGINS | CLI_TAKES_RUN | CLI_TAKES_JSON,
     .least = 0,
     .most = 1,

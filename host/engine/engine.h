@@ -129,14 +129,15 @@ void engine_close(engine *e);
 
 /* The order at `event` if every subscriber matched: participants in turn, each with the reason of its
  * place ("list order", "first: its manifest", "reversed: after_* events run last in, first out").
- * Reasons are borrowed until the next call.  Returns how many there are, of which `capacity` are
- * written.  After seal. */
+ * Reasons are borrowed until the next call.  *ret_count says how many there are, of which `capacity` are
+ * written.  Errors: those of passes, as in engine_run_event.  After seal. */
 typedef struct engine_place {
     const char *name;
     const char *kind;
     const char *reason;
 } engine_place;
-size_t engine_order(engine *e, int32_t event, engine_place *places, size_t capacity);
+TUTTI_NODISCARD tutti_status engine_order(engine *e, int32_t event, engine_place *places,
+                                          size_t capacity, size_t *ret_count, tutti_error *err);
 
 /* The k-th pass in order: a built-in one's description or the name of a plugin's; NULL past the last. */
 const char *engine_pass_name(const engine *e, size_t k);

@@ -240,8 +240,8 @@ tutti_status engine_find_order(engine *e, int32_t event, uint64_t matched,
 }
 
 /* Runs the passes one by one and notes, for each algorithm, the last one that had a say. */
-static uint32_t ordered_algorithms(engine *e, int32_t event, engine_place *places,
-                                   size_t capacity)
+static tutti_status ordered_algorithms(engine *e, int32_t event, ordering *ret,
+                                       tutti_error *err)
 {
     const uint32_t width = e->slots[event].nalgorithms;
     ordering o;
@@ -250,8 +250,9 @@ static uint32_t ordered_algorithms(engine *e, int32_t event, engine_place *place
         (void)snprintf(e->reasons[k], sizeof e->reasons[k], "list order");
     for (size_t pass = 0; pass < e->npasses; pass++) {
         const ordering was = o;
-        tutti_error ignored = TUTTI_ERROR_INIT;
-        (void)run_pass(&o, e->passes[pass], &ignored);
+        const tutti_status s = run_pass(&o, e->passes[pass], err);
+        if (s)
+            return s;
         for (uint32_t k = 0; k < o.n; k++) {
             char *reason = e->reasons[o.place[k]];
             if (e->passes[pass] == PASS_RULES)
@@ -264,13 +265,12 @@ static uint32_t ordered_algorithms(engine *e, int32_t event, engine_place *place
                                e->parts[e->passes[pass]].name);
         }
     }
-    for (uint32_t k = 0; k < o.n && k < capacity; k++)
-        places[k] = (engine_place){o.list[k]->name, o.list[k]->kind, e->reasons[o.place[k]]};
-    return o.n;
+    *ret = o;
+    return TUTTI_OK;
 }
 
 /* Callbacks and loggers keep the order of their list but for their manifests' rules. */
-static size_t ordered_listeners(engine *e, int32_t event, engine_place *places, size_t capacity)
+static void ordered_listeners(engine *e, int32_t event, engine_place *places, size_t capacity)
 {
     const event_slot *slot = &e->slots[event];
     const participant *list[ENGINE_WIDTH];
@@ -292,20 +292,28 @@ static size_t ordered_listeners(engine *e, int32_t event, engine_place *places, 
             places[first + j] = (engine_place){list[j]->name, list[j]->kind, reason};
         }
     }
-    return slot->nlisteners;
 }
 
-size_t engine_order(engine *e, int32_t event, engine_place *places, size_t capacity)
+tutti_status engine_order(engine *e, int32_t event, engine_place *places, size_t capacity,
+                          size_t *ret_count, tutti_error *err)
 {
-    const bool init = event == TUTTI_EVENT_INIT;
+    ordering o;
+    *ret_count = 0;
     if (event < 0 || event >= ENGINE_EVENTS || !e->sealed)
-        return 0;
-    const size_t n = init ? ordered_listeners(e, event, places, capacity)
-                          : ordered_algorithms(e, event, places, capacity);
-    engine_place *rest = n < capacity ? places + n : NULL;
-    const size_t left = n < capacity ? capacity - n : 0;
-    return n + (init ? ordered_algorithms(e, event, rest, left)
-                     : ordered_listeners(e, event, rest, left));
+        return TUTTI_OK;
+    const tutti_status s = ordered_algorithms(e, event, &o, err);
+    if (s)
+        return s;
+    const bool init = event == TUTTI_EVENT_INIT; /* there algorithms come last */
+    const size_t listeners = e->slots[event].nlisteners;
+    const size_t first = init ? listeners : 0, at = init ? 0 : o.n;
+    for (size_t k = 0; k < o.n && first + k < capacity; k++)
+        places[first + k] =
+            (engine_place){o.list[k]->name, o.list[k]->kind, e->reasons[o.place[k]]};
+    if (at < capacity)
+        ordered_listeners(e, event, places + at, capacity - at);
+    *ret_count = o.n + listeners;
+    return TUTTI_OK;
 }
 
 const char *engine_pass_name(const engine *e, size_t k)

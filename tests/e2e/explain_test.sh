@@ -61,6 +61,17 @@ assert {"kind": "algorithm", "name": "mixup", "event": "before_backward",
         "when": "interpolate_loss is true"} in told["left_out"], told
 assert told["at_no_event"] == [] and len(told["passes"]) == 3, told
 assert told["step"][0].startswith("segments of a step: "), told' out.json
+cp -r "$(dirname "$TUTTI")/tests/fixtures/no_order" may_fail
+chmod -R u+w may_fail && sed -i 's/"stop"/"ignore"/' may_fail/no_order/plugin.json
+no_order() { # no_order <folder> <words of explain...>
+  "$TUTTI" explain run.json --plugin-path "$1" --set 'passes=[{"name": "no_order"}]' "${@:2}"
+}
+for json in "" --json; do
+  says "a pass that fails is told${json:+ with $json}" 1 "tutti: pass no_order on before_loss: none of 3 comes first" \
+    no_order "$(dirname "$TUTTI")/tests/fixtures/no_order" $json
+done
+check "as JSON there is nothing else" test ! -s says.out
+check "one that may fail changes nothing" no_order "$PWD/may_fail"
 "$TUTTI" explain run.json --set algorithms='[{"name": "ema"}]' >out.txt 2>err.txt
 check "nobody hears what is in between" grep -qx 'segments of a step: forward + loss + backward + update' out.txt
 check "nothing was trained" test ! -e runs

@@ -87,7 +87,7 @@ static tutti_status report_memory(const trainer *t, const plan *p, FILE *file, t
 enum { MOST_PLACES = 256 };
 
 /* Of a run over several ranks: which rows a rank loads. */
-static void tell_rows(const trainer *t, FILE *file)
+static tutti_status tell_rows(const trainer *t, FILE *file, tutti_error *err)
 {
     static const int32_t whole[] = {TUTTI_EVENT_AFTER_DATALOADER, TUTTI_EVENT_BATCH_START,
                                     TUTTI_EVENT_BEFORE_TRAIN_BATCH};
@@ -95,7 +95,11 @@ static void tell_rows(const trainer *t, FILE *file)
     (void)fprintf(file, "rows of a batch: each rank loads those of its own slots");
     for (size_t e = 0; e < sizeof whole / sizeof *whole; e++) {
         engine_place places[MOST_PLACES];
-        const size_t n = engine_order(t->run.engine, whole[e], places, MOST_PLACES);
+        size_t n;
+        const tutti_status s =
+            engine_order(t->run.engine, whole[e], places, MOST_PLACES, &n, err);
+        if (s)
+            return s;
         for (size_t k = 0; k < n && k < MOST_PLACES; k++) {
             if (strcmp(places[k].kind, TUTTI_KIND_ALGORITHM) != 0)
                 continue;
@@ -104,17 +108,21 @@ static void tell_rows(const trainer *t, FILE *file)
         }
     }
     (void)fprintf(file, "\n");
+    return TUTTI_OK;
 }
 
 /* When gradients are summed, and who prevents that it is while the backward pass runs. */
-static void tell_overlap(const trainer *t, FILE *file)
+static tutti_status tell_overlap(const trainer *t, FILE *file, tutti_error *err)
 {
     static const char late[] = "when the last backward pass is over: ";
     engine_place places[MOST_PLACES];
     const participants *p = &t->run.participants;
     const char *before = late;
-    const size_t n =
-        engine_order(t->run.engine, TUTTI_EVENT_AFTER_BACKWARD, places, MOST_PLACES);
+    size_t n;
+    const tutti_status s =
+        engine_order(t->run.engine, TUTTI_EVENT_AFTER_BACKWARD, places, MOST_PLACES, &n, err);
+    if (s)
+        return s;
     (void)fprintf(file, "gradients: summed over the ranks ");
     for (size_t k = 0; k < n && k < MOST_PLACES; k++, before = ", ")
         (void)fprintf(file, "%s%s hears after_backward", before, places[k].name);
@@ -124,6 +132,7 @@ static void tell_overlap(const trainer *t, FILE *file)
             before = ", ";
         }
     (void)fprintf(file, "%s\n", before == late ? "while the last backward pass runs" : "");
+    return TUTTI_OK;
 }
 
 /* How much of the gradients a rank keeps, and who prevents that it is a part. */
@@ -152,7 +161,7 @@ static void tell_bits(const trainer *t, FILE *file)
     (void)fprintf(file, "deterministic: %s\n", meanings[t->run.file->numerics.deterministic]);
 }
 
-void trainer_tell_step(const trainer *t, FILE *file)
+tutti_status trainer_tell_step(const trainer *t, FILE *file, tutti_error *err)
 {
     static const char *const names[] = {"forward", "loss", "backward", "update"};
     static const int32_t between[][3] = {
@@ -161,7 +170,7 @@ void trainer_tell_step(const trainer *t, FILE *file)
         {TUTTI_EVENT_AFTER_BACKWARD, TUTTI_EVENT_AFTER_TRAIN_BATCH, -1},
     };
     if (!t->run.net) /* a loop of functions */
-        return;
+        return TUTTI_OK;
     int end = trainer_merges(t, SEGMENT_FORWARD, true);
     (void)fprintf(file, "segments of a step: %s", names[SEGMENT_FORWARD]);
     for (int k = SEGMENT_LOSS; k <= SEGMENT_UPDATE; k++) {
@@ -178,11 +187,14 @@ void trainer_tell_step(const trainer *t, FILE *file)
             }
     (void)fprintf(file, "\n");
     tell_bits(t, file);
-    if (distributed_on(&t->distributed)) {
-        tell_rows(t, file);
-        tell_overlap(t, file);
+    if (!distributed_on(&t->distributed))
+        return TUTTI_OK;
+    tutti_status s = tell_rows(t, file, err);
+    if (!s)
+        s = tell_overlap(t, file, err);
+    if (!s)
         tell_parts(t, file);
-    }
+    return s;
 }
 
 /* What algorithms change of the model before training.  They alone hear of it: loggers would begin their files. */
@@ -236,7 +248,7 @@ tutti_status trainer_preview(trainer *t, FILE *file, int how, tutti_error *err)
         s = plan_write_traffic(p, file, err);
     else if (!(s = report_memory(t, p, file, err))) {
         plan_dump(p, file);
-        trainer_tell_step(t, file);
+        s = trainer_tell_step(t, file, err);
     }
     return s;
 }

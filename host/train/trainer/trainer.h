@@ -100,8 +100,8 @@ TUTTI_NODISCARD tutti_status trainer_preview_world(trainer *t, FILE *file, int32
                                                    const preview_link *link, tutti_error *err);
 
 /* Writes a line: which segments of a step run as one, and the events in between that are heard; and one of what
- * `deterministic` promises of the bits. */
-void trainer_tell_step(const trainer *t, FILE *file);
+ * `deterministic` promises of the bits.  Errors: those of engine_order. */
+TUTTI_NODISCARD tutti_status trainer_tell_step(const trainer *t, FILE *file, tutti_error *err);
 
 engine *trainer_engine(trainer *t);
 const tutti_timestamp *trainer_time(const trainer *t);

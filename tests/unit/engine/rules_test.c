@@ -347,6 +347,32 @@ START_TEST(what_a_code_pass_returns_must_be_drawn_from_its_input)
 }
 END_TEST
 
+START_TEST(an_order_that_a_pass_fails_at_is_not_told)
+{
+    engine *e = engine_with_pass(-1);
+    engine_place places[8];
+    tutti_error err = TUTTI_ERROR_INIT;
+    size_t n = 7;
+    pass_answer[0] = pass_answer[1] = 1;
+    pass_count = 2;
+    ck_assert_int_eq(engine_order(e, TUTTI_EVENT_BEFORE_LOSS, places, 8, &n, &err),
+                     TUTTI_E_RANGE);
+    ck_assert_error(err, TUTTI_E_RANGE,
+                    "pass p on before_loss: it returned index 1 twice, want each of 0 to 2 at "
+                    "most once");
+    ck_assert_uint_eq(n, 0);
+    engine_destroy(e);
+}
+END_TEST
+
+static size_t order_of(engine *e, int32_t event, engine_place *places, size_t capacity)
+{
+    tutti_error err = TUTTI_ERROR_INIT;
+    size_t n = 0;
+    ck_assert_ok(engine_order(e, event, places, capacity, &n, &err), err);
+    return n;
+}
+
 START_TEST(each_place_has_a_reason)
 {
     static const char *const before_a[] = {"a", NULL};
@@ -368,7 +394,7 @@ START_TEST(each_place_has_a_reason)
     add(e, &p);
     seal(e);
     engine_place places[8];
-    ck_assert_uint_eq(engine_order(e, TUTTI_EVENT_AFTER_LOSS, places, 8), 6);
+    ck_assert_uint_eq(order_of(e, TUTTI_EVENT_AFTER_LOSS, places, 8), 6);
     static const char *const want[][3] = {
         {"selective_backprop", "algorithm", "first: built in"},
         {"q", "algorithm", "reversed: after_* events run last in, first out"},
@@ -381,8 +407,8 @@ START_TEST(each_place_has_a_reason)
         ck_assert_str_eq(places[k].kind, want[k][1]);
         ck_assert_str_eq(places[k].reason, want[k][2]);
     }
-    ck_assert_uint_eq(engine_order(e, TUTTI_EVENT_AFTER_LOSS, NULL, 0), 6);
-    ck_assert_uint_eq(engine_order(e, TUTTI_EVENT_FIT_END, places, 8), 0);
+    ck_assert_uint_eq(order_of(e, TUTTI_EVENT_AFTER_LOSS, NULL, 0), 6);
+    ck_assert_uint_eq(order_of(e, TUTTI_EVENT_FIT_END, places, 8), 0);
     engine_destroy(e);
 }
 END_TEST
@@ -404,6 +430,7 @@ int main(void)
     tcase_add_loop_test(tc, the_index_of_a_pass_counts_as_upstreams_in_its_order, 0, 7);
     tcase_add_test(tc, a_pass_puts_nothing_before_selective_backprop_even_in_upstreams_order);
     tcase_add_test(tc, what_a_code_pass_returns_must_be_drawn_from_its_input);
+    tcase_add_test(tc, an_order_that_a_pass_fails_at_is_not_told);
     tcase_add_test(tc, each_place_has_a_reason);
     return tutti_run(suite);
 }
