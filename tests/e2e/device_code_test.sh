@@ -93,6 +93,8 @@ passed() {
 passed "a GPU without memory" memory=100 "cuda:0: 256 B are wanted, 100 B of 100 B are free"
 passed "a GPU with a driver that is too old" driver=11040 \
   "cuda: the NVIDIA driver is made for CUDA 11.4, too old for the runtime of CUDA 13.0"
+TUTTI_CUDART=/nowhere/libcudart.so passed "a runtime that is named and not there" devices=1 \
+  "cuda: TUTTI_CUDART: /nowhere/libcudart.so: cannot open shared object file: No such file or directory"
 for none in driver=0 devices=0; do
   rm -rf saves
   says "where there is no GPU ($none) there is nothing to say" 0 "" env LD_LIBRARY_PATH="$standin" \

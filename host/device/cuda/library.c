@@ -81,7 +81,7 @@ static tutti_status open_library(library *l, tutti_error *err)
         l->found = own;
         l->handle = open_file(own);
         return l->handle ? TUTTI_OK
-                         : tutti_fail(err, TUTTI_E_NOTFOUND, "TUTTI_CUDART: %s", dlerror());
+                         : tutti_fail(err, TUTTI_E_IO, "TUTTI_CUDART: %s", dlerror());
     }
     for (int k = 0; k < 2 && l->files[k] && !l->handle; k++) {
         if (!fits(l, l->files[k]))

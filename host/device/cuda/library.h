@@ -11,7 +11,7 @@
 
 /* The runtime, loaded at the first call and never unloaded: the file that the environment variable
  * TUTTI_CUDART names, else libcudart.so.13, else .12.  Errors, the same ever after: NOTFOUND there is
- * none; VERSION it lacks a call.  [control] */
+ * none; IO the named file cannot be loaded; VERSION it lacks a call.  [control] */
 TUTTI_NODISCARD tutti_status cudart_get(const cudart **ret_runtime, tutti_error *err);
 
 /* `name` of "cudart", "cublasLt" or "cudnn".  Errors: NOTFOUND.  [control] */

@@ -42,7 +42,7 @@ START_TEST(a_runtime_that_is_not_there_or_too_old_is_told)
     tutti_error err = TUTTI_ERROR_INIT;
     ck_assert_int_eq(setenv("TUTTI_CUDART", _i ? "libm.so.6" : "/nowhere/libcudart.so", 1), 0);
     ck_assert_int_eq(tutti_device_open(tutti_device_cuda(), NULL, 0, &d, &err),
-                     _i ? TUTTI_E_VERSION : TUTTI_E_NOTFOUND);
+                     _i ? TUTTI_E_VERSION : TUTTI_E_IO);
     ck_assert_str_eq(err.text, texts[_i]);
     ck_assert_uint_eq(tutti_device_cuda()->count(NULL), 0);
 }
