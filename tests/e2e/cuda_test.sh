@@ -109,6 +109,9 @@ images plan >plan.txt
 check "plan names the algorithm of a product" grep -qE '^ +[0-9]+ matmul\S* \[cuBLASLt 13\.0\.0: algorithm [0-9]+, no TF32.*\] %' plan.txt
 check "and the engine of a convolution" grep -qE '^ +[0-9]+ conv2d \[cuDNN 9\.[0-9.]+: engine [0-9]+ .*no TF32\] %' plan.txt
 check "and how many steps have one" grep -qE '^  [0-9]+ steps by cuDNN 9\.[0-9.]+, [0-9]+ by cuBLASLt 13\.0\.0; F32 without TF32$' plan.txt
+images plan --set 'model={"name": "lenet"}' --set precision=amp_bf16 >plan.txt
+check "in 16 bits those with a bias have one too" grep -qE '^ +[0-9]+ conv2d\S* \[cuDNN 9\.[0-9.]+: engine [0-9]+.*\] %' plan.txt
+check "all of them" sh -c "! grep 'conv2d.*own kernel' plan.txt"
 TUTTI_CUDA_LIBRARIES=0 images plan >plan.txt
 check "and why there is none" grep -qE '^ +[0-9]+ conv2d \[own kernel: cuDNN: cudnnCreate failed with [0-9]+\] %' plan.txt
 gpu "" "$TUTTI" plan run.json --device cuda --set precision=amp_bf16 >plan.txt

@@ -135,7 +135,8 @@ static uint32_t finish_plan(const descriptor *d)
             op->type == CDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR ||
             op->type == CDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR ||
             op->type == CDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR;
-        if (conv && (a->dtype != b->dtype || a->dtype != y->dtype))
+        const bool sums = y->is_virtual && y->dtype == CDNN_DATA_FLOAT; /* they stay inside */
+        if (conv && (a->dtype != b->dtype || (a->dtype != y->dtype && !sums)))
             return not_supported("a convolution between dtypes");
         if (op->type == CDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR &&
             a->dtype == CDNN_DATA_FLOAT && !a->is_virtual)

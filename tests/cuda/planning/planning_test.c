@@ -119,7 +119,10 @@ static void gets_a_plan(const layer *l, const conv2d_cudnn *c, bool named)
     ck_assert_msg(conv2d_cudnn_plan(c, &lib, &by, &p, &err) == TUTTI_OK,
                   "%s, %lld x %lld filters of %lld, %s, %s%s: %s", l->model, (long long)l->o,
                   (long long)l->k, (long long)l->c, kinds[c->kind], tutti_dtype_name(c->dtype),
-                  c->added ? ", added" : "", err.text);
+                  c->bias    ? ", bias"
+                  : c->added ? ", added"
+                             : "",
+                  err.text);
     ck_assert_uint_le(cdnn_plan_workspace(p), (uint64_t)256 << 20);
     if (named)
         same_by_its_name(c, p);
@@ -135,6 +138,11 @@ START_TEST(every_convolution_of_the_residual_networks_gets_a_plan)
             const conv2d_cudnn c = convolution_of(l, kind, dtypes[t]);
             gets_a_plan(l, &c, t == _i % 3);
         }
+    }
+    for (int t = 0; t < 3; t++) {
+        conv2d_cudnn c = convolution_of(l, CONV2D_FORWARD, dtypes[t]);
+        c.bias = 1;
+        gets_a_plan(l, &c, false);
     }
     /* Of microbatches; sums in 16 bits are added behind the library. */
     conv2d_cudnn c = convolution_of(l, CONV2D_GRAD_WEIGHT, TUTTI_F32);
