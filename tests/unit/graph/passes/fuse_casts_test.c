@@ -1,9 +1,9 @@
 /* fuse_casts_test.c - results get the 16 bits in which they are read, where nobody sees the difference. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "graph/ir/interpreter.h"
 #include "graph/ir/precision.h"
 #include "graph/passes/fuse.h"
 #include "op_table.h"
+#include "same_numbers.h"
 #include "toy_model.h"
 
 #include <stdio.h>
@@ -69,41 +69,6 @@ static tutti_value product(const rig *r, int32_t a, int32_t b)
     return y;
 }
 
-static void load(interpreter *it, const graph *g)
-{
-    for (tutti_value v = 1; v < graph_nvalues(g); v++) {
-        const graph_value *x = graph_value_at(g, v);
-        if (x->kind != VALUE_INPUT && x->kind != VALUE_WEIGHT)
-            continue;
-        for (int64_t k = 0; k < tutti_numel(&x->desc); k++)
-            interpreter_value(it, v)[k] = sin((double)(x->index * 31u) + 1.7 * (double)k);
-    }
-}
-
-/* What is kept has the same dtype and, before anything is rounded, the same numbers. */
-static void same_numbers(const rig *r)
-{
-    tutti_error err = TUTTI_ERROR_INIT;
-    interpreter *a, *b;
-    ck_assert_ok(interpreter_create(r->from, &a, &err), err);
-    ck_assert_ok(interpreter_create(r->to, &b, &err), err);
-    load(a, r->from);
-    load(b, r->to);
-    ck_assert_ok(interpreter_run(a, 0, graph_nnodes(r->from), &toy_step, &err), err);
-    ck_assert_ok(interpreter_run(b, 0, graph_nnodes(r->to), &toy_step, &err), err);
-    for (uint32_t j = 0; j < r->nkept; j++) {
-        const tutti_value v = r->kept[j];
-        ck_assert_uint_ne(r->map[v], 0);
-        ck_assert_int_eq(graph_value_at(r->to, r->map[v])->desc.dtype,
-                         graph_value_at(r->from, v)->desc.dtype);
-        for (int64_t k = 0, n = tutti_numel(&graph_value_at(r->from, v)->desc); k < n; k++)
-            ck_assert_close(interpreter_value(b, r->map[v])[k], interpreter_value(a, v)[k],
-                            0.0);
-    }
-    interpreter_destroy(a);
-    interpreter_destroy(b);
-}
-
 /* Fuses, and finds that many casts fewer, and `word` in the dump. */
 static void rig_fuse(rig *r, uint32_t gone, const char *word)
 {
@@ -122,7 +87,7 @@ static void rig_fuse(rig *r, uint32_t gone, const char *word)
     ck_assert_msg(graph_nnodes(r->to) + gone == graph_nnodes(r->from) && strstr(text, word),
                   "no %s in:\n%s", word, text);
     free(text);
-    same_numbers(r);
+    same_numbers(r->from, r->to, r->kept, r->nkept, r->map, 0.0);
     graph_destroy(r->from);
     graph_destroy(r->to);
 }

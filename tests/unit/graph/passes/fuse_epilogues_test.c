@@ -1,9 +1,9 @@
 /* fuse_epilogues_test.c - products, and activations, gradients or additions behind them, become one node. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "graph/ir/interpreter.h"
 #include "graph/passes/autodiff.h"
 #include "graph/passes/fuse.h"
 #include "op_table.h"
+#include "same_numbers.h"
 #include "toy_model.h"
 
 #include <stdio.h>
@@ -38,41 +38,6 @@ static void rig_begin(rig *r)
     r->bias = graph_weight(r->from, 9, &bias, true);
 }
 
-static void load(interpreter *it, const graph *g)
-{
-    for (tutti_value v = 1; v < graph_nvalues(g); v++) {
-        const graph_value *x = graph_value_at(g, v);
-        if (x->kind != VALUE_INPUT && x->kind != VALUE_WEIGHT)
-            continue;
-        for (int64_t k = 0; k < tutti_numel(&x->desc); k++)
-            interpreter_value(it, v)[k] = sin((double)(x->index * 31u) + 1.7 * (double)k);
-    }
-}
-
-/* The same numbers before and after. */
-static void same_numbers(const rig *r)
-{
-    tutti_error err = TUTTI_ERROR_INIT;
-    interpreter *a, *b;
-    ck_assert_ok(interpreter_create(r->from, &a, &err), err);
-    ck_assert_ok(interpreter_create(r->to, &b, &err), err);
-    load(a, r->from);
-    load(b, r->to);
-    ck_assert_ok(interpreter_run(a, 0, graph_nnodes(r->from), &toy_step, &err), err);
-    ck_assert_ok(interpreter_run(b, 0, graph_nnodes(r->to), &toy_step, &err), err);
-    for (uint32_t j = 0; j < r->nkept; j++) {
-        const tutti_value v = r->kept[j];
-        ck_assert_uint_ne(r->map[v], 0);
-        ck_assert_int_eq(graph_value_at(r->to, r->map[v])->desc.dtype,
-                         graph_value_at(r->from, v)->desc.dtype);
-        for (int64_t k = 0, n = tutti_numel(&graph_value_at(r->from, v)->desc); k < n; k++)
-            ck_assert_close(interpreter_value(b, r->map[v])[k], interpreter_value(a, v)[k],
-                            1e-12);
-    }
-    interpreter_destroy(a);
-    interpreter_destroy(b);
-}
-
 /* Fuses, and finds as many nodes, and each of `words` (NULL behind the last) in the dump. */
 static void rig_fuse(rig *r, uint32_t nodes, const char *const *words)
 {
@@ -92,7 +57,7 @@ static void rig_fuse(rig *r, uint32_t nodes, const char *const *words)
     for (; *words; words++)
         ck_assert_msg(strstr(text, *words) != NULL, "no %s in:\n%s", *words, text);
     free(text);
-    same_numbers(r);
+    same_numbers(r->from, r->to, r->kept, r->nkept, r->map, 1e-12);
     graph_destroy(r->from);
     graph_destroy(r->to);
 }
