@@ -129,6 +129,11 @@ int attr_raise(const tutti_op *op, void *blob, const char *name, int64_t to)
     return f != NULL;
 }
 
+bool attr_has(const tutti_op *op, const char *name)
+{
+    return find_i64(op, name) != NULL;
+}
+
 int64_t attr_get(const tutti_op *op, const void *blob, const char *name)
 {
     const tutti_attr_field *f = find_i64(op, name);

@@ -5,6 +5,7 @@
 
 #include "tutti/op.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 
 /* Fills the op->attr_size bytes at `blob` with the defaults, then with attr[0..nattr).
@@ -14,6 +15,8 @@ TUTTI_NODISCARD tutti_status attr_decode(const tutti_op *op, const tutti_attr *a
 
 /* Sets attribute `name` if the op has it; 0: it has not. */
 int attr_raise(const tutti_op *op, void *blob, const char *name, int64_t to);
+/* Whether it has an integer attribute `name`. */
+bool attr_has(const tutti_op *op, const char *name);
 /* Its integer attribute `name`; 0 where there is none. */
 int64_t attr_get(const tutti_op *op, const void *blob, const char *name);
 

@@ -5,24 +5,14 @@
 #include "graph/passes/fuse.h"
 #include "graph/passes/rewrite.h"
 
-#include <string.h>
-
 /* Operations with this attribute read so many numbers of each row of operand 0, and give zeros behind them. */
 #define COLUMNS "columns"
-
-static bool has_columns(const tutti_op *op)
-{
-    for (uint32_t k = 0; k < op->nfields; k++)
-        if (strcmp(op->fields[k].name, COLUMNS) == 0)
-            return true;
-    return false;
-}
 
 static void find_readers(rewrite *r)
 {
     for (uint32_t k = 0; k < graph_nnodes(r->from); k++) {
         const graph_node *n = graph_node_at(r->from, k);
-        if (has_columns(n->op) && !attr_get(n->op, n->attr, COLUMNS) && n->nin &&
+        if (attr_has(n->op, COLUMNS) && !attr_get(n->op, n->attr, COLUMNS) && n->nin &&
             align_products_origin(r->from, n->in[0]) != n->in[0])
             r->with[k] = graph_value_at(r->from, n->in[0])->index;
     }
