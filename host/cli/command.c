@@ -53,6 +53,10 @@ static int help(const cli_command *const *commands, int argc, char **argv,
         usage(commands, stdout);
         return CLI_OK;
     }
+    if (argc > 2) {
+        (void)fprintf(stderr, "tutti: help takes one command, and then has %s\n", argv[2]);
+        return CLI_USAGE;
+    }
     const cli_command *c = find(commands, argv[1]);
     return c ? cli_run_command(commands, c, 2, args, ops) : CLI_USAGE;
 }

@@ -11,7 +11,8 @@ for version in --version -V "train --version" "version --version"; do
   check "$version" sh -c "$TUTTI $version | grep -qx 'tutti [0-9.]*'"
 done
 check "help lists the commands" sh -c "$TUTTI --help | grep -q explain"
-check "version" sh -c "$TUTTI version | grep -q 'plugin ABI 1.1'"
+minor=$(awk '$2 == "TUTTI_MINOR" { print $3; exit }' "$SOURCE/sdk/include/tutti/base.h")
+check "version" sh -c "$TUTTI version | grep -q 'plugin ABI 1.$minor'"
 check "the lowest instruction set can be had" sh -c "TUTTI_ISA=base $TUTTI version | grep -q '^instruction set: base; this CPU'"
 check "and there is no other name" sh -c "! TUTTI_ISA=v9 $TUTTI version 2>&1 | grep -v '^tutti: .*TUTTI_ISA is \"v9\", want one of base'"
 check "plugins list" sh -c "$TUTTI plugins list | grep -q 'org.tutti.sgd'"
@@ -39,6 +40,7 @@ says "an optimizer that is not measured by ranges" 1 \
 says "nothing to measure" 2 'tutti: usage: tutti bench [OPTION...] dispatch|plan|kernels|optimizer [NAME COUNT]|loader [RUN.json]; `tutti help bench` tells more' \
   "$TUTTI" bench all
 says "help of an unknown command" 2 "tutti: there is no command trian; did you mean train?" "$TUTTI" help trian
+says "help of two commands" 2 "tutti: help takes one command, and then has run" "$TUTTI" help train run
 check "no command at all" sh -c "$TUTTI 2>/dev/null; [ \$? = 2 ]"
 check "--key=value, before the file and after" sh -c "$TUTTI validate --set=seed=3 run.json --set=threads=1 --device=cpu | grep -q valid"
 says "a value is checked however it is given" 2 "run.json: seed: is -1, want an integer of at least 0" \

@@ -156,6 +156,18 @@ for device in cpu shadow; do
 done
 check "both write the same texts" sh -c "test -s cpu.txt && cmp cpu.txt shadow.txt"
 
+# A plan for kernels that write 16 bits has no casts behind norms; the numbers are those of the casts.
+for half in false true; do
+  rm -rf here && mkdir here
+  small_run "\"precision\": \"amp_bf16\", \"device\": {\"name\": \"shadow\", \"half_results\": $half}" |
+    python3 "$e2e/small_run.py" "$SOURCE/plugins/algorithms/alibi/resume.json" >here/run.json
+  check "half_results $half: its plan" sh -c "'$TUTTI' plan here/run.json --plugin-path '$shadow' >$half.plan"
+  check "half_results $half: its steps" sh -c "cd here && '$TUTTI' train run.json --quiet --plugin-path '$shadow'"
+  cp -L "$(latest here)" $half.safetensors
+done
+check "fewer casts" sh -c 'test $(grep -c " cast " true.plan) -lt $(grep -c " cast " false.plan)'
+check "the same weights without them" python3 "$e2e/same_weights.py" false.safetensors true.safetensors
+
 says "a number that there is not" 2 \
   'tutti: device shadow: there is no device 7, this machine has 2' \
   "$TUTTI" train seven.json --plugin-path "$shadow"

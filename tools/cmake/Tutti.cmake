@@ -49,7 +49,7 @@ target_include_directories(tutti_sdk INTERFACE "${CMAKE_SOURCE_DIR}/sdk/include"
 add_library(tutti_internal INTERFACE)
 target_include_directories(tutti_internal INTERFACE "${CMAKE_SOURCE_DIR}/sdk/internal")
 target_link_libraries(tutti_internal INTERFACE tutti_sdk)
-target_compile_definitions(tutti_internal INTERFACE TUTTI_USE_MINOR=1)
+target_compile_definitions(tutti_internal INTERFACE TUTTI_USE_MINOR=2)
 
 include("${CMAKE_CURRENT_LIST_DIR}/Isa.cmake")
 

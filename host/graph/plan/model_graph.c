@@ -295,7 +295,7 @@ tutti_status model_graph_compile(net *n, model_graph *b, int rematerialize, uint
         s = fuse(n, b, fuse_accumulate, err);
     if (!s && device_can(d, TUTTI_DEVICE_SUMS))
         s = fuse(n, b, fuse_bias_grads, err);
-    if (!s && program_cuda(d)) /* such kernels take F32, BF16 and F16 */
+    if (!s && device_can(d, TUTTI_DEVICE_HALF_RESULTS))
         s = fuse(n, b, fuse_casts, err);
     if (!s && model_graph_trains(b) && rematerialize != REMATERIALIZE_OFF)
         s = rematerialization_offer(b->compiled.g, b->outputs, b->noutputs, !n->options.device,

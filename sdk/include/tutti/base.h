@@ -20,7 +20,7 @@
 /* The minor version of these headers, and the one that this code asks for: define TUTTI_USE_MINOR before the
  * first include to see what came after 1.0 (`since 1.n` in comments).  A plugin that does needs a host of that
  * minor; with TUTTI_MIN_MINOR it says that an older one will do, and asks TUTTI_HAS before it uses what is newer. */
-#define TUTTI_MINOR 1
+#define TUTTI_MINOR 2
 #ifndef TUTTI_USE_MINOR
 #define TUTTI_USE_MINOR 0
 #endif

@@ -26,6 +26,11 @@ enum {
         1u << 6, /* products are made in 16 bits: weights have copies to read */
     TUTTI_DEVICE_GROUPS =
         1u << 7, /* pointwise operations run together: TUTTI_ROLE_POINTWISE_GROUP */
+#if TUTTI_USE_MINOR >= 2
+    /* since 1.2: kernels of operations whose results are F32 in mixed precision write BF16 and F16 as
+     * well, and those of norms' gradients read them, so that plans need no casts beside them */
+    TUTTI_DEVICE_HALF_RESULTS = 1u << 8,
+#endif
 };
 
 /* What a device is.  The host owns it; the plugin fills it. */

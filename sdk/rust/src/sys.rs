@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #![allow(non_camel_case_types, non_upper_case_globals, dead_code)]
 
-pub const TUTTI_MINOR: u32 = 1;
+pub const TUTTI_MINOR: u32 = 2;
 pub const TUTTI_USE_MINOR: u32 = 0;
 pub const TUTTI_MIN_MINOR: u32 = 0;
 pub const TUTTI_MAX_RANK: u32 = 6;

@@ -27,7 +27,8 @@ static tutti_status describe(void *self, uint32_t index, tutti_device_info *ret_
     const shadow *s = self;
     tutti_device_info info = {.struct_size = ret_info->struct_size,
                               .flags = TUTTI_DEVICE_ASYNC | TUTTI_DEVICE_STEPS |
-                                       (s->unified ? TUTTI_DEVICE_HOST_MEMORY : 0),
+                                       (s->unified ? TUTTI_DEVICE_HOST_MEMORY : 0) |
+                                       (s->half_results ? TUTTI_DEVICE_HALF_RESULTS : 0),
                               .dtypes = 1u << TUTTI_F32 | 1u << TUTTI_I32,
                               .alignment = 64,
                               .bytes = s->bytes,
@@ -292,6 +293,7 @@ static tutti_status open_backend(const tutti_host *host, const tutti_params *par
     s->bytes = (uint64_t)tutti_param_i64(params, "megabytes") << 20;
     s->unified = tutti_param_i64(params, "unified") != 0;
     s->relu = tutti_param_i64(params, "own_relu") != 0;
+    s->half_results = tutti_param_i64(params, "half_results") != 0;
     *ret_self = s;
     return TUTTI_OK;
 }

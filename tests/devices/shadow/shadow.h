@@ -3,6 +3,7 @@
 #ifndef SHADOW_H
 #define SHADOW_H
 
+#define TUTTI_USE_MINOR 2 /* TUTTI_DEVICE_HALF_RESULTS */
 #include "tutti/device.h"
 
 #include <stdbool.h>
@@ -25,8 +26,9 @@ typedef struct shadow_counts {
 typedef struct shadow {
     shadow_counts counts;
     uint64_t bytes;
-    bool unified; /* the host may reach the memory */
-    bool relu;    /* has a kernel of its own */
+    bool unified;      /* the host may reach the memory */
+    bool relu;         /* has a kernel of its own */
+    bool half_results; /* says that its kernels write 16 bits */
 } shadow;
 
 enum { WORK_COPY, WORK_FILL, WORK_RANDOM, WORK_LAUNCH, WORK_RELEASE };
