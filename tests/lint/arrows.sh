@@ -47,7 +47,7 @@ later run 'graph|device|dist|export|check|embed|report|cli'
 later check 'graph|device|dist|export|loop|run|embed|report|cli'
 later embed 'dist|run|check|report|cli'
 later report 'signature|plugin|engine|graph|device|dist|export|loop|train|run|check|embed|cli'
-# parts FOLDER PART...: the libraries of a folder, each of which may include those before it.
+# parts FOLDER PART...: the libraries of a folder, each of which may include and link those before it.
 parts() {
   local folder=$1 part
   shift
@@ -56,6 +56,8 @@ parts() {
     shift
     refuse "host/$folder/$part includes a later part" "#include \"$folder/($(tr ' ' '|' <<<"$*"))/" -- \
       "host/$folder/$part"
+    refuse "host/$folder/$part links a later part" "tutti_${folder}_($(tr ' ' '|' <<<"$*"))\b" -- \
+      "host/$folder/$part/CMakeLists.txt"
   done
 }
 parts plugin crash elf trust call

@@ -2,13 +2,14 @@
 # ops.sh - the host knows no operation by name: what it must know of one, the operation says itself
 # (tutti/op_traits.h). Strings in host/ that are names of operations of kernels/ are faults.
 set -uo pipefail
+. "$(dirname "$0")/files.sh"
 # Where such a word stands for another reason: <file> <words, or * for all>: <reason>.
 allowed() {
   cat <<'TABLE'
 host/base/cgroup.h max: what the kernel's file says for "no limit"
 host/check/values.c min max: keys of a manifest
 host/cli/bench/bench_kernels.c *: measures kernels of operations by name
-host/cli/bench/bench_plan.c mean: builds a graph to measure, as a model would
+host/cli/bench/bench_plan.c conv2d mean: builds a graph to measure, as a model would
 host/cli/plugins_info.c min max: keys of a manifest
 host/device/net_model.c scale_checked: run by itself, outside of any graph
 host/graph/net/sequence.c cache_write: what the cache of tutti/graph.h stands for
@@ -24,11 +25,14 @@ host/train/update/gradient_norm.c gradient_squares gradient_norm: run by themsel
 host/train/update/device_scalars.c unscale scale_by loss_scale next_update: run by themselves, outside of any graph
 TABLE
 }
-names=$(sed -nE 's/^ *tutti_add_op\(//; s/.*\b(ISA_)?OPS ([a-z0-9_ ]+).*/\2/p; s/.*\bISA_OPS ([a-z0-9_ ]+).*/\1/p' \
-  kernels/*/CMakeLists.txt | tr ' ' '\n' | sort -u)
-[ "$(wc -l <<<"$names")" -gt 50 ] || { echo "ops.sh: the names of operations were not found"; exit 1; }
+# Every word behind OPS and ISA_OPS until the next keyword, on every line of a tutti_add_op.
+names=$(sed -E 's/^ *tutti_add_op\(//; s/\)//' kernels/*/CMakeLists.txt | tr -s ' \n' '\n' |
+  awk '/^[A-Z_]+$/ { take = /^(ISA_)?OPS$/; next } take && /^[a-z0-9_]+$/' | sort -u)
+for name in conv2d conv2d_grad_weight matmul matmul_bias_grad add; do
+  grep -qx "$name" <<<"$names" || { echo "ops.sh: the names of operations lack $name"; exit 1; }
+done
 pattern=$(paste -sd'|' <<<"$names")
-found=$(git grep -nE "\"($pattern)\"" -- 'host/*.c' 'host/*.h')
+found=$(grep_files -n "\"($pattern)\"" -- 'host/*.c' 'host/*.h')
 bad=0
 while IFS= read -r line; do
   [ -n "$line" ] || continue

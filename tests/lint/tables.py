@@ -2,8 +2,8 @@
 """tables.py - tables of functions name their members; functions of plugins carry a name.
 
 Run from the root. `{.struct_size = sizeof table, .read = idx_read}` says what each function is for, and stays right
-when the table grows. A static function of a plugin or a template has a name of two words or more, the first of them
-the plugin's or the file's: one word alone may be a function of libc, such as `open` of <fcntl.h>.
+when the table grows. A static function of a plugin or a template has a name of two words or more: one word alone may
+be a function of libc, such as `open` of <fcntl.h>.
 """
 import pathlib
 import re
@@ -24,7 +24,9 @@ def without_comments(text):
 
 def main():
     """Judges all C sources but the headers of releases."""
-    listed = subprocess.run(["git", "ls-files", "-z", *ROOTS], capture_output=True, text=True, check=True).stdout
+    # As files.sh lists them: from a checkout and from a tarball alike.
+    listed = subprocess.run(["git", "grep", "--no-index", "--exclude-standard", "-lz", "", "--", *ROOTS],
+                            capture_output=True, text=True, check=True).stdout
     files = [f for f in listed.split("\0") if f.endswith((".c", ".h")) and not f.startswith("sdk/abi/")]
     bad = 0
     for file in files:
@@ -40,7 +42,7 @@ def main():
         for m in re.finditer(FUNCTION, text, re.M):
             bad += 1
             line = text.count("\n", 0, m.start(1)) + 1
-            print(f"{file}:{line}: {m.group(1)} is a name of one word; let it begin with the plugin's")
+            print(f"{file}:{line}: {m.group(1)} is a name of one word; put the plugin's before it")
     if len(files) < 300:
         print("tables.py: the sources were not found")
     return bad > 0 or len(files) < 300

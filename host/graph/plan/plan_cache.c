@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* A model graph stays while at most this many others were asked for since. */
-enum { BODIES_KEPT = 8 };
+enum { MODEL_GRAPHS_KEPT = 8 };
 /* Without net_set_plan_limit. */
 #define PLAN_LIMIT ((uint64_t)1 << 30)
 
@@ -102,14 +102,14 @@ static uint64_t all_held_bytes(const plan_set *set)
     return sum;
 }
 
-/* Drops the bodies asked for longest ago, with their plans, until the rest fits the limit. */
+/* Evicts the least recently used model graphs, with their plans, until the rest fits the limit. */
 static void drop_unused(const net *n, plan_set *set)
 {
     const uint64_t limit = n->limits.plans ? n->limits.plans : PLAN_LIMIT;
     uint32_t count = 0;
     for (const model_graph *b = set->model_graphs; b; b = b->next)
         count++;
-    for (; count > BODIES_KEPT && all_held_bytes(set) > limit; count--) {
+    for (; count > MODEL_GRAPHS_KEPT && all_held_bytes(set) > limit; count--) {
         model_graph **oldest = &set->model_graphs;
         for (model_graph **at = &set->model_graphs; *at; at = &(*at)->next)
             if ((*at)->used < (*oldest)->used)

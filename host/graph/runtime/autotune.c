@@ -467,18 +467,19 @@ const char *autotuner_cpu(const autotuner *t)
     return t->cpu;
 }
 
-/* The one way that gives the same bits on every CPU. */
+/* The one algorithm that gives the same bits on every CPU. */
 static tutti_status prepare_reproducible(const tutti_op *op, const tutti_op_call *c,
                                          void **ret_state, uint64_t *ret_scratch,
                                          const char **ret_algorithm, tutti_error *err)
 {
-    const tutti_algorithms *ways =
+    const tutti_algorithms *algorithms =
         op->struct_size > offsetof(tutti_op, cpu_algorithms) ? op->cpu_algorithms : NULL;
     *ret_algorithm = NULL;
-    if (ways && ways->struct_size > offsetof(tutti_algorithms, prepare_reproducible) &&
-        ways->prepare_reproducible) {
+    if (algorithms &&
+        algorithms->struct_size > offsetof(tutti_algorithms, prepare_reproducible) &&
+        algorithms->prepare_reproducible) {
         *ret_algorithm = "reproducible";
-        return ways->prepare_reproducible(c, ret_state, ret_scratch, err);
+        return algorithms->prepare_reproducible(c, ret_state, ret_scratch, err);
     }
     return op->cpu->prepare ? op->cpu->prepare(c, ret_state, ret_scratch, err) : TUTTI_OK;
 }

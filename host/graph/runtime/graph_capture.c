@@ -31,7 +31,7 @@ static void drop(captured_graph *r, const tutti_device *d)
     *r = (captured_graph){.places = NULL};
 }
 
-/* That of these places; a new one takes the place of the one used longest ago.  NULL: out of memory. */
+/* That of these places; a new one evicts the least recently used.  NULL: out of memory. */
 static captured_graph *find(graph_captures *all, const tutti_device *d,
                             const void *const *places, uint32_t n)
 {
