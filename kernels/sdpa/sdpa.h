@@ -34,6 +34,13 @@ tutti_status sdpa_packed_shape_of(const char *op, const tutti_op_call *c, uint32
 /* What infer has checked: `packed`, the second.  Kernels may have operands of any floating dtype. */
 sdpa_shape sdpa_shape_known(const tutti_op_call *c, bool packed, uint32_t bias);
 extern const tutti_attr_field sdpa_fields[SDPA_ATTRS];
+/* Two for every product of q k^T and of probabilities and v, of the keys that are seen; a bias hides none. */
+double sdpa_flops_of(const sdpa_shape *s);
+/* Five products in the place of two: the scores once more, dv, dp, dq and dk. */
+static inline double sdpa_grad_flops_of(const sdpa_shape *s)
+{
+    return 2.5 * sdpa_flops_of(s);
+}
 
 /* ---- f64, by the definition ---- */
 

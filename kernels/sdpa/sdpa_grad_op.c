@@ -88,8 +88,14 @@ static tutti_status decompose(tutti_graph *g, const tutti_node *n, tutti_value *
 
 static const tutti_kernel cpu = {sizeof(tutti_kernel), 0, prepare, run, NULL};
 
-OP_TRAITS(sdpa_grad, PRODUCT, APART, CONSTANTS, NEVER, UNCOUNTED, NONE, OTHER, .low_in = 0x27,
-          .low_out = 7, .batch_nin = 6, .batch_in = 0x3f, .batch_out = 7);
+static double flops(const tutti_op_call *c)
+{
+    const sdpa_shape s = sdpa_shape_known(c, false, 6);
+    return sdpa_grad_flops_of(&s);
+}
+
+OP_TRAITS(sdpa_grad, PRODUCT, APART, CONSTANTS, NEVER, PRODUCTS, NONE, OTHER, .low_in = 0x27,
+          .low_out = 7, .batch_nin = 6, .batch_in = 0x3f, .batch_out = 7, .flops = flops);
 extern const tutti_op tutti_op_sdpa_grad;
 const tutti_op tutti_op_sdpa_grad = {.struct_size = sizeof(tutti_op),
                                      .traits = &sdpa_grad_traits,

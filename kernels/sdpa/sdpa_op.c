@@ -96,8 +96,15 @@ static tutti_value sdpa_onnx(const tutti_onnx *o)
     return sdpa_onnx_of(o, o->in, o->nin > 3 ? o->in[3] : 0);
 }
 
-OP_TRAITS(sdpa, PRODUCT, APART, CONSTANTS, NEVER, UNCOUNTED, NONE, OTHER, .low_in = 7,
-          .low_out = 1, .batch_nin = 3, .batch_in = 7, .batch_out = 3, .onnx = sdpa_onnx);
+static double flops(const tutti_op_call *c)
+{
+    const sdpa_shape s = sdpa_shape_known(c, false, 3);
+    return sdpa_flops_of(&s);
+}
+
+OP_TRAITS(sdpa, PRODUCT, APART, CONSTANTS, NEVER, PRODUCTS, NONE, OTHER, .low_in = 7,
+          .low_out = 1, .batch_nin = 3, .batch_in = 7, .batch_out = 3, .onnx = sdpa_onnx,
+          .flops = flops);
 extern const tutti_op tutti_op_sdpa;
 const tutti_op tutti_op_sdpa = {.struct_size = sizeof(tutti_op),
                                 .traits = &sdpa_traits,

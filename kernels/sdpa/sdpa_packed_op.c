@@ -243,8 +243,14 @@ static tutti_value sdpa_packed_onnx(const tutti_onnx *o)
     return onnx_transpose(o, y, heads_first, 4);
 }
 
-OP_TRAITS(sdpa_packed, PRODUCT, WHOLE, CONSTANTS, NEVER, UNCOUNTED, NONE, OTHER, .low_in = 1,
-          .low_out = 1, .onnx = sdpa_packed_onnx);
+static double flops(const tutti_op_call *c)
+{
+    const sdpa_shape s = sdpa_shape_known(c, true, 1);
+    return sdpa_flops_of(&s);
+}
+
+OP_TRAITS(sdpa_packed, PRODUCT, WHOLE, CONSTANTS, NEVER, PRODUCTS, NONE, OTHER, .low_in = 1,
+          .low_out = 1, .onnx = sdpa_packed_onnx, .flops = flops);
 extern const tutti_op tutti_op_sdpa_packed, tutti_op_sdpa_packed_grad;
 const tutti_op tutti_op_sdpa_packed = {.struct_size = sizeof(tutti_op),
                                        .traits = &sdpa_packed_traits,
@@ -263,8 +269,14 @@ const tutti_op tutti_op_sdpa_packed = {.struct_size = sizeof(tutti_op),
                                        .reference = reference,
                                        .cpu = &cpu,
                                        .cuda = &sdpa_packed_select};
-OP_TRAITS(sdpa_packed_grad, PRODUCT, WHOLE, CONSTANTS, NEVER, UNCOUNTED, NONE, OTHER,
-          .low_in = 0xb, .low_out = 1);
+static double grad_flops(const tutti_op_call *c)
+{
+    const sdpa_shape s = sdpa_shape_known(c, true, 4);
+    return sdpa_grad_flops_of(&s);
+}
+
+OP_TRAITS(sdpa_packed_grad, PRODUCT, WHOLE, CONSTANTS, NEVER, PRODUCTS, NONE, OTHER,
+          .low_in = 0xb, .low_out = 1, .flops = grad_flops);
 const tutti_op tutti_op_sdpa_packed_grad = {.struct_size = sizeof(tutti_op),
                                             .traits = &sdpa_packed_grad_traits,
                                             .flags = TUTTI_OP_FUSED | TUTTI_OP_BF16 |

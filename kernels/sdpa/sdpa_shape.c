@@ -140,6 +140,14 @@ sdpa_shape sdpa_shape_known(const tutti_op_call *c, bool packed, uint32_t bias)
     return s;
 }
 
+double sdpa_flops_of(const sdpa_shape *s)
+{
+    double seen = 0.0;
+    for (int64_t i = 0; i < s->tq; i++)
+        seen += (double)sdpa_seen(s, i);
+    return 4.0 * (double)(s->batch * s->heads) * seen * (double)s->d;
+}
+
 tutti_status sdpa_dtypes(const tutti_op_call *c, uint32_t like, const sdpa_shape *s,
                          int32_t *ret_bf16)
 {

@@ -286,6 +286,37 @@ static const op_example examples[] = {
      .want = F32S(2, 3.46211716f)},
 };
 
+/* 2 x 3 heads of width 4; 5 queries at the end of 7 keys see 3, 4, 5, 6 and 7 of them where later ones are hidden. */
+START_TEST(flops_are_two_for_every_product_of_what_is_seen)
+{
+    const tutti_desc q = DESC(F32, 4, 2, 3, 5, 4), k = DESC(F32, 4, 2, 3, 7, 4);
+    const tutti_desc lse = DESC(F32, 3, 2, 3, 5), x = DESC(F32, 5, 2, 5, 3, 3, 4);
+    const tutti_desc y = DESC(F32, 4, 2, 5, 3, 4), low = DESC(BF16, 4, 2, 3, 5, 4);
+    const tutti_desc apart[6] = {q, k, k, q, lse, q}, packed[4] = {x, y, lse, y};
+    const tutti_desc mixed[3] = {low, k, k};
+    const struct {
+        const tutti_op *op;
+        const tutti_desc *in;
+        uint32_t nin;
+        const sdpa_attr *attr;
+        double want;
+    } counts[] = {{&tutti_op_sdpa, apart, 3, &plain, 4.0 * 6 * 4 * 35},
+                  {&tutti_op_sdpa, apart, 3, &causal, 4.0 * 6 * 4 * 25},
+                  {&tutti_op_sdpa, mixed, 3, &causal, 4.0 * 6 * 4 * 25},
+                  {&tutti_op_sdpa_grad, apart, 6, &plain, 10.0 * 6 * 4 * 35},
+                  {&tutti_op_sdpa_grad, apart, 6, &causal, 10.0 * 6 * 4 * 25},
+                  {&tutti_op_sdpa_packed, packed, 1, &causal, 4.0 * 6 * 4 * 15},
+                  {&tutti_op_sdpa_packed_grad, packed, 4, &plain, 10.0 * 6 * 4 * 25}};
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        const tutti_op_call c = {.struct_size = sizeof c,
+                                 .nin = counts[i].nin,
+                                 .in = counts[i].in,
+                                 .attr = counts[i].attr};
+        ck_assert_close(counts[i].op->traits->flops(&c), counts[i].want, 0.0);
+    }
+}
+END_TEST
+
 /* op_example compares the first result; the second needs room too. */
 START_TEST(two_keys_are_weighed_as_worked_out_by_hand)
 {
@@ -466,6 +497,7 @@ int main(void)
     tcase_add_loop_test(t, probabilities_left_out_of_long_rows_agree_with_the_definition, 0,
                         OP_COUNT(dropping_large));
     tcase_add_test(t, what_is_left_out_depends_on_the_element_alone);
+    tcase_add_test(t, flops_are_two_for_every_product_of_what_is_seen);
     tcase_add_loop_test(t, two_keys_are_weighed_as_worked_out_by_hand, 0, OP_COUNT(examples));
     tcase_add_test(t, a_bias_of_minus_infinity_hides_keys);
     tcase_add_test(t, one_thread_and_three_give_the_same_bits);

@@ -132,7 +132,7 @@ uint64_t graph_bytes(const graph *g); /* of memory that it holds */
 /* Marks in live[0..nnodes) the nodes that `roots` need.  Zero roots are skipped. */
 void graph_mark_live(const graph *g, const tutti_value *roots, uint32_t nroots, bool *live);
 
-double graph_flops(const graph *g); /* of matrix products and convolutions */
+double graph_flops(const graph *g); /* of products, convolutions and attention */
 
 /* One line a node: "%7 f32 (8, 4) = matmul(%1, %2) transpose_b=1  # fc". */
 void graph_dump(const graph *g, FILE *file);

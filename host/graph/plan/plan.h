@@ -134,7 +134,7 @@ const program *plan_program(const plan *p);
 /* Values of the model's graph, by tutti.plan/1; k is from 1 to their number.  Borrowed from the plan. */
 uint32_t plan_nvalues(const plan *p);
 void plan_value(const plan *p, uint32_t k, tutti_planned_value *ret_value);
-double plan_flops(const plan *p); /* of matrix products and convolutions; 0 when unknown */
+double plan_flops(const plan *p); /* of products, convolutions and attention; 0 when unknown */
 /* Steps that run by one library, or without one for one reason. */
 typedef struct plan_choice {
     const tutti_op_choice
