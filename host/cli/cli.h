@@ -63,7 +63,8 @@ int plugins_sign(const cli_options *o, const tutti_op *const *ops);
 int plugins_verify(const cli_options *o, const tutti_op *const *ops);
 
 /* Those of bench; they return the exit status. */
-cli_function bench_dispatch, bench_plan, bench_kernels, bench_optimizer, bench_loader;
+cli_function bench_dispatch, bench_plan, bench_kernels, bench_peak, bench_optimizer,
+    bench_loader;
 
 extern const char cli_default_run[]; /* host/recipes/glyphs_cnn.json, embedded */
 

@@ -32,7 +32,7 @@ void machine_triad(float *restrict a, const float *restrict b, const float *rest
         a[k] = b[k] + 0.5f * c[k];
 }
 
-static tutti_status measure_bytes(int threads, double *ret_bytes, tutti_error *err)
+tutti_status machine_measure_bytes(int threads, double *ret_bytes, tutti_error *err)
 {
     const size_t bytes = sizeof(float) * TRIAD;
     float *abc = host_memory_alloc(3 * bytes);
@@ -101,6 +101,6 @@ static tutti_status measure_flops(const tutti_op *const *ops, int32_t dtype, int
 tutti_status machine_measure(const tutti_op *const *ops, int32_t dtype, int threads,
                              machine_bound *ret_bound, tutti_error *err)
 {
-    const tutti_status s = measure_bytes(threads, &ret_bound->bytes, err);
+    const tutti_status s = machine_measure_bytes(threads, &ret_bound->bytes, err);
     return s ? s : measure_flops(ops, dtype, threads, &ret_bound->flops, err);
 }

@@ -9,6 +9,10 @@
 void machine_triad(float *restrict a, const float *restrict b, const float *restrict c,
                    int64_t n, int threads);
 
+/* Bytes a second of the triad, the best of some rounds by the clock; 200 MB.  Errors: E_NOMEM. */
+TUTTI_NODISCARD tutti_status machine_measure_bytes(int threads, double *ret_bytes,
+                                                   tutti_error *err);
+
 enum { MACHINE_PRODUCT = 1024 }; /* rows and columns of the product that is measured */
 
 typedef struct machine_bound {

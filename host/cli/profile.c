@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cli.h"
 #include "cli/machine_bound.h"
+#include "cli/profile_json.h"
 #include "graph/runtime/host_memory.h"
 #include "train/trainer/describe.h"
 
@@ -145,7 +146,7 @@ static bool find_batches(const profiler *p, double *ret_batches, double *ret_ns)
 }
 
 static tutti_status report(const trainer *t, const run_file *run, const tutti_op *const *ops,
-                           tutti_error *err)
+                           bool json, tutti_error *err)
 {
     static const char *const events[] = {"event/", NULL};
     static const char *const plugins[] = {"algorithm/", "callback/", "handler/",
@@ -160,6 +161,8 @@ static tutti_status report(const trainer *t, const run_file *run, const tutti_op
         return tutti_fail(err, TUTTI_E_STATE,
                           "no batch was measured: an epoch has fewer than %d batches",
                           UNMEASURED + 1);
+    if (json)
+        return profile_print_json(t, batches, ns, err);
     const int32_t dtype =
         strcmp(run->numerics.precision, "amp_bf16") == 0 ? TUTTI_BF16 : TUTTI_F32;
     if (s && machine_measure(ops, dtype, threads, &m, err))
@@ -190,14 +193,14 @@ static tutti_status report(const trainer *t, const run_file *run, const tutti_op
 /* ---- the command ---- */
 
 static tutti_status measure(trainer *t, const run_file *run, const tutti_op *const *ops,
-                            tutti_error *err)
+                            bool json, tutti_error *err)
 {
     const fit_options options = {.resume = NULL};
     tutti_error why = TUTTI_ERROR_INIT;
     if (trainer_profile_steps(t, &why))
         (void)fprintf(stderr, "tutti: %s\n", why.text);
     const tutti_status s = trainer_fit(t, &options, err);
-    return s ? s : report(t, run, ops, err);
+    return s ? s : report(t, run, ops, json, err);
 }
 
 static int run(const cli_options *o, const tutti_op *const *ops)
@@ -215,7 +218,7 @@ static int run(const cli_options *o, const tutti_op *const *ops)
     status = CLI_FAILED;
     if (!trainer_create(run, r, ops, &t, &e)) {
         trainer_on_message(t, cli_message, run, false);
-        if (!measure(t, run, ops, &e))
+        if (!measure(t, run, ops, o->json, &e))
             status = CLI_OK;
     }
     if (status != CLI_OK)
@@ -243,12 +246,14 @@ const cli_command cli_profile = {
         "that is written to "
         "runs/NAME-profile/traces.  Loggers, callbacks that save and traces of the run "
         "file are left out.  Events are heard one by one, so steps that a run merges are apart "
-        "here; operations are measured on CPUs alone.",
+        "here; operations are measured on CPUs alone.  With --json the same, but for the "
+        "bound, for "
+        "programs.",
     .more = "\"ms alone\" is time in no event or plugin or operation within.\n"
             "\"GB\" is what operations read and twice what they write: memory is fetched "
             "before it is written.\n"
             "Exit status: 0 measured, 1 the run failed, 2 wrong usage or input.",
-    .takes = CLI_TAKES_PLUGINS | CLI_TAKES_RUN | CLI_TAKES_BATCHES,
+    .takes = CLI_TAKES_PLUGINS | CLI_TAKES_RUN | CLI_TAKES_BATCHES | CLI_TAKES_JSON,
     .least = 0,
     .most = 1,
     .run = run,

@@ -25,7 +25,10 @@ check "plugins info" sh -c "$TUTTI plugins info mixup | grep -q 'alpha'"
 check "plugins info of functions" sh -c "$TUTTI plugins info org.tutti.demo | grep -qx 'note(str metric, f64 limit): handler of org.tutti.demo'"
 check "validate" sh -c "$TUTTI validate run.json | grep -q 'run.json is valid'"
 check "explain" sh -c "$TUTTI explain run.json | grep -q 'checkpoint_saver'"
-check "bench loader" sh -c "$TUTTI bench loader run.json --set train.subset_num_batches=2 | grep -q '^epoch 3: '"
+check "bench loader" sh -c "$TUTTI bench loader run.json --set train.subset_num_batches=2 | grep -q '^epoch 3: .* [0-9.]* MB/s$'"
+check "bench peak" sh -c "OMP_NUM_THREADS=1 $TUTTI bench peak | grep -q '^f32 .* [0-9.]* GFLOP/s$'"
+check "bench peak of the lowest instruction set" sh -c "OMP_NUM_THREADS=1 TUTTI_ISA=base $TUTTI bench peak >peak.txt &&
+  grep -q '^f32   multiply and add of 128 bits' peak.txt && ! grep -q '^bf16' peak.txt && grep -q '^triad .* GB/s$' peak.txt"
 says "unknown command" 2 "tutti: there is no command trian; did you mean train?" "$TUTTI" trian
 says "unknown option" 2 "tutti: --sett is no option; did you mean --set" "$TUTTI" train --sett x=1
 says "an option without its value" 2 "tutti: --set needs a value" "$TUTTI" train run.json --set
@@ -37,7 +40,7 @@ says "no checkpoint" 2 'tutti: eval needs --checkpoint, or "load_weights" in the
 says "an optimizer that is not measured by ranges" 1 \
   'tutti: lamb updates whole weights, which this does not measure; want one that goes element by element' \
   "$TUTTI" bench optimizer lamb 4096
-says "nothing to measure" 2 'tutti: usage: tutti bench [OPTION...] dispatch|plan|kernels|optimizer [NAME COUNT]|loader [RUN.json]; `tutti help bench` tells more' \
+says "nothing to measure" 2 'tutti: usage: tutti bench [OPTION...] dispatch|plan|kernels|peak|optimizer [NAME COUNT]|loader [RUN.json]; `tutti help bench` tells more' \
   "$TUTTI" bench all
 says "help of an unknown command" 2 "tutti: there is no command trian; did you mean train?" "$TUTTI" help trian
 says "help of two commands" 2 "tutti: help takes one command, and then has run" "$TUTTI" help train run

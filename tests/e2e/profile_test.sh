@@ -88,6 +88,21 @@ for name, calls in moved.items():
 whole = sum(float(row[4]) for name, row in have.items() if name != "all operations")
 assert abs(float(have["all operations"][4]) - whole) <= 1e-3 * whole, (have["all operations"], whole)
 PY
+# A table of text and the JSON object are of two runs: what does not depend on time is the same.
+"$TUTTI" profile run.json --batches 2 --set model.dropout=0 --set 'algorithms=[]' --set 'loggers=[]' --json >profile.json 2>err.txt
+check "the same as JSON" python3 - <<'PY'
+import json
+whole = json.load(open("profile.json"))
+assert whole["threads"] == 2 and whole["batches"] == 2 and whole["batch_ms"] > 0, whole
+assert whole["trained"] == 784 * 32 + 32 + 32 * 10 + 10 and whole["slots"] == 2, whole
+steps = {row["name"]: row for row in whole["operations"]}
+assert sum(row["flops"] for row in steps.values()) == 2 * 64 * (2 * 784 * 32 + 3 * 32 * 10), steps
+assert steps["matmul"]["count"] == 4 and steps["sum"]["bytes"] == 2 * 4 * (64 + 2), steps
+events = {row["name"]: row for row in whole["events"]}
+assert events["batch"]["count"] == 1 and abs(events["batch"]["ms"] - whole["batch_ms"]) < 1e-6, events
+assert sum(row["ms"] for row in steps.values()) <= events["train_batch"]["ms"], events
+assert "update/optimizer" in [row["name"] for row in whole["plugins"]], whole["plugins"]
+PY
 check "again, over the first" "$TUTTI" profile run.json --batches 1
 says "a number that is none" 2 "tutti: --batches 0, want a number from 1 to 1000000" \
   "$TUTTI" profile run.json --batches 0

@@ -15,6 +15,11 @@ static const cli_use uses[] = {
      "measures the kernels' shares of the triad's bytes a second, or of the best arithmetic "
      "here; with OMP_NUM_THREADS threads, or one a processor.",
      0, 0, bench_kernels},
+    {"peak", "", CLI_VALUE_NONE,
+     "measures the most multiply-adds a second, in f32 and bf16, and the triad's bytes a "
+     "second; "
+     "with OMP_NUM_THREADS threads, or one a processor.",
+     0, 0, bench_peak},
     {"optimizer", "[NAME COUNT]", CLI_VALUE_OBJECT,
      "measures one update of all weights, without and with their copies in 16 bits, beside the "
      "triad a = b + s c.  With NAME and COUNT: updates of COUNT weights, in blocks asked for "

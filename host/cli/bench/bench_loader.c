@@ -84,6 +84,7 @@ static tutti_status measure(data *d, int round, tutti_error *err)
 {
     const double wall = seconds(CLOCK_MONOTONIC), cpu = seconds(CLOCK_PROCESS_CPUTIME_ID);
     int64_t samples = 0, more;
+    double bytes = 0.0;
     do {
         tutti_tensor columns[TUTTI_MAX_COLUMNS];
         uint32_t n;
@@ -91,12 +92,15 @@ static tutti_status measure(data *d, int round, tutti_error *err)
         if (s)
             return s;
         samples += more;
+        for (uint32_t k = 0; more > 0 && k < n; k++)
+            bytes += (double)tutti_nbytes(&columns[k].desc);
     } while (more > 0);
     const double took = seconds(CLOCK_MONOTONIC) - wall;
     const double used = seconds(CLOCK_PROCESS_CPUTIME_ID) - cpu;
-    (void)printf("epoch %d: %lld samples in %.2f s, %.0f a second, %.0f a second of CPU time\n",
+    (void)printf("epoch %d: %lld samples in %.2f s, %.0f a second, %.0f a second of CPU time, "
+                 "%.1f MB/s\n",
                  round, (long long)samples, took, (double)samples / took,
-                 (double)samples / used);
+                 (double)samples / used, bytes / took * 1e-6);
     return TUTTI_OK;
 }
 

@@ -10,6 +10,7 @@
 run_facts trainer_facts(const trainer *t)
 {
     run_facts f = {.threads = t->run.threads,
+                   .slots = t->updater.nslots,
                    .device = t->run.device.device.info.name,
                    .folder = t->run.folder};
     for (uint32_t k = 0; t->run.net && k < net_weight_count(t->run.net); k++) {

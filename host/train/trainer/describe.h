@@ -11,6 +11,7 @@ typedef struct run_facts {
     int64_t parameters; /* of the model, without buffers */
     int64_t trained;    /* of these, not frozen */
     uint32_t weights;   /* tensors that they are in */
+    uint32_t slots;     /* of the optimizer: numbers that it keeps for each that is trained */
     int threads;
     const char *device; /* "cpu" */
     const char *folder; /* absolute; of what the run writes, may not be there */
