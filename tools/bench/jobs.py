@@ -4,6 +4,8 @@ import dataclasses
 QUICK_SECONDS = 660  # for the rows of --quick, in all; whole runs of the recipe come after
 # Rows without a run file: one optimizer's updates of so many weights, f32.
 OPTIMIZERS = ["o_adamw_25600000", "o_adamw_1024000", "o_sgd_25600000", "o_sgd_1024000"]
+# Rows of a program that starts and trains one step: without choices of kernels on disk, and with them.
+FIRST = ["t_b4_resnet20", "t_b7_gpt"]
 IMAGES = ("b3", "b4", "b5", "b6", "b9_vit")
 SETTINGS = ["plain", "foreach", "fused", "compile+fused"]
 COMPOSER = ["composer+foreach", "composer+fused"]
@@ -20,6 +22,15 @@ class Job:
     dtype: str
     composer: bool = False  # the peer's steps by Composer's Trainer
     llmc: bool = False
+    first: str = ""  # "cold" or "warm": the time to the first step
+
+    @property
+    def name(self):
+        return f"t_{self.row}" if self.first else self.row
+
+    @property
+    def kind(self):
+        return f"{self.dtype} {self.first}".strip()
 
     @property
     def recipe(self):
@@ -27,7 +38,7 @@ class Job:
 
     @property
     def weight(self):
-        return 0.1 if self.llmc else 0.5 if self.row.startswith("o_") else WEIGHTS.get(self.row, 1)
+        return 0.1 if self.llmc else 0.3 if self.first else 0.5 if self.row.startswith("o_") else WEIGHTS.get(self.row, 1)
 
     @property
     def changes(self):
@@ -43,6 +54,8 @@ class Job:
     def settings(self, quick):
         if self.composer:
             return COMPOSER[1:] if quick else COMPOSER
+        if self.first:
+            return ["nhwc+fused" if self.row.startswith(IMAGES) else "fused"]
         if self.row.startswith("o_"):
             return ["fused"] if quick else ["plain", "foreach", "fused"]
         if self.row.startswith(IMAGES):
@@ -53,16 +66,20 @@ class Job:
 
 def all_rows(here):
     files = [p.stem for p in (here / "rows").glob("*.json")]
-    return sorted(files, key=lambda f: (int(f[1:].split("_")[0]), f)) + OPTIMIZERS
+    return sorted(files, key=lambda f: (int(f[1:].split("_")[0]), f)) + OPTIMIZERS + FIRST
 
 
-def all_jobs(here, dtypes):
+def all_jobs(here, dtypes, llmc):
+    """`llmc`: a checkout of llm.c is there to compare with."""
     jobs = []
     for row in all_rows(here):
+        if row in FIRST:
+            jobs += [Job(row[2:], "f32", first=how) for how in ("cold", "warm")]
+            continue
         for dtype in ["f32"] if row in OPTIMIZERS else dtypes or ["f32", "bf16"]:
             jobs.append(Job(row, dtype, composer=row == "b10_resnet20_recipe"))
             if row == "b1_mlp_tiny":
                 jobs.append(Job(row, dtype, composer=True))
-            if row == "b8_gpt2_124m" and dtype == "f32":
+            if row == "b8_gpt2_124m" and dtype == "f32" and llmc:
                 jobs.append(Job(row, dtype, llmc=True))
     return jobs
