@@ -68,6 +68,39 @@ assert found["kinds"]["optimizer"]["bytes"] == 20 * (2 * 64 * 64 + 64 * 10 + 64 
 assert "roofline" in sgd and all("roofline" not in row for row in first), first
 assert "| kind | steps | time |" in text and "| products | 8 |" in text, text
 PY
+cat >peer <<'PY'
+#!/usr/bin/env python3
+"""A peer whose steps take 10 ms each, as it says."""
+import sys
+if sys.argv[1] != "-c":
+    print("ready 9.9", 1024, flush=True)
+    for line in sys.stdin:
+        print(int(line) * 10000000, 3072, flush=True)
+PY
+chmod +x peer
+check "rows beside a peer" python3 "$bench/run" b1_mlp_tiny t_b4_resnet20 --dtype f32 --pairs 2 --seconds 0.02 --build "$build" \
+  --threads 2 --python "$work/peer" --settings fused --json peer.json
+mv check.out peer.txt
+check "their ratios" python3 - <<'PY'
+import json
+text = open("peer.txt").read()
+assert "not installed" not in text and "of the bound" not in text, text
+step, alone, *first = json.load(open("peer.json"))["rows"]
+assert abs(step["peer_ms"] - 10) < 1e-9 and step["peer"] == "torch 9.9" and step["setting"] == "fused", step
+assert step["low"] <= step["ratio"] <= step["high"] and step["peer_growth_mb"] == 2 and step["pairs"] == 2, step
+assert alone["row"] == "b1_mlp_tiny" and [row["dtype"] for row in first] == ["f32 cold", "f32 warm"], (alone, first)
+assert all(row["ratio"] > 0 and row["peer_ms"] > 0 for row in first), first
+line = next(line.split("|")[1:-1] for line in text.splitlines() if line.startswith("| b1"))
+assert len(line) == 9 and line[2].strip() == f"{step['ratio']:.2f}" and line[8].strip() == "torch 9.9 fused", line
+PY
+check "a row of llm.c where a folder of it is named" python3 - <<'PY'
+import os
+import pathlib
+from jobs import all_jobs
+here = pathlib.Path(os.environ["SOURCE"]) / "tools" / "bench"
+assert not [j for j in all_jobs(here, None, None) if j.llmc]
+assert [(j.row, j.dtype) for j in all_jobs(here, None, here) if j.llmc] == [("b8_gpt2_124m", "f32")]
+PY
 python3 "$bench/run" b1_mlp_tiny --llmc "$work/nowhere" $small >llmc.out 2>llmc.err
 check "a folder without llm.c is one sentence" test $? = 2 -a "$(tail -1 llmc.err)" = \
   "run: error: --llmc $work/nowhere: there is no train_gpt2; want a checkout of llm.c where it is built"
