@@ -353,6 +353,8 @@ __device__ static inline void forward(const sdpa_cuda_args &a, uint16_t *shared)
         stage = other;
         other = swap;
     }
+    cuda_copy_wait<0>(); /* where no key is seen */
+    __syncthreads();
 #pragma unroll
     for (int i = 0; i < 2; i++) {
         const int64_t r = i0 + row(i);
@@ -417,6 +419,8 @@ __device__ static inline void by_query(const sdpa_cuda_args &a, uint16_t *shared
         stage = other;
         other = swap;
     }
+    cuda_copy_wait<0>(); /* where no key is seen */
+    __syncthreads();
     const float by[2] = {a.scale, a.scale};
     store<DTYPE, C>(queries(a, a.dq, a.s.q, p, i0), q.d, dq, by, shared);
 }

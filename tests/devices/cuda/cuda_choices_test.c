@@ -15,6 +15,7 @@
 static char cache[] = "/tmp/tutti_choices_XXXXXX";
 static char path[64];
 static const char *settings = "leaks=1"; /* of the stand-in */
+static char last[512];                   /* convolution of the latest plan */
 
 static int drop(const char *file, const struct stat *s, int flag, struct FTW *f)
 {
@@ -43,6 +44,18 @@ static const tutti_op *find_op(const char *name)
         op++;
     ck_assert_ptr_nonnull(*op);
     return *op;
+}
+
+static void read_last_convolution(void)
+{
+    char line[sizeof last];
+    FILE *f = fopen(trace_path, "re");
+    ck_assert_ptr_nonnull(f);
+    *last = 0;
+    while (fgets(line, sizeof line, f))
+        if (strncmp(line, "cudnnBackendExecute", 19) == 0)
+            (void)strcpy(last, line);
+    (void)fclose(f);
 }
 
 /* A plan's node of two inputs is prepared on a new device, and run once; how many calls of `library` were
@@ -77,6 +90,7 @@ static int calls_of_a_plan(const tutti_op *op, const void *attr, const tutti_des
     d.table->release(d.device, y);
     d.table->release(d.device, room);
     const int n = traced(library);
+    read_last_convolution();
     close_cuda(&d);
     return n;
 }
@@ -263,6 +277,31 @@ START_TEST(no_engine_is_measured_where_nothing_is_to_be)
 }
 END_TEST
 
+/* A later run would measure anew, and could find another.  A file is where the folder of choices would be. */
+static void block_choices(void)
+{
+    char in_the_way[64];
+    (void)snprintf(in_the_way, sizeof in_the_way, "%s/tutti", cache);
+    FILE *file = fopen(in_the_way, "w");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_int_eq(fclose(file), 0);
+}
+
+/* The library's first is "2.0", the fastest "2.1". */
+START_TEST(what_cannot_be_kept_is_not_taken)
+{
+    begin();
+    (void)convolutions_of_a_plan(2, "");
+    ck_assert_ptr_nonnull(strstr(last, " by 2.1"));
+    end();
+    begin();
+    block_choices();
+    ck_assert_int_gt(convolutions_of_a_plan(2, ""), 3); /* measured */
+    ck_assert_ptr_nonnull(strstr(last, " by 2.0"));
+    end();
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("cuda choices");
@@ -279,6 +318,7 @@ int main(void)
     tcase_add_loop_test(t, the_file_decides_on_engines_where_they_are_allowed, 0,
                         (int)(sizeof kept / sizeof *kept));
     tcase_add_test(t, no_engine_is_measured_where_nothing_is_to_be);
+    tcase_add_test(t, what_cannot_be_kept_is_not_taken);
     suite_add_tcase(s, t);
     return tutti_run(s);
 }

@@ -277,7 +277,8 @@ static tutti_status fastest(cdnn_plan *p, const cdnn_trial *t, const candidate *
     return s;
 }
 
-/* Takes the fastest of several candidates.  What another process has kept meanwhile counts. */
+/* Takes the fastest of several candidates if that can be kept, else the library's first: a later run would have
+ * to find the same.  What another process has kept meanwhile counts. */
 static void take_fastest(cdnn_plan *p, const search *s, const cdnn_trial *t, const char *key,
                          candidate *candidates, int n)
 {
@@ -288,6 +289,7 @@ static void take_fastest(cdnn_plan *p, const search *s, const cdnn_trial *t, con
     memcpy(text, candidates[best].name, sizeof text);
     const bool kept =
         measured && *text && !t->cuda->keep(t->cuda->ctx, key, text, sizeof text, NULL);
+    best = kept ? best : 0;
     for (int k = 0; k < n && kept; k++)
         if (strcmp(candidates[k].name, text) == 0)
             best = (uint32_t)k;
