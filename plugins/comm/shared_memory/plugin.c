@@ -61,22 +61,48 @@ static int read_number(const char *name, int32_t least, int32_t *ret)
     return 1;
 }
 
+/* What is set by hand, and is no number of ranks, would else be a world of one without a word. */
+static tutti_status check_variables(tutti_error *err)
+{
+    const char *size = getenv("TUTTI_WORLD_SIZE");
+    int32_t n;
+    if (size && !read_number("TUTTI_WORLD_SIZE", 1, &n))
+        return tutti_fail(
+            err, TUTTI_E_ARG,
+            "shared_memory: TUTTI_WORLD_SIZE is \"%.40s\", want a number of ranks "
+            "from 1 on",
+            size);
+    if (!size && getenv("TUTTI_RANK"))
+        return tutti_fail(err, TUTTI_E_ARG,
+                          "shared_memory: TUTTI_RANK is set and TUTTI_WORLD_SIZE is not, want "
+                          "both or neither");
+    return TUTTI_OK;
+}
+
 /* A world of one where nobody has started several.  *ret_job: what the launcher calls the job, or NULL. */
 static tutti_status find_place(int32_t *ret_rank, int32_t *ret_size, const char **ret_job,
                                tutti_error *err)
 {
+    const size_t count = sizeof launchers / sizeof *launchers;
+    size_t k = 0;
+    const tutti_status s = check_variables(err);
+    if (s)
+        return s;
     *ret_rank = 0;
     *ret_size = 1;
     *ret_job = NULL;
-    for (size_t k = 0; k < sizeof launchers / sizeof *launchers; k++) {
-        if (!read_number(launchers[k].size, 1, ret_size))
-            continue;
+    while (k < count && !read_number(launchers[k].size, 1, ret_size))
+        k++;
+    if (k == count && getenv("PMIX_RANK"))
+        return tutti_fail(err, TUTTI_E_ARG,
+                          "shared_memory: PMIX_RANK is set, and nothing says how many ranks "
+                          "there are; want TUTTI_RANK and TUTTI_WORLD_SIZE");
+    if (k < count) {
         *ret_job = getenv(launchers[k].job);
         if (!read_number(launchers[k].rank, 0, ret_rank) || *ret_rank >= *ret_size)
             return tutti_fail(err, TUTTI_E_ARG,
                               "shared_memory: %s is %d, but %s is no rank from 0 to %d",
                               launchers[k].size, *ret_size, launchers[k].rank, *ret_size - 1);
-        break;
     }
     return *ret_size <= SEGMENT_RANKS
                ? TUTTI_OK
@@ -193,6 +219,22 @@ static tutti_status shared_memory_all_to_all(void *self, const tutti_parts *send
     return s ? s : longest ? TUTTI_OK : segment_wait(g, err);
 }
 
+/* Behind the barrier at which all have said how long their parts are. */
+static tutti_status shared_memory_check_parts(const segment *g, const tutti_parts *parts,
+                                              tutti_error *err)
+{
+    for (int32_t k = 0; k < g->size; k++) {
+        const uint64_t given = g->shared->ranks[k].bytes[k];
+        if (given != parts->bytes[k])
+            return tutti_fail(err, TUTTI_E_ARG,
+                              "shared_memory: rank %d gives %llu bytes, of which rank %d "
+                              "expects %llu",
+                              k, (unsigned long long)given, g->rank,
+                              (unsigned long long)parts->bytes[k]);
+    }
+    return TUTTI_OK;
+}
+
 static tutti_status shared_memory_all_gather(void *self, const tutti_parts *parts,
                                              uint64_t *ret_request, tutti_error *err)
 {
@@ -202,12 +244,15 @@ static tutti_status shared_memory_all_gather(void *self, const tutti_parts *part
     tutti_status s = TUTTI_OK;
     for (int32_t k = 0; k < g->size; k++)
         longest = parts->bytes[k] > longest ? parts->bytes[k] : longest;
+    g->shared->ranks[g->rank].bytes[g->rank] = parts->bytes[g->rank];
     for (uint64_t at = 0; at < longest && !s; at += room) {
         char *data = parts->data;
         if (at < parts->bytes[g->rank])
             memcpy(segment_mailbox(g, g->rank), data + parts->offsets[g->rank] + at,
                    parts->bytes[g->rank] - at < room ? parts->bytes[g->rank] - at : room);
         s = segment_wait(g, err);
+        if (!s && at == 0)
+            s = shared_memory_check_parts(g, parts, err);
         for (int32_t k = 0; k < g->size && !s; k++)
             if (k != g->rank)
                 shared_memory_take(data + parts->offsets[k], 0, parts->bytes[k],

@@ -346,6 +346,42 @@ START_TEST(a_rank_outside_the_world_is_refused)
 }
 END_TEST
 
+START_TEST(what_is_no_number_of_ranks_is_refused)
+{
+    member m;
+    tutti_error err = TUTTI_ERROR_INIT;
+    ck_assert_int_eq(setenv("TUTTI_WORLD_SIZE", "0", 1), 0);
+    ck_assert_int_eq(join(&m, 8, 1000, &err), TUTTI_E_ARG);
+    ck_assert_str_eq(
+        err.text, "shared_memory: TUTTI_WORLD_SIZE is \"0\", want a number of ranks from 1 on");
+    subject_close(&m.subject);
+}
+END_TEST
+
+/* Rank 1 takes an exchange to be shorter than the others do. */
+static void one_is_short(int rank)
+{
+    member m;
+    tutti_error err = TUTTI_ERROR_INIT;
+    int64_t mine[2] = {rank, rank}, all[2 * SIZE];
+    want_ok(join(&m, 9, 10000, &err), &err);
+    want(m.table->exchange(m.subject.self, mine, all, rank == 1 ? 8 : 16, &err) == TUTTI_E_ARG,
+         "a part is short");
+    want(strstr(err.text, rank == 1 ? "rank 0 gives 16 bytes, of which rank 1 expects 8"
+                                    : "rank 1 gives 8 bytes, of which rank") != NULL,
+         err.text);
+    subject_close(&m.subject);
+}
+
+START_TEST(parts_of_unequal_length_are_named)
+{
+    int status[SIZE];
+    world(SIZE, one_is_short, status);
+    for (int k = 0; k < SIZE; k++)
+        ck_assert_int_eq(status[k], 0);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("shared_memory");
@@ -360,5 +396,7 @@ int main(void)
     tcase_add_test(c, a_world_that_is_not_whole_is_refused);
     tcase_add_test(c, without_a_launcher_there_is_one_rank);
     tcase_add_test(c, a_rank_outside_the_world_is_refused);
+    tcase_add_test(c, what_is_no_number_of_ranks_is_refused);
+    tcase_add_test(c, parts_of_unequal_length_are_named);
     return tutti_run(suite);
 }
