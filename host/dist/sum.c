@@ -3,6 +3,7 @@
 #include "dist/shares.h"
 #include "dist/world_internal.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -178,7 +179,11 @@ static tutti_status sum_piece(world *w, const world_piece *one, tutti_error *err
 static tutti_status run(void *ctx, const world_piece *one, tutti_error *err)
 {
     world *w = ctx;
-    world_tell(w, w->step, one->gathers ? "gathering weights" : "summing gradients");
+    char phase[48];
+    (void)snprintf(phase, sizeof phase, "%s, bucket %llu",
+                   one->gathers ? "gathering weights" : "summing gradients",
+                   (unsigned long long)++w->told[one->gathers]);
+    world_tell_phase(w, phase);
     return one->gathers ? world_gather_piece(w, one->result + one->at, one->n, err)
                         : sum_piece(w, one, err);
 }

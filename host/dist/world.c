@@ -102,10 +102,16 @@ const tutti_world_v1 *world_service(const world *w)
 
 void world_tell(world *w, uint64_t step, const char *phase)
 {
-    struct timespec now;
     w->step = step;
+    w->told[0] = w->told[1] = 0;
+    world_tell_phase(w, phase);
+}
+
+void world_tell_phase(world *w, const char *phase)
+{
+    struct timespec now;
     (void)clock_gettime(CLOCK_REALTIME, &now);
-    tutti_progress p = {.step = step,
+    tutti_progress p = {.step = w->step,
                         .since_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec};
     (void)snprintf(p.phase, sizeof p.phase, "%s", phase);
     w->table->tell(w->self, &p);

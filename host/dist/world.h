@@ -32,7 +32,7 @@ int32_t world_rank(const world *w);
 int32_t world_size(const world *w);
 const tutti_world_v1 *world_service(const world *w);
 int64_t world_bucket(const world *w); /* numbers that are summed at a time, a multiple of 16 */
-/* Where this rank is, for the others' messages; `phase` is a constant.  [step] */
+/* Where this rank is, for the others' messages; buckets are counted from here on.  Nothing is under way.  [step] */
 void world_tell(world *w, uint64_t step, const char *phase);
 
 /* `all` gets what every rank has in `mine`, by rank.  [step] */

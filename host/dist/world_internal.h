@@ -40,9 +40,12 @@ struct world {
     float *memory;     /* of sums: what is sent, then what is received */
     uint64_t capacity; /* numbers */
     uint64_t step;     /* world_tell */
+    uint64_t told[2];  /* pieces since then: sums, gathers */
     background background;
 };
 
+/* As world_tell, of the same step. */
+void world_tell_phase(world *w, const char *phase);
 /* Part r of `out` goes to rank r, part r of `in` comes from it; waits.  Errors: the comm's. */
 TUTTI_NODISCARD tutti_status world_all_to_all(world *w, const tutti_parts *out,
                                               const tutti_parts *in, tutti_error *err);
