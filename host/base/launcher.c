@@ -1,8 +1,9 @@
-/* launcher.c - mpirun and srun by their environment variables. */
+/* launcher.c - mpirun, srun and what a user sets, by their environment variables. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/launcher.h"
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
 
@@ -17,17 +18,51 @@ static const struct {
     {"SLURM_STEP_NUM_TASKS", "Slurm's srun"},
 };
 
-int launcher_processes(const char **ret_name)
+static bool read_count(const char *text, int *ret)
 {
-    *ret_name = NULL;
-    for (size_t k = 0; k < sizeof launchers / sizeof *launchers; k++) {
+    char *end = NULL;
+    const long n = strtol(text, &end, 10);
+    if (n < 1 || n > INT_MAX || *end != '\0')
+        return false;
+    *ret = (int)n;
+    return true;
+}
+
+/* What says that this process is one of several, without their number. */
+static tutti_status check_rest(tutti_error *err)
+{
+    if (getenv("TUTTI_RANK"))
+        return tutti_fail(
+            err, TUTTI_E_ARG,
+            "TUTTI_RANK is set and TUTTI_WORLD_SIZE is not, want both or neither");
+    if (getenv("PMIX_RANK"))
+        return tutti_fail(err, TUTTI_E_ARG,
+                          "PMIX_RANK is set: a launcher has started this process, and nothing "
+                          "says how many others; want TUTTI_WORLD_SIZE too, 1 where each of "
+                          "them is a run of its own");
+    return TUTTI_OK;
+}
+
+tutti_status launcher_processes(int *ret_count, const char **ret_name, tutti_error *err)
+{
+    const char *own = getenv("TUTTI_WORLD_SIZE");
+    int count = 1;
+    const char *name = NULL;
+    if (own && !read_count(own, &count))
+        return tutti_fail(err, TUTTI_E_ARG,
+                          "TUTTI_WORLD_SIZE is \"%.40s\", want a number of processes from 1 on",
+                          own);
+    if (own)
+        name = "whoever set TUTTI_WORLD_SIZE";
+    for (size_t k = 0; !name && k < sizeof launchers / sizeof *launchers; k++) {
         const char *text = getenv(launchers[k].variable);
-        char *end = NULL;
-        const long n = text ? strtol(text, &end, 10) : 0;
-        if (n < 1 || n > INT_MAX || *end != '\0')
-            continue;
-        *ret_name = launchers[k].name;
-        return (int)n;
+        if (text && read_count(text, &count))
+            name = launchers[k].name;
     }
-    return 1;
+    const tutti_status s = name ? TUTTI_OK : check_rest(err);
+    if (s)
+        return s;
+    *ret_count = count;
+    *ret_name = name;
+    return TUTTI_OK;
 }

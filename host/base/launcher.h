@@ -3,8 +3,13 @@
 #ifndef HOST_BASE_LAUNCHER_H
 #define HOST_BASE_LAUNCHER_H
 
+#include "tutti/base.h"
+
 /* How many processes the launcher has started, by what it puts into the environment; 1 where there is none.
- * *ret_name, a string constant, says which launcher that is; NULL where there is none.  [any] */
-int launcher_processes(const char **ret_name);
+ * *ret_name, a string constant, says which launcher that is; NULL where there is none.  TUTTI_WORLD_SIZE comes before any
+ * launcher's variable.  Errors: E_ARG it is no number of processes, or a variable says that there are several and none
+ * how many.  [any] */
+TUTTI_NODISCARD tutti_status launcher_processes(int *ret_count, const char **ret_name,
+                                                tutti_error *err);
 
 #endif

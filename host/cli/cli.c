@@ -2,7 +2,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cli.h"
 
-#include "base/launcher.h"
 #include "train/record/repeat.h"
 
 #include <limits.h>
@@ -65,9 +64,11 @@ static bool find_recipe(const char *name, char *path, size_t size)
            cli_share(below, path, size);
 }
 
-/* Says what is wrong with the file, and how it may be quiet. */
-static run_file *told(const cli_options *o, tutti_status s, run_file *run, faults *f)
+/* Says what is wrong with the file, and how it may be quiet; `why`, CLI_WHY_SIZE or NULL, gets the first fault. */
+static run_file *told(const cli_options *o, tutti_status s, run_file *run, faults *f, char *why)
 {
+    if (why && faults_count(f))
+        (void)snprintf(why, CLI_WHY_SIZE, "%s", faults_text(f, 0));
     for (size_t k = 0; k < faults_count(f); k++)
         (void)fprintf(stderr, "%s\n", faults_text(f, k));
     faults_destroy(f);
@@ -121,7 +122,7 @@ run_file *cli_repeated_file(const cli_options *o, const run_repeat *repeat, regi
     const tutti_status s =
         run_file_parse(run_repeat_path(repeat), run_repeat_text(repeat),
                        run_repeat_folder(repeat), RUN_FILE_TRAIN, sets, r, &run, f);
-    return told(o, s, run, f);
+    return told(o, s, run, f, NULL);
 }
 
 run_file *cli_run_text(const cli_options *o, const char *name, const char *text, int kind,
@@ -134,10 +135,15 @@ run_file *cli_run_text(const cli_options *o, const char *name, const char *text,
         return NULL;
     const tutti_status s =
         run_file_parse(name, text, folder_here(here, sizeof here), kind, o->sets, r, &run, f);
-    return told(o, s, run, f);
+    return told(o, s, run, f, NULL);
 }
 
-run_file *cli_run_file(const cli_options *o, int kind, registry *r)
+const char *cli_run_path(const cli_options *o, char *recipe, size_t size)
+{
+    return find_recipe(o->run, recipe, size) ? recipe : o->run;
+}
+
+run_file *cli_read_run(const cli_options *o, int kind, registry *r, char *why)
 {
     char here[PATH_MAX], recipe[PATH_MAX];
     run_file *run = NULL;
@@ -149,11 +155,16 @@ run_file *cli_run_file(const cli_options *o, int kind, registry *r)
     if (o->resume && strcmp(o->resume, "auto") == 0 &&
         (kind == RUN_FILE_TRAIN || kind == RUN_FILE_MODEL))
         kind |= RUN_FILE_NAMED;
+    const char *path = cli_run_path(o, recipe, sizeof recipe);
     const tutti_status s =
-        find_recipe(o->run, recipe, sizeof recipe)
-            ? run_file_read(recipe, folder_here(here, sizeof here), kind, o->sets, r, &run, f)
-            : run_file_read(o->run, NULL, kind, o->sets, r, &run, f);
-    return told(o, s, run, f);
+        run_file_read(path, path == recipe ? folder_here(here, sizeof here) : NULL, kind,
+                      o->sets, r, &run, f);
+    return told(o, s, run, f, why);
+}
+
+run_file *cli_run_file(const cli_options *o, int kind, registry *r)
+{
+    return cli_read_run(o, kind, r, NULL);
 }
 
 bool cli_has_weights(const cli_options *o, const run_file *run, const char *command)
@@ -191,7 +202,7 @@ trainer *cli_trainer_of_model(const cli_options *o, run_file *run, registry *r,
     run_file_forget_loggers(run);
     trainer_catch_signals(run->checkpoints.signals);
     if (trainer_create(run, r, ops, &t, &e)) {
-        (void)fprintf(stderr, "tutti: %s\n", e.text);
+        cli_print_failure(run, e.text);
         return NULL;
     }
     trainer_on_message(t, cli_message, run, o->talk.verbose);
@@ -206,19 +217,6 @@ void cli_print_failure(const run_file *run, const char *text)
     if (run->distributed.rank != 0)
         (void)fprintf(stderr, "[rank %d] ", run->distributed.rank);
     (void)fprintf(stderr, "%s\n", text);
-}
-
-bool cli_may_train(const run_file *run)
-{
-    const char *launcher;
-    const int n = run->distributed.comm.object ? 1 : launcher_processes(&launcher);
-    if (n > 1)
-        (void)fprintf(stderr,
-                      "tutti: %s has started %d processes, each of which would train the whole "
-                      "run and write the same files; start one, or give the run file a "
-                      "\"distributed\" object\n",
-                      launcher, n);
-    return n <= 1;
 }
 
 void cli_watch(const run_file *run)

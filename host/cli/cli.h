@@ -68,9 +68,22 @@ cli_function bench_dispatch, bench_plan, bench_kernels, bench_peak, bench_optimi
 
 extern const char cli_default_run[]; /* host/recipes/glyphs_cnn.json, embedded */
 
-/* Whether this process may train: several of one launcher that do not train together would write the same
- * files, which is said. */
+/* ---- ranks.c ---- */
+
+/* As cli_run_file; what is wrong with the file is told to the other ranks of its run too, which wait for this one. */
+run_file *cli_ranked_file(const cli_options *o, int kind, registry *r);
+/* Whether this process may train, predict or export: several of one launcher that do not do it together would write the
+ * same files, which is said. */
 bool cli_may_train(const run_file *run);
+bool cli_may_predict(const run_file *run);
+bool cli_may_export(void);
+
+/* As cli_run_file; `why`, CLI_WHY_SIZE bytes or NULL, gets the first fault. */
+enum { CLI_WHY_SIZE = 480 };
+run_file *cli_read_run(const cli_options *o, int kind, registry *r, char *why);
+/* Where the run is read from, `recipe` if it is a recipe's name. */
+const char *cli_run_path(const cli_options *o, char *recipe, size_t size);
+
 /* Why the run has failed, on stderr: once, where several processes train together. */
 void cli_print_failure(const run_file *run, const char *text);
 

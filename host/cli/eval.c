@@ -10,7 +10,7 @@ static int run(const cli_options *o, const tutti_op *const *ops)
     trainer *t = NULL;
     tutti_error e = TUTTI_ERROR_INIT;
     registry *r = cli_registry(o);
-    run_file *run = r ? cli_run_file(o, RUN_FILE_MODEL, r) : NULL;
+    run_file *run = r ? cli_ranked_file(o, RUN_FILE_MODEL, r) : NULL;
     if (!run)
         goto end;
     if (!cli_has_weights(o, run, "eval"))
@@ -20,9 +20,9 @@ static int run(const cli_options *o, const tutti_op *const *ops)
         goto end;
     status = CLI_OK;
     if (trainer_eval(t, o->resume, &e)) {
-        (void)fprintf(stderr, "tutti: %s\n", e.text);
+        cli_print_failure(run, e.text);
         status = e.status == TUTTI_E_INTERRUPTED ? 128 + trainer_signal() : CLI_FAILED;
-    } else
+    } else if (run->distributed.rank == 0)
         cli_print_metrics(t, run);
 
 end:

@@ -134,7 +134,7 @@ static int run(const cli_options *o, const tutti_op *const *ops)
     tutti_error e = TUTTI_ERROR_INIT;
     wanted w;
     cli_options with = *o;
-    if (!read_wanted(&o->exporting, &w))
+    if (!read_wanted(&o->exporting, &w) || !cli_may_export())
         return CLI_USAGE;
     with.run = o->nwords > 1 ? o->words[1] : NULL;
     registry *r = cli_registry(o);

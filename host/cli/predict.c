@@ -44,8 +44,8 @@ static int run(const cli_options *o, const tutti_op *const *ops)
     trainer *t = NULL;
     tutti_error e = TUTTI_ERROR_INIT;
     registry *r = cli_registry(o);
-    run_file *run = r ? cli_run_file(o, RUN_FILE_MODEL, r) : NULL;
-    if (!run)
+    run_file *run = r ? cli_ranked_file(o, RUN_FILE_MODEL, r) : NULL;
+    if (!run || !cli_may_predict(run))
         goto end;
     if (!cli_has_weights(o, run, "predict"))
         goto end;

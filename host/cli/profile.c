@@ -211,7 +211,7 @@ static int run(const cli_options *o, const tutti_op *const *ops)
     run_file *run = NULL;
     tutti_error e = TUTTI_ERROR_INIT;
     registry *r = read_batches(o->length.batches, &batches) ? cli_registry(o) : NULL;
-    if (!r || !(run = cli_run_file(o, RUN_FILE_TRAIN, r)) || !cli_may_train(run))
+    if (!r || !(run = cli_ranked_file(o, RUN_FILE_TRAIN, r)) || !cli_may_train(run))
         goto end;
     shorten(run, batches);
     trainer_catch_signals(run->checkpoints.signals);

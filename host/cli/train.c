@@ -58,7 +58,7 @@ static run_file *read_run(const cli_options *o, registry *r, run_repeat **ret_re
 {
     tutti_error e = TUTTI_ERROR_INIT;
     if (!o->start.repeat)
-        return cli_run_file(o, RUN_FILE_TRAIN, r);
+        return cli_ranked_file(o, RUN_FILE_TRAIN, r);
     if (o->run) {
         (void)fprintf(
             stderr,

@@ -10,7 +10,7 @@ import struct
 import sys
 import time
 
-from ranks import World, changed, difference, final, listed_files, main, numbers, write
+from ranks import World, changed, difference, final, listed_files, main, numbers, write, write_npy
 
 KILLS = int(sys.argv[sys.argv.index("--kills") + 1]) if "--kills" in sys.argv else 50
 SECONDS = 75 * max(1, KILLS // 50)  # at most so long
@@ -179,14 +179,6 @@ def differences(tutti, folder, report):
         status, _, err = world.end()
         good = 0 not in status and text in err[0] and not world.saved()
         report.check(f"{what} on one rank is refused by name", good, f"{status} {err}")
-
-
-def write_npy(path, kind, shape, data):
-    """A file of NumPy's."""
-    head = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}, }}".encode()
-    head += b" " * (63 - (10 + len(head)) % 64) + b"\n"
-    with open(path, "wb") as f:
-        f.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head + data)
 
 
 def broken(tutti, folder, report):

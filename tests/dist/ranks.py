@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -26,16 +27,16 @@ RUN = {
 
 
 class World:
-    """Processes that train one run in one folder."""
+    """Processes that train one run in one folder; `own`, `places`, `env` and `programs` have what is a rank's alone."""
 
-    def __init__(self, tutti, folder, size, options=(), own=None, command="train"):
+    def __init__(self, tutti, folder, size, options=(), own=None, command="train", places=None, env=None, programs=None):  # pylint: disable=too-many-arguments
         self.folder = folder
         self.ranks = []
         for rank in range(size):
-            env = {**os.environ, "TUTTI_RANK": str(rank), "TUTTI_WORLD_SIZE": str(size), "TUTTI_JOB": folder,
-                   "TUTTI_TUNE": "0"}
-            words = [tutti, command, "run.json", *options, *(own or {}).get(rank, ())]
-            self.ranks.append(subprocess.Popen(words, cwd=folder, env=env, stdout=subprocess.PIPE,
+            here = {**os.environ, "TUTTI_RANK": str(rank), "TUTTI_WORLD_SIZE": str(size), "TUTTI_JOB": folder,
+                    "TUTTI_TUNE": "0", **(env or {}).get(rank, {})}
+            words = [(programs or {}).get(rank, tutti), command, "run.json", *options, *(own or {}).get(rank, ())]
+            self.ranks.append(subprocess.Popen(words, cwd=(places or {}).get(rank, folder), env=here, stdout=subprocess.PIPE,
                                                stderr=subprocess.PIPE, text=True))
 
     def end(self, limit=120):
@@ -97,6 +98,14 @@ def write(folder, run):
     os.makedirs(folder, exist_ok=True)
     with open(os.path.join(folder, "run.json"), "w", encoding="utf-8") as f:
         json.dump(run, f)
+
+
+def write_npy(path, kind, shape, data):
+    """A file of NumPy's."""
+    head = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}, }}".encode()
+    head += b" " * (63 - (10 + len(head)) % 64) + b"\n"
+    with open(path, "wb") as f:
+        f.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head + data)
 
 
 def changed(**more):
@@ -167,4 +176,4 @@ def main(cases):
     return 1 if report.failed else 0
 
 
-__all__ = ["Report", "World", "changed", "difference", "final", "listed_files", "main", "messages", "numbers", "signal", "write"]
+__all__ = ["Report", "World", "changed", "difference", "final", "listed_files", "main", "messages", "numbers", "signal", "write", "write_npy"]

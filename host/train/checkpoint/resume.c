@@ -40,7 +40,7 @@ static tutti_status freeze(trainer *t, const checkpoint *c, tutti_error *err)
 
 int64_t trainer_samples(const trainer *t)
 {
-    return t->train.loader ? loader_dataset(t->train.loader)->samples : 0;
+    return source_samples(&t->train);
 }
 
 static tutti_status check_settings(trainer *t, const char *path, const checkpoint *c,

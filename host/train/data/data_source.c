@@ -150,6 +150,11 @@ bool source_has_tokens(const data_source *s)
     return source_tokens(s) > 0;
 }
 
+int64_t source_samples(const data_source *s)
+{
+    return s->loader ? loader_dataset(s->loader)->samples : 0;
+}
+
 /* ---- batches ---- */
 
 tutti_status source_seek(data_source *s, int64_t epoch, int64_t number, tutti_error *err)

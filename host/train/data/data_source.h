@@ -33,6 +33,8 @@ void source_announce(const data_source *s, run_log *l);
 bool source_has_tokens(const data_source *s);
 /* Tokens of a sample; 0 where samples are no sequences. */
 int64_t source_tokens(const data_source *s);
+/* Samples of one pass; 0 where there are no data. */
+int64_t source_samples(const data_source *s);
 /* Batches of one pass; -1: there are no data. */
 int64_t source_batches(const data_source *s);
 /* As the loader's; `b` is loaded unless *ret_samples is 0.  [step] */

@@ -47,17 +47,26 @@ typedef struct distributed {
 
 /* Plugin or part `who` of this rank may read gradients; NULL: none. */
 void distributed_reads(distributed *d, const char *who);
-/* Joins the other ranks where the run file says so.  [control] */
+/* Joins the other ranks where the run file says so, before anything that can fail on one rank alone: whoever cannot go on
+ * then tells the others.  Errors also: those of a rank that has come to refuse.  [control] */
 TUTTI_NODISCARD tutti_status distributed_open(distributed *d, tutti_error *err);
+/* Instead of a run, on a rank that cannot read its run file, of which `file` has the name and "distributed" alone: joins,
+ * tells all others why, and leaves.  Errors: those of joining.  [control] */
+TUTTI_NODISCARD tutti_status distributed_refuse(run_file *file, const char *why,
+                                                tutti_error *err);
+/* Once the device is open: what cannot be done over several ranks yet, or never.  [control] */
+TUTTI_NODISCARD tutti_status distributed_check(const distributed *d, tutti_error *err);
+/* Once loggers have begun: what rank 0 warns of.  [control] */
+void distributed_advise(const distributed *d);
 /* `failed`: the run ends with an error here. */
 void distributed_close(distributed *d, bool failed);
 bool distributed_on(const distributed *d);
 /* Whether this rank writes the run's files and speaks for it. */
 bool distributed_first(const distributed *d);
-/* Once all objects are open: settings, data, plugins, threads and CPUs that must be equal.  E_ARG names rank, item
- * and values.  [control] */
+/* Once all objects are open: settings, program, plugins, data, threads and CPUs that must be equal.  `samples` are those
+ * of training, `evaluations` those of each evaluation.  E_ARG names rank, item and values.  [control] */
 TUTTI_NODISCARD tutti_status distributed_compare(distributed *d, int64_t samples,
-                                                 tutti_error *err);
+                                                 const int64_t *evaluations, tutti_error *err);
 /* After weights were loaded: that all have the same.  [control] */
 TUTTI_NODISCARD tutti_status distributed_compare_start(distributed *d, tutti_error *err);
 /* Kernels: those that rank 0 has measured are everybody's, and nothing is measured from then on.  Before other ranks

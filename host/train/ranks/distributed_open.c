@@ -1,4 +1,4 @@
-/* distributed_open.c - joining the other ranks of a run, and that all of them run the same. */
+/* distributed_open.c - joining the other ranks of a run, leaving them, and what they are told at its beginning. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/context/signals.h"
 #include "train/ranks/distributed.h"
@@ -9,10 +9,11 @@
 
 #include <xxhash.h>
 
-/* What cannot be done over several ranks yet, or never. */
-static tutti_status check(const distributed *d, tutti_error *err)
+tutti_status distributed_check(const distributed *d, tutti_error *err)
 {
     const run_file *file = d->run->file;
+    if (!d->world)
+        return TUTTI_OK;
     if (context_is_remote(d->run))
         return tutti_fail(err, TUTTI_E_UNSUPPORTED,
                           "distributed: ranks compute on CPUs, the run's device is %s",
@@ -32,20 +33,20 @@ static tutti_status check(const distributed *d, tutti_error *err)
     return TUTTI_OK;
 }
 
-static void advise(const distributed *d)
+void distributed_advise(const distributed *d)
 {
     const run_file *file = d->run->file;
-    const int32_t size = world_size(d->world);
     const int64_t at_a_time =
         file->microbatch_size ? file->microbatch_size : file->train.batch_size;
-    const int64_t slots = (file->train.batch_size + at_a_time - 1) / at_a_time;
     char text[240];
-    if (!distributed_first(d))
+    if (!d->world || !distributed_first(d))
         return;
+    const int32_t size = world_size(d->world);
+    const int64_t slots = (file->train.batch_size + at_a_time - 1) / at_a_time;
     if (slots < size) {
         (void)snprintf(
             text, sizeof text,
-            "%d ranks, but a batch of %lld has %lld microbatches of %lld: %lld ranks wait; "
+            "%d ranks, but a batch of %lld has %lld microbatches of %lld: %lld of them wait; "
             "want a microbatch_size of at most %lld",
             size, (long long)file->train.batch_size, (long long)slots, (long long)at_a_time,
             (long long)(size - slots),
@@ -59,22 +60,26 @@ static void advise(const distributed *d)
             "number decides bits");
 }
 
-tutti_status distributed_open(distributed *d, tutti_error *err)
+static tutti_status join(const run_file *file, instance *comm, int threads, world **ret_world,
+                         tutti_error *err)
 {
-    run_file *file = d->run->file;
-    if (!file->distributed.comm.object)
-        return TUTTI_OK;
-    tutti_status s = check(d, err);
-    if (s || (s = context_open(d->run, &file->distributed.comm, &d->comm, err)))
-        return s;
-    const world_options options = {.comm = d->comm,
+    const world_options options = {.comm = comm,
                                    .run = XXH3_64bits(file->name, strlen(file->name)),
                                    .join_s = file->distributed.join_timeout_s,
                                    .timeout_s = file->distributed.timeout_s,
                                    .bucket =
                                        (uint64_t)(file->distributed.bucket_mib * (1 << 20)),
-                                   .threads = d->run->threads};
-    if ((s = world_join(&options, &d->world, err)))
+                                   .threads = threads};
+    return world_join(&options, ret_world, err);
+}
+
+tutti_status distributed_open(distributed *d, tutti_error *err)
+{
+    run_file *file = d->run->file;
+    if (!file->distributed.comm.object)
+        return TUTTI_OK;
+    tutti_status s = context_open(d->run, &file->distributed.comm, &d->comm, err);
+    if (s || (s = join(file, d->comm, d->run->threads, &d->world, err)))
         return s;
     trainer_defer_signals();
     file->distributed.rank = world_rank(d->world);
@@ -87,8 +92,36 @@ tutti_status distributed_open(distributed *d, tutti_error *err)
     d->gradients.weights.wanted =
         file->distributed.sharding == SHARDING_WEIGHTS && d->gradients.rounds.on;
     d->began_ns = now_ns();
-    advise(d);
-    return TUTTI_OK;
+    return distributed_agree(d, TUTTI_OK, err); /* with ranks that come to refuse */
+}
+
+static const void *no_service(void *ctx, instance *i, const char *interface_id)
+{
+    (void)ctx;
+    (void)i;
+    (void)interface_id;
+    return NULL;
+}
+
+tutti_status distributed_refuse(run_file *file, const char *why, tutti_error *err)
+{
+    run_part *part = &file->distributed.comm;
+    instance *comm = NULL;
+    world *w = NULL;
+    tutti_error all = TUTTI_ERROR_INIT;
+    tutti_status s =
+        instance_open(part->object, part->name, part->params, no_service, NULL, &comm, err);
+    if (s)
+        return s;
+    part->params = NULL; /* the instance has them */
+    s = join(file, comm, 1, &w, err);
+    if (!s) {
+        (void)tutti_fail(&all, TUTTI_E_ARG, "%.480s", why);
+        (void)!world_agree(w, TUTTI_E_ARG, &all); /* is not TUTTI_OK, whoever else refuses */
+    }
+    world_leave(w, true);
+    instance_free(comm);
+    return s;
 }
 
 void distributed_close(distributed *d, bool failed)
@@ -100,66 +133,6 @@ void distributed_close(distributed *d, bool failed)
     gradients_close(&d->gradients); /* sums under way have used it */
     instance_free(d->comm);
     memset(d, 0, sizeof *d);
-}
-
-/* Where two texts begin to differ, from the start of the member on. */
-static size_t first_difference(const char *a, const char *b)
-{
-    size_t at = 0, member = 0;
-    for (; a[at] && a[at] == b[at]; at++)
-        if (a[at] == ',' || a[at] == '{')
-            member = at + 1;
-    return member;
-}
-
-static tutti_status compare_file(distributed *d, tutti_error *err)
-{
-    const char *mine = d->run->file->text;
-    char *first = NULL;
-    tutti_status s = world_spread(d->world, mine, &first, err);
-    if (!s && strcmp(first, mine) != 0) {
-        const size_t at = first_difference(first, mine);
-        s = tutti_fail(err, TUTTI_E_ARG,
-                       "the run file has %.120s..., that of rank 0 has %.120s...", mine + at,
-                       first + at);
-    }
-    free(first);
-    return distributed_agree(d, s, err);
-}
-
-tutti_status distributed_compare(distributed *d, int64_t samples, tutti_error *err)
-{
-    char threads[16], count[24];
-    if (!d->world)
-        return TUTTI_OK;
-    (void)snprintf(threads, sizeof threads, "%d", d->run->threads);
-    (void)snprintf(count, sizeof count, "%lld", (long long)samples);
-    const tutti_status s = compare_file(d, err);
-    if (s)
-        return s;
-    const world_item items[] = {{"number of training samples", count},
-                                {"number of threads", threads},
-                                {"CPU", net_cpu(d->run->net)}};
-    const uint32_t same = /* CPUs and threads may differ where they change no bits */
-        d->run->file->numerics.deterministic == RUN_REPEATS_ANYWHERE
-            ? 1
-            : sizeof items / sizeof *items;
-    return distributed_equal(d, items, same, err);
-}
-
-tutti_status distributed_compare_start(distributed *d, tutti_error *err)
-{
-    char batch[24], hash[24];
-    float *weights, *gradients;
-    int64_t n;
-    if (!d->world)
-        return TUTTI_OK;
-    net_arena(d->run->net, &weights, &gradients, &n);
-    (void)snprintf(batch, sizeof batch, "%lld", (long long)d->run->clock.now.batch);
-    (void)snprintf(hash, sizeof hash, "%016llx",
-                   (unsigned long long)XXH3_64bits(weights, (size_t)n * sizeof *weights));
-    const world_item items[] = {{"batch to go on from", batch}, {"hash of the weights", hash}};
-    return distributed_equal(d, items, sizeof items / sizeof *items, err);
 }
 
 tutti_status distributed_share_choices(distributed *d, tutti_status status, tutti_error *err)

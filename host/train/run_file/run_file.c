@@ -251,6 +251,38 @@ tutti_status run_file_read(const char *path, const char *folder, int kind,
     return read_doc(doc, kind | RUN_FILE_NAMES, folder, overrides, r, ret_run, f);
 }
 
+static tutti_status read_ranks(run_file *run, const char *const *overrides, registry *r,
+                               faults *f)
+{
+    run_reader all = {r, "/", f, run};
+    const json_node *root = json_root(run->source.doc);
+    set_defaults(run);
+    apply_overrides(run->source.doc, overrides, f);
+    const json_node *name = json_get(root, "name");
+    if (name && json_type(name) == JSON_STRING)
+        run->name = json_string(name);
+    run_read_distributed(&all, root);
+    return run->distributed.comm.object && run->distributed.comm.params ? TUTTI_OK
+                                                                        : TUTTI_E_NOTFOUND;
+}
+
+tutti_status run_file_ranks(const char *path, const char *const *overrides, registry *r,
+                            run_file **ret_run)
+{
+    faults *f = faults_create();
+    run_file *run = calloc(1, sizeof *run);
+    tutti_status s =
+        f && run ? json_read(path, RUN_LIMIT, &run->source.doc, NULL) : TUTTI_E_NOMEM;
+    if (!s)
+        s = read_ranks(run, overrides, r, f);
+    faults_destroy(f);
+    if (s)
+        run_file_free(run);
+    else
+        *ret_run = run;
+    return s;
+}
+
 void run_file_free(run_file *run)
 {
     if (!run)

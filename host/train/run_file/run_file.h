@@ -62,6 +62,10 @@ TUTTI_NODISCARD tutti_status run_file_parse(const char *name, const char *text,
                                             const char *folder, int kind,
                                             const char *const *overrides, registry *r,
                                             run_file **ret_run, faults *faults);
+/* Of a file with faults, how its ranks find each other: *ret_run has a name and "distributed" alone.  Errors: E_NOTFOUND it
+ * has no comm that can be opened; those of JSON.  [control] */
+TUTTI_NODISCARD tutti_status run_file_ranks(const char *path, const char *const *overrides,
+                                            registry *r, run_file **ret_run);
 /* Leaves out the loggers that write to the terminal: those with the tag "terminal". */
 void run_file_be_quiet(run_file *run);
 /* Leaves out the others, which keep what a training run has logged. */

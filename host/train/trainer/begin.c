@@ -71,6 +71,8 @@ tutti_status trainer_begin(trainer *t, const char *resume, tutti_error *err)
         return s;
     t->run.log.ready = true;
     context_announce_device(&t->run);
+    if (t->fits)
+        distributed_advise(&t->distributed);
     precision_announce(&t->run);
     source_announce(&t->train, &t->run.log);
     for (size_t k = 0; k < t->nevals; k++)

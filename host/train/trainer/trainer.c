@@ -376,7 +376,7 @@ static tutti_status open_all(trainer *t, tutti_error *err)
     tutti_status s = check_settings(t, err);
     if (s ||
         (s = context_open_device(run, err)) || /* first: transforms may have kernels for it */
-        (s = reproduction_check(run, err)) || (s = distributed_open(&t->distributed, err)) ||
+        (s = reproduction_check(run, err)) || (s = distributed_check(&t->distributed, err)) ||
         (run->file->train.dataset.object &&
          (s = source_open(&t->train, run, &run->file->train, err))))
         return s;
@@ -395,6 +395,19 @@ static tutti_status open_all(trainer *t, tutti_error *err)
     return updater_refit(&t->updater, err);
 }
 
+static tutti_status compare_ranks(trainer *t, tutti_error *err)
+{
+    int64_t *evaluations = calloc(t->nevals + 1, sizeof *evaluations);
+    if (!evaluations) /* the others find this rank gone */
+        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for evaluations");
+    for (size_t k = 0; k < t->nevals; k++)
+        evaluations[k] = source_samples(&t->evals[k]);
+    const tutti_status s =
+        distributed_compare(&t->distributed, source_samples(&t->train), evaluations, err);
+    free(evaluations);
+    return s;
+}
+
 tutti_status trainer_create(run_file *run, registry *r, const tutti_op *const *ops,
                             trainer **ret_trainer, tutti_error *err)
 {
@@ -404,11 +417,11 @@ tutti_status trainer_create(run_file *run, registry *r, const tutti_op *const *o
     init_context(&t->run, run, r, ops);
     connect(t);
     omp_set_num_threads(t->run.threads);
-    tutti_status s = open_all(t, err);
-    if (distributed_on(&t->distributed))
-        s = distributed_agree(&t->distributed, s, err);
+    tutti_status s = distributed_open(&t->distributed, err);
     if (!s)
-        s = distributed_compare(&t->distributed, trainer_samples(t), err);
+        s = distributed_agree(&t->distributed, open_all(t, err), err);
+    if (!s)
+        s = compare_ranks(t, err);
     t->failed = s != TUTTI_OK;
     if (s)
         trainer_destroy(t);

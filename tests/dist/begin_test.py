@@ -1,0 +1,161 @@
+"""begin_test.py - ranks that cannot begin, or would not do the same: refused in seconds, with rank and reason:
+begin_test.py TUTTI [NAME]..."""
+# SPDX-License-Identifier: Apache-2.0
+import os
+import shutil
+import struct
+import subprocess
+import sys
+import time
+
+from ranks import World, changed, main, messages, write, write_npy
+
+SECONDS = 30  # in which all ranks have ended; they would wait for 60 for a rank that does not join
+
+
+def refused(report, what, world, text, saved=False):
+    """All ranks end with 2 and rank 0 says why."""
+    began = time.monotonic()
+    status, _, err = world.end()
+    seconds = time.monotonic() - began
+    good = status == [2] * len(status) and text in err[0] and seconds < SECONDS
+    report.check(f"{what} is refused by name", good, f"{seconds} s {status} {err}")
+    report.check("before anything is trained", saved or not world.saved(), f"{world.saved()}")
+
+
+def add_byte(path):
+    """Another file that does the same."""
+    with open(path, "ab") as f:
+        f.write(b"\n")
+
+
+def copy_plugin(tutti, folder, name):
+    """A folder of plugins with a copy of one."""
+    source = os.path.join(os.path.dirname(os.path.realpath(tutti)), "lib/tutti/plugins", name)
+    shutil.copytree(source, os.path.join(folder, name))
+    return folder
+
+
+def code(tutti, folder, report):
+    """A plugin's files, or the program, are others on one rank; where they are the same, it does not matter where they lie."""
+    write(folder, changed(max_duration="1ba"))
+    for name, file in (("cnn", None), ("cnn", "cnn.so"), ("sgd", "plugin.json")):
+        own = copy_plugin(tutti, os.path.join(folder, f"{name}-{file}"), name)
+        if file:
+            add_byte(os.path.join(own, name, file))
+        world = World(tutti, folder, 2, own={1: ["--plugin-path", own]})
+        if file:
+            refused(report, f"another {file} of {name} on one rank", world,
+                    f"[rank 1] {file} of plugin org.tutti.{name} 1.0.0 is another file than that of rank 0: its SHA-256 is ")
+            continue
+        status, _, err = world.end()
+        report.check("the same plugin elsewhere is none other", status == [0, 0], f"{status} {err}")
+        shutil.rmtree(os.path.join(folder, "runs"))
+    other = os.path.join(folder, "tutti")
+    shutil.copy(tutti, other)
+    add_byte(other)
+    beside = os.path.join(os.path.dirname(os.path.realpath(tutti)), "lib/tutti/plugins")
+    refused(report, "another program on one rank",
+            World(tutti, folder, 2, own={1: ["--plugin-path", beside]}, programs={1: other}), "rank 1 has another program than rank 0: tutti ")
+
+
+def npy_run(folder, rows, evaluated):
+    """A run on files of its folder."""
+    for name, count in (("x", rows), ("ex", evaluated)):
+        write_npy(os.path.join(folder, f"{name}.npy"), "<f4", (count, 8), bytes(count * 32))
+    for name, count in (("y", rows), ("ey", evaluated)):
+        write_npy(os.path.join(folder, f"{name}.npy"), "<i4", (count,), struct.pack(f"<{count}i", *(k % 3 for k in range(count))))
+    run = changed(model={"name": "mlp", "hidden": [16]}, microbatch_size=10)
+    run["train"] = {"dataset": {"name": "npy", "inputs": "x.npy", "targets": "y.npy"}, "batch_size": 30}
+    run["eval"] = [{"label": "test", "dataset": {"name": "npy", "inputs": "ex.npy", "targets": "ey.npy"}, "batch_size": 10,
+                    "metrics": [{"name": "accuracy"}]}]
+    write(folder, run)
+
+
+def data(tutti, folder, report):
+    """One run file, whose data are others on one rank, or not there."""
+    first, other = os.path.join(folder, "first"), os.path.join(folder, "other")
+    for what, rows, evaluated, text in (
+            ("fewer samples", 40, 60, "rank 1 has another number of training samples than rank 0: 40, not 60"),
+            ("fewer samples to evaluate", 60, 40, "rank 1 has another number of samples of the evaluation test than rank 0: 40, not 60")):
+        for where, size in ((first, (60, 60)), (other, (rows, evaluated))):
+            os.makedirs(where, exist_ok=True)
+            npy_run(where, *size)
+        refused(report, f"{what} on one rank", World(tutti, first, 2, places={1: other}), text)
+    npy_run(other, 60, 60)
+    os.remove(os.path.join(other, "x.npy"))
+    refused(report, "a missing data file on one rank", World(tutti, first, 2, places={1: other}), "x.npy: No such file or directory")
+    status = World(tutti, other, 2, places={1: first}).end()[0]
+    report.check("on rank 0 too", status == [2, 2], f"{status}")
+
+
+def plugin(tutti, folder, report):
+    """A plugin that one rank does not have: all end as soon as it has read its run file."""
+    write(folder, changed())
+    for rank in (1, 0):
+        world = World(tutti, folder, 3, own={rank: ["--set", "model.name=nowhere"]})
+        began = time.monotonic()
+        status, _, err = world.end()
+        late = time.monotonic() - began
+        report.check(f"a plugin that rank {rank} lacks ends all", status == [2] * 3 and late < SECONDS, f"{late} s {status} {err}")
+        who = "tutti: [rank 1] " if rank else ""
+        report.check("rank 0 says who and why", who in err[0] and "nowhere" in err[0], f"{err}")
+        report.check("and nobody else but the rank itself", all((k in (0, rank)) == bool(text) for k, text in enumerate(err)), f"{err}")
+
+
+def cpu(tutti, folder, report):
+    """Kernels for another CPU on one rank, where they decide bits."""
+    write(folder, changed(max_duration="1ba"))
+    world = World(tutti, folder, 2, env={1: {"TUTTI_ISA": "v3"}, 0: {"TUTTI_ISA": "v2"}})
+    refused(report, "another CPU on one rank", world, "rank 1 has another CPU than rank 0: ")
+
+
+def advice(tutti, folder, report):
+    """What is not refused, and costs time or bits, is said on the terminal and in the log."""
+    run = changed(max_duration="1ba", microbatch_size=30)
+    del run["threads"]
+    write(folder, run)
+    status, _, err = World(tutti, folder, 2).end()
+    report.check("ranks that wait train", status == [0, 0], f"{status} {err}")
+    log = " ".join(messages(folder))
+    for text in ("2 ranks, but a batch of 30 has 1 microbatches of 30: 1 of them wait; want a microbatch_size of at most 15",
+                 "threads is not set: each rank takes all CPUs that it may use"):
+        report.check(f"which is said: {text}", text in err[0] and text in log and not err[1], f"{err} {log}")
+
+
+def alone(tutti, folder, report):
+    """Several processes of a run without "distributed", and numbers that are none."""
+    run = changed(max_duration="1ba")
+    write(os.path.join(folder, "ranked"), run)
+    del run["distributed"]
+    write(folder, run)
+    checkpoint = "runs/ranks/checkpoints/latest.safetensors"
+    unset = {"TUTTI_RANK": None, "TUTTI_WORLD_SIZE": None, "PMIX_RANK": None}
+    trains = ("train", "run.json")
+
+    def start(words, env, where=folder):
+        here = {key: value for key, value in {**os.environ, **unset, **env}.items() if value is not None}
+        return subprocess.run([tutti, *words], cwd=where, env=here, capture_output=True, text=True, check=False, timeout=100)
+
+    two, several = {"TUTTI_RANK": "1", "TUTTI_WORLD_SIZE": "2"}, "whoever set TUTTI_WORLD_SIZE has started 2 processes, each of which would "
+    done = start(trains, {"TUTTI_RANK": "0", "TUTTI_WORLD_SIZE": "1"})
+    report.check("a world of one trains", done.returncode == 0, done.stderr)
+    for words, env, text in (
+            (trains, two, several + "train the whole run"),
+            (("predict", "run.json", "--checkpoint", checkpoint, "--output", "out.npy"), two, several + "compute all outputs and write the same file"),
+            (("export", checkpoint, "--onnx", "out.onnx"), two, several + "write the same files"),
+            (trains, {"PMIX_RANK": "1"}, "PMIX_RANK is set: a launcher has started this process"),
+            (trains, {"TUTTI_WORLD_SIZE": "0", "TUTTI_RANK": "0"}, 'TUTTI_WORLD_SIZE is "0", want a number of processes from 1 on'),
+            (trains, {"TUTTI_RANK": "0"}, "TUTTI_RANK is set and TUTTI_WORLD_SIZE is not")):
+        done = start(words, env)
+        report.check(f"{words[0]} with {env} is refused", done.returncode == 2 and text in done.stderr, f"{done.returncode} {done.stderr}")
+    for env, text in (({"TUTTI_WORLD_SIZE": "0", "TUTTI_RANK": "0"}, 'TUTTI_WORLD_SIZE is "0", want a number of ranks from 1 on'),
+                      ({"TUTTI_RANK": "0"}, "TUTTI_RANK is set and TUTTI_WORLD_SIZE is not"),
+                      ({"PMIX_RANK": "0"}, "PMIX_RANK is set, and nothing says how many ranks there are")):
+        done = start(trains, env, os.path.join(folder, "ranked"))
+        report.check(f"shared_memory refuses {env}", done.returncode == 2 and text in done.stderr, f"{done.returncode} {done.stderr}")
+    report.check("nothing is written", not os.path.exists(os.path.join(folder, "out.npy")) and not os.path.exists(os.path.join(folder, "out.onnx")))
+
+
+if __name__ == "__main__":
+    sys.exit(main([code, data, plugin, cpu, advice, alone]))
