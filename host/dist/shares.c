@@ -74,7 +74,7 @@ static tutti_status gather_one(world *w, const share_parts *p, float *data, tutt
     if (!s)
         s = w->table->wait(w->self, request, err);
     instance_leave(&c);
-    return s;
+    return world_note(w, s);
 }
 
 tutti_status world_gather_piece(world *w, float *data, int64_t n, tutti_error *err)
@@ -114,7 +114,7 @@ tutti_status world_all_to_all(world *w, const tutti_parts *out, const tutti_part
     if (!s)
         s = w->table->wait(w->self, request, err);
     instance_leave(&c);
-    return s;
+    return world_note(w, s);
 }
 
 /* What of [first, first + count) lies in [from, to), as a span; empty ones begin at `first`. */

@@ -184,8 +184,9 @@ static tutti_status run(void *ctx, const world_piece *one, tutti_error *err)
                    one->gathers ? "gathering weights" : "summing gradients",
                    (unsigned long long)++w->told[one->gathers]);
     world_tell_phase(w, phase);
-    return one->gathers ? world_gather_piece(w, one->result + one->at, one->n, err)
-                        : sum_piece(w, one, err);
+    return world_note(w, one->gathers
+                             ? world_gather_piece(w, one->result + one->at, one->n, err)
+                             : sum_piece(w, one, err));
 }
 
 tutti_status world_start(world *w, const world_piece *one, tutti_error *err)

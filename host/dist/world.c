@@ -121,9 +121,18 @@ tutti_status world_exchange(world *w, const void *mine, void *all, uint64_t byte
                             tutti_error *err)
 {
     background_drain(&w->background);
+    if (atomic_load(&w->broken))
+        return tutti_fail(err, TUTTI_E_STATE, "what ranks exchange has failed before");
     instance_call c = instance_enter(w->options.comm, "exchange");
     const tutti_status s = w->table->exchange(w->self, mine, all, bytes, err);
     instance_leave(&c);
+    return world_note(w, s);
+}
+
+tutti_status world_note(world *w, tutti_status s)
+{
+    if (s)
+        atomic_store(&w->broken, true);
     return s;
 }
 
@@ -135,6 +144,11 @@ tutti_status world_agree(world *w, tutti_status status, tutti_error *err)
     tutti_error *all = calloc((size_t)w->info.size, sizeof *all);
     if (!all) /* the others find this rank gone */
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for the world of ranks");
+    background_drain(&w->background);
+    if (status && atomic_load(&w->broken)) { /* and so here */
+        free(all);
+        return status;
+    }
     if (status) {
         mine.status = status;
         (void)snprintf(mine.text, sizeof mine.text, "%s", err ? err->text : "");
@@ -196,7 +210,7 @@ static tutti_status broadcast(world *w, void *data, uint64_t bytes, tutti_error 
     instance_call c = instance_enter(w->options.comm, "broadcast");
     const tutti_status s = w->table->broadcast(w->self, data, bytes, 0, err);
     instance_leave(&c);
-    return s;
+    return world_note(w, s);
 }
 
 tutti_status world_spread(world *w, const char *text, char **ret_text, tutti_error *err)

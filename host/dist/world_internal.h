@@ -7,6 +7,7 @@
 #include "tutti/collectives.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 /* Numbers that shares begin at multiples of: a cache line; or, so that what belongs to others can be given back, a page
  * where so many pages a rank make that no matter. */
@@ -36,7 +37,9 @@ struct world {
     void *self; /* of the comm object */
     tutti_world_info info;
     tutti_world_v1 service;
-    bool agreed;       /* on a failure */
+    bool agreed; /* on a failure */
+    /* An operation has failed here: the others may be in the midst of it, and no other one is begun. */
+    atomic_bool broken;
     float *memory;     /* of sums: what is sent, then what is received */
     uint64_t capacity; /* numbers */
     uint64_t step;     /* world_tell */
@@ -44,6 +47,8 @@ struct world {
     background background;
 };
 
+/* Notes a failure for good; returns `s`. */
+tutti_status world_note(world *w, tutti_status s);
 /* As world_tell, of the same step. */
 void world_tell_phase(world *w, const char *phase);
 /* Part r of `out` goes to rank r, part r of `in` comes from it; waits.  Errors: the comm's. */
