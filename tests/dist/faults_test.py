@@ -5,6 +5,7 @@ import math
 import os
 import random
 import re
+import resource
 import signal
 import struct
 import sys
@@ -31,10 +32,10 @@ def other_worlds(tutti, folder, report):
     """A run goes on in worlds of other sizes."""
     whole, parts = uninterrupted(tutti, folder), os.path.join(folder, "parts")
     write(parts, RUN)
-    for size, until in ((3, "2ep"), (1, "3ep"), (2, "8ep")):
+    for size, until in ((3, "2ep"), (1, "3ep"), (8, "5ep"), (2, "8ep")):
         World(tutti, parts, size, ["--resume", "auto", "--set", f"max_duration={until}"]).end()
     text = difference(whole, parts)
-    report.check("3, 1 and 2 ranks in turn end with the bits of one", not text, text)
+    report.check("3, 1, 8 and 2 ranks in turn end with the bits of one", not text, text)
 
 
 def progress(folder):
@@ -136,21 +137,25 @@ def kill_many(tutti, folder, report, filename, dice, count):
 
 
 def hang(tutti, folder, report):
-    """A rank that stands still is named with its step."""
-    run = changed(max_duration="4000ep")
-    run["distributed"]["timeout_s"] = 1
-    write(folder, run)
-    world = World(tutti, folder, 2)
-    world.wait_for_batch(2)
-    world.signal(1, signal.SIGSTOP)
-    until = time.monotonic() + 30
-    while world.ranks[0].poll() is None and time.monotonic() < until:
-        time.sleep(0.05)
-    world.signal(1, signal.SIGKILL)
-    world.signal(1, signal.SIGCONT)
-    status, _, err = world.end()
-    good = status[0] == 1 and "has not come in 1 s; it was last seen at step" in err[0] and "rank 1 (" in err[0]
-    report.check("a rank that hangs is named with its step", good, f"{status} {err}")
+    """A rank that stands still, the first one too, is named with its step by each of the others."""
+    for victim, size in ((1, 2), (0, 3)):
+        where = os.path.join(folder, str(victim))
+        run = changed(max_duration="4000ep")
+        run["distributed"]["timeout_s"] = 1
+        write(where, run)
+        world = World(tutti, where, size)
+        world.wait_for_batch(2)
+        world.signal(victim, signal.SIGSTOP)
+        others = [rank for rank in range(size) if rank != victim]
+        until = time.monotonic() + 30
+        while any(world.ranks[rank].poll() is None for rank in others) and time.monotonic() < until:
+            time.sleep(0.05)
+        world.signal(victim, signal.SIGKILL)
+        world.signal(victim, signal.SIGCONT)
+        status, _, err = world.end()
+        text = "has not come in 1 s; it was last seen at step"
+        good = all(status[rank] == 1 and text in err[rank] and f"rank {victim} (" in err[rank] for rank in others)
+        report.check(f"rank {victim} of {size}, which hangs, is named with its step", good, f"{status} {err}")
 
 
 def stop(tutti, folder, report):
@@ -216,6 +221,27 @@ def full(tutti, folder, report):
     report.check("which rank 0 alone says", len(said) == 1 and said[0] == err[0], f"{err}")
 
 
+def full_shard(tutti, folder, report):
+    """Rank 1 alone has no room for its part of a checkpoint: all end, rank 0 says why, and the checkpoint before is whole."""
+    whole = os.path.join(folder, "whole")
+    run = changed(max_duration="400ep", callbacks=[{"name": "checkpoint_saver", "interval": "1ba", "keep": 3, "filename": FILES[1]}])
+    parts = os.path.join(folder, "parts")
+    write(parts, run)
+    world = World(tutti, parts, 2)
+    world.wait_for_batch(2)
+    resource.prlimit(world.ranks[1].pid, resource.RLIMIT_FSIZE, (4096, 4096))
+    status, _, err = world.end()
+    good = status == [1, 1] and "[rank 1] " in err[0] and "File too large" in err[0] and not err[1]
+    report.check("a disk that is full for rank 1 ends all ranks, which rank 0 says", good, f"{status} {err}")
+    damage, last = missing_files(parts), progress(parts)
+    report.check("what is saved is whole", not damage and last >= 2, f"{sorted(damage)} {last}")
+    until = ["--set", f"max_duration={last + 3}ba"]
+    status, _, err = World(tutti, parts, 2, ["--resume", "auto", *until]).end()
+    write(whole, run)
+    World(tutti, whole, 1, until).end()
+    report.check("and goes on to the bits of one", status == [0, 0] and final(whole) == final(parts), f"{status} {err}")
+
+
 def missing(tutti, folder, report):
     """A rank that is never started."""
     run = changed()
@@ -231,4 +257,4 @@ if __name__ == "__main__":
     if "--kills" in sys.argv:
         at = sys.argv.index("--kills")
         del sys.argv[at:at + 2]
-    sys.exit(main([other_worlds, kills, hang, stop, differences, broken, full, missing]))
+    sys.exit(main([other_worlds, kills, hang, stop, differences, broken, full, full_shard, missing]))
