@@ -218,3 +218,16 @@ void rank_batches_open(trainer *t)
     t->tensors.complete = complete;
     t->tensors.complete_ctx = t;
 }
+
+tutti_status rank_batches_compare(trainer *t, tutti_error *err)
+{
+    int64_t *evaluations = calloc(t->nevals + 1, sizeof *evaluations);
+    if (!evaluations) /* the others find this rank gone */
+        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for evaluations");
+    for (size_t k = 0; k < t->nevals; k++)
+        evaluations[k] = source_samples(&t->evals[k]);
+    const tutti_status s =
+        distributed_compare(&t->distributed, source_samples(&t->train), evaluations, err);
+    free(evaluations);
+    return s;
+}

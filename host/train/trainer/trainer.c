@@ -395,19 +395,6 @@ static tutti_status open_all(trainer *t, tutti_error *err)
     return updater_refit(&t->updater, err);
 }
 
-static tutti_status compare_ranks(trainer *t, tutti_error *err)
-{
-    int64_t *evaluations = calloc(t->nevals + 1, sizeof *evaluations);
-    if (!evaluations) /* the others find this rank gone */
-        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for evaluations");
-    for (size_t k = 0; k < t->nevals; k++)
-        evaluations[k] = source_samples(&t->evals[k]);
-    const tutti_status s =
-        distributed_compare(&t->distributed, source_samples(&t->train), evaluations, err);
-    free(evaluations);
-    return s;
-}
-
 tutti_status trainer_create(run_file *run, registry *r, const tutti_op *const *ops,
                             trainer **ret_trainer, tutti_error *err)
 {
@@ -421,7 +408,7 @@ tutti_status trainer_create(run_file *run, registry *r, const tutti_op *const *o
     if (!s)
         s = distributed_agree(&t->distributed, open_all(t, err), err);
     if (!s)
-        s = compare_ranks(t, err);
+        s = rank_batches_compare(t, err);
     t->failed = s != TUTTI_OK;
     if (s)
         trainer_destroy(t);
