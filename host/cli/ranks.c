@@ -12,13 +12,10 @@
 static void tell_ranks(const cli_options *o, registry *r, const char *why)
 {
     char recipe[PATH_MAX];
-    run_file *run = NULL;
     tutti_error e = TUTTI_ERROR_INIT;
-    if (run_file_ranks(cli_run_path(o, recipe, sizeof recipe), o->sets, r, &run))
-        return; /* it has no ranks */
-    if (distributed_refuse(run, why, &e))
+    const char *path = cli_run_path(o, recipe, sizeof recipe);
+    if (distributed_refuse(path, o->sets, r, why, &e))
         (void)fprintf(stderr, "tutti: the other ranks do not hear of it: %s\n", e.text);
-    run_file_free(run);
 }
 
 run_file *cli_ranked_file(const cli_options *o, int kind, registry *r)

@@ -4,6 +4,7 @@
 #include "base/duration.h"
 #include "embed/plugins.h"
 #include "op_table.h"
+#include "train/ranks/distributed.h"
 #include "train/trainer/trainer.h"
 #include "tutti/logger.h"
 
@@ -25,6 +26,17 @@ static void message(void *ctx, int level, const char *component, const char *tex
     listener_report(&t->told, level, line);
 }
 
+/* The other ranks of a run wait for this one, or hear of its fault. */
+static void tell_ranks(tutti_trainer *t, const tutti_trainer_options *o, const char *why)
+{
+    char line[640];
+    tutti_error e = TUTTI_ERROR_INIT;
+    if (!distributed_refuse(o->run_file, o->sets, t->registry, why, &e))
+        return;
+    (void)snprintf(line, sizeof line, "the other ranks do not hear of it: %s", e.text);
+    listener_report(&t->told, TUTTI_LOG_ERROR, line);
+}
+
 /* Every fault is reported, the first is the error. */
 static tutti_status read_run(tutti_trainer *t, const tutti_trainer_options *o, tutti_error *err)
 {
@@ -38,6 +50,8 @@ static tutti_status read_run(tutti_trainer *t, const tutti_trainer_options *o, t
     if (s)
         s = tutti_fail(err, s, "%s",
                        faults_count(f) ? faults_text(f, 0) : "no memory for the run file");
+    if (s && faults_count(f))
+        tell_ranks(t, o, faults_text(f, 0));
     faults_destroy(f);
     return s;
 }

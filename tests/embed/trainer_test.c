@@ -4,6 +4,8 @@
 #include "tutti_host/trainer.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define NORMAL "\"transforms\": [{\"name\": \"normalize\", \"mean\": [0.13], \"std\": [0.31]}],"
@@ -114,6 +116,30 @@ START_TEST(a_wrong_run_file_is_told_fault_by_fault)
 }
 END_TEST
 
+/* Rank 1 cannot read its run file; rank 0 can. */
+START_TEST(a_wrong_run_file_is_told_to_other_ranks)
+{
+    static const char comm[] =
+        "distributed={\"comm\": \"shared_memory\", \"join_timeout_s\": 20}";
+    const char *const good[] = {comm, "microbatch_size=8", NULL};
+    const char *const bad[] = {comm, "model.name=mpl", NULL};
+    tutti_trainer *t = NULL;
+    ck_assert_int_eq(setenv("TUTTI_JOB", folder, 1), 0);
+    ck_assert_int_eq(setenv("TUTTI_WORLD_SIZE", "2", 1), 0);
+    const pid_t other = fork();
+    ck_assert_int_ge(other, 0);
+    ck_assert_int_eq(setenv("TUTTI_RANK", other ? "0" : "1", 1), 0);
+    if (other == 0)
+        _exit(open_with(bad, &t) == TUTTI_E_ARG ? 0 : 1);
+    ck_assert_int_eq(open_with(good, &t), TUTTI_E_ARG);
+    ck_assert_ptr_nonnull(strstr(err.text, "[rank 1] "));
+    ck_assert_ptr_nonnull(strstr(err.text, "model.name: there is no model mpl"));
+    int status = 1;
+    ck_assert_int_eq(waitpid(other, &status, 0), other);
+    ck_assert_int_eq(status, 0);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("trainer");
@@ -123,5 +149,6 @@ int main(void)
     tcase_add_test(tc, a_time_series_is_read_after_training);
     tcase_add_test(tc, without_the_logger_there_is_no_history);
     tcase_add_test(tc, a_wrong_run_file_is_told_fault_by_fault);
+    tcase_add_test(tc, a_wrong_run_file_is_told_to_other_ranks);
     return tutti_run(suite);
 }

@@ -50,10 +50,10 @@ void distributed_reads(distributed *d, const char *who);
 /* Joins the other ranks where the run file says so, before anything that can fail on one rank alone: whoever cannot go on
  * then tells the others.  Errors also: those of a rank that has come to refuse.  [control] */
 TUTTI_NODISCARD tutti_status distributed_open(distributed *d, tutti_error *err);
-/* Instead of a run, on a rank that cannot read its run file, of which `file` has the name and "distributed" alone: joins,
- * tells all others why, and leaves.  Errors: those of joining.  [control] */
-TUTTI_NODISCARD tutti_status distributed_refuse(run_file *file, const char *why,
-                                                tutti_error *err);
+/* Instead of a run, on a rank that cannot read its run file: joins, tells all others why, and leaves; nothing where the
+ * file has no comm that can be opened.  Errors: those of joining.  [control] */
+TUTTI_NODISCARD tutti_status distributed_refuse(const char *path, const char *const *overrides,
+                                                registry *r, const char *why, tutti_error *err);
 /* Once the device is open: what cannot be done over several ranks yet, or never.  [control] */
 TUTTI_NODISCARD tutti_status distributed_check(const distributed *d, tutti_error *err);
 /* Once loggers have begun: what rank 0 warns of.  [control] */

@@ -103,7 +103,7 @@ static const void *no_service(void *ctx, instance *i, const char *interface_id)
     return NULL;
 }
 
-tutti_status distributed_refuse(run_file *file, const char *why, tutti_error *err)
+static tutti_status refuse(run_file *file, const char *why, tutti_error *err)
 {
     run_part *part = &file->distributed.comm;
     instance *comm = NULL;
@@ -121,6 +121,17 @@ tutti_status distributed_refuse(run_file *file, const char *why, tutti_error *er
     }
     world_leave(w, true);
     instance_free(comm);
+    return s;
+}
+
+tutti_status distributed_refuse(const char *path, const char *const *overrides, registry *r,
+                                const char *why, tutti_error *err)
+{
+    run_file *file = NULL;
+    if (run_file_ranks(path, overrides, r, &file))
+        return TUTTI_OK; /* it has no ranks */
+    const tutti_status s = refuse(file, why, err);
+    run_file_free(file);
     return s;
 }
 
