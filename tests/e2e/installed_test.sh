@@ -19,6 +19,8 @@ check "its modes are its own" test -z "$(find p -mindepth 1 -perm /022 ! -type l
 check "a staging folder" env DESTDIR="$work/d" cmake --install "$build" --prefix /usr --component sdk
 check "has it all" test -f d/usr/include/tutti/tutti.h
 check "without the runtime" test ! -e d/usr/bin
+check "without the pages that folders of the tree have" \
+  test -z "$(find p/include p/share/tutti/report p/share/tutti/schema -name README.md)"
 
 # train <arguments>: two batches.
 train() { rm -rf saves && "$tutti" train "$@" --set max_duration=2ba; }

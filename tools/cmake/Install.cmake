@@ -10,19 +10,20 @@ set(file_mode FILE_PERMISSIONS OWNER_READ OWNER_WRITE GROUP_READ WORLD_READ)
 
 install(TARGETS tutti RUNTIME DESTINATION bin COMPONENT runtime)
 install(DIRECTORY host/recipes DESTINATION share/tutti COMPONENT runtime ${file_mode} PATTERN "*.json")
-install(DIRECTORY host/report/page/ DESTINATION share/tutti/report COMPONENT runtime ${file_mode})
+install(DIRECTORY host/report/page/ DESTINATION share/tutti/report COMPONENT runtime ${file_mode}
+  PATTERN README.md EXCLUDE)
 install(FILES README.md CHANGELOG.md DESTINATION share/doc/tutti COMPONENT runtime)
 install(DIRECTORY "${CMAKE_BINARY_DIR}/share/man.gz/" DESTINATION share/man COMPONENT runtime ${file_mode})
 install(FILES host/cli/docs/completion/tutti.bash DESTINATION share/bash-completion/completions RENAME tutti COMPONENT runtime)
 install(FILES host/cli/docs/completion/_tutti DESTINATION share/zsh/site-functions COMPONENT runtime)
 
 install(TARGETS tutti_host LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime NAMELINK_COMPONENT sdk)
-install(DIRECTORY host/include/tutti_host DESTINATION include COMPONENT sdk ${file_mode})
+install(DIRECTORY host/include/tutti_host DESTINATION include COMPONENT sdk ${file_mode} PATTERN README.md EXCLUDE)
 install(DIRECTORY host/examples DESTINATION share/tutti COMPONENT sdk ${file_mode})
 
-install(DIRECTORY sdk/include/tutti DESTINATION include COMPONENT sdk ${file_mode})
+install(DIRECTORY sdk/include/tutti DESTINATION include COMPONENT sdk ${file_mode} PATTERN README.md EXCLUDE)
 install(DIRECTORY sdk/schema sdk/template sdk/template_cuda DESTINATION share/tutti COMPONENT sdk ${file_mode}
-  PATTERN CMakeLists.txt EXCLUDE PATTERN "*_test.c" EXCLUDE PATTERN "*.py" EXCLUDE)
+  PATTERN CMakeLists.txt EXCLUDE PATTERN "*_test.c" EXCLUDE PATTERN "*.py" EXCLUDE REGEX "schema/README" EXCLUDE)
 # What `tutti plugins new` copies, what tests of plugins include, bindings for Rust, the version script for C++.
 install(DIRECTORY sdk/templates DESTINATION share/tutti COMPONENT sdk ${file_mode})
 set(template_files template/plugin.c template/plugin.json template/input_noise_test.c)
@@ -40,6 +41,7 @@ file(COPY ${template_cuda_files} DESTINATION "${beside}/templates/cuda/algorithm
 file(COPY host/recipes DESTINATION "${beside}" FILES_MATCHING PATTERN "*.json")
 # Links, so that a change of the page is in the next report.
 file(GLOB page_files CONFIGURE_DEPENDS host/report/page/*)
+list(FILTER page_files EXCLUDE REGEX "README\\.md$")
 file(MAKE_DIRECTORY "${beside}/report")
 foreach(file IN LISTS page_files)
   get_filename_component(name "${file}" NAME)
