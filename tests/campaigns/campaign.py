@@ -17,6 +17,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "e2e"))
 from checkpoint import tensors  # noqa: E402
+from data_files import npy  # noqa: E402
 
 GLYPHS = {"name": "glyphs", "samples": 64}
 TRANSFORMS = [{"name": "normalize", "mean": [0.13], "std": [0.31]}]
@@ -155,13 +156,6 @@ def losses(folder, name):
             if row["kind"] == "metrics" and "loss/train/total" in row["values"]:
                 rows.append((row["batch"], row["values"]["loss/train/total"]))
     return rows
-
-
-def npy(dtype, shape, data):
-    """A file of NumPy's, written from the format's description."""
-    text = f"{{'descr': '{dtype}', 'fortran_order': False, 'shape': {shape}, }}"
-    header = text.ljust((len(text) + 11 + 63) // 64 * 64 - 11) + "\n"
-    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + data
 
 
 class Runs:

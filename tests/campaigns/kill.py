@@ -3,10 +3,12 @@
 Each case is run once from start to end. Then it is run with --resume auto and stopped at random moments (SIGKILL
 mostly, SIGTERM, SIGSTOP for a while; the cache of kernel choices kept or lost; with --faults often on a disk that is
 so slow that the moment falls into a save) until it has ended. Compared are the bits of the last checkpoint, every
-batch's row of the log, and what lies in the folder of checkpoints. Cases take turns until there were N kills of a run
-that had begun; a tally is one line of JSON.
+batch's row of the log, and what lies in the folder of checkpoints. The cases of kill_cases.py take turns, in an order
+that the seed says and that is another in each round, until there were N kills of a run that had begun. A trial is a
+function of the seed, its case and its number. A tally is one line of JSON.
 """
 # SPDX-License-Identifier: Apache-2.0
+import itertools
 import json
 import os
 import pathlib
@@ -14,76 +16,23 @@ import random
 import re
 import shutil
 import signal
-import struct
 import subprocess
 import sys
 import tempfile
 import time
 
-from campaign import Failed, Tally, environment, losses, npy, parser, tensors
-
-BATCHES = 40
-BASE = {
-    "name": "killed", "seed": 5,
-    "model": {"name": "mlp", "hidden": [32], "dropout": 0.1},
-    "train": {"dataset": {"name": "glyphs", "samples": 320},
-              "transforms": [{"name": "normalize", "mean": [0.13], "std": [0.31]}],
-              "batch_size": 32, "workers": 2},
-    "eval": [{"label": "test", "dataset": {"name": "glyphs", "samples": 50, "split": "test"},
-              "transforms": [{"name": "normalize", "mean": [0.13], "std": [0.31]}],
-              "batch_size": 50, "metrics": [{"name": "accuracy"}]}],
-    "optimizer": {"name": "adamw", "lr": 0.01},
-    "schedulers": [{"name": "cosine_annealing"}],
-    "max_duration": f"{BATCHES}ba",
-    "loggers": [{"name": "jsonl", "flush_interval": 3}],
-    "callbacks": [{"name": "checkpoint_saver", "folder": "saves", "interval": "3ba", "keep": 3}],
-}
-CNN = {"model": {"name": "cnn"}}
+from campaign import Failed, Tally, environment, losses, parser, tensors
+from kill_cases import BATCHES, CASES, GROWN, TOKENIZED, has_tokenizers, missing, run_of, write_data
 
 
-# Of a run whose images grow, a checkpoint has the kernels of the sizes until then: without the cache it chooses those of
-# later sizes anew, as a new run may.  From here on, of a run, all sizes have been reached; elsewhere from the start.
-GROWN = {"growing": 0.9}
-
-
-def algorithms(*list_):
-    return {"algorithms": [a if isinstance(a, dict) else {"name": a} for a in list_]}
-
-
-CASES = {
-    "plain": {},
-    "microbatches": {"microbatch_size": 12},
-    "averages": algorithms({"name": "ema", "half_life": "5ba"}),
-    "mixed": algorithms("label_smoothing", "mixup", {"name": "gradient_clipping", "clipping_type": "norm",
-                                                     "clipping_threshold": 0.5}),
-    "chosen": algorithms({"name": "selective_backprop", "start": 0.0, "end": 1.0}),
-    "sharp": algorithms("sam"),
-    "swa": algorithms({"name": "swa", "swa_start": "0.4dur", "swa_end": "0.8dur"}),
-    "frozen": algorithms({"name": "layer_freezing", "freeze_start": 0.2}),
-    "convolutions": CNN,
-    "growing": CNN | algorithms({"name": "progressive_resizing", "initial_scale": 0.5}),
-    "cut": CNN | algorithms("cutmix", "cutout"),
-    "blurred": CNN | algorithms("blurpool"),
-    "text": {"model": {"name": "gpt2", "n_layer": 1, "n_head": 2, "n_embd": 8}, "eval": [],
-             "train": {"dataset": {"name": "text", "path": "text.txt", "length": 8}, "batch_size": 8, "workers": 2}},
-    "arrays": {"model": {"name": "mlp", "hidden": [8]}, "eval": [],
-               "train": {"dataset": {"name": "npy", "inputs": "x.npy", "targets": "y.npy", "classes": 10}, "batch_size": 32,
-                         "workers": 1}},
-}
-
-
-def command(tutti, *words):
-    return [tutti, "train", "run.json", *words]
+def command(tutti, run, *words):
+    return [tutti, "run" if "process" in run else "train", "run.json", *words]
 
 
 def fill(folder, run):
     """What a run begins with."""
     folder.mkdir()
-    rng = random.Random(1)
-    (folder / "run.json").write_text(json.dumps(run))
-    (folder / "text.txt").write_text("a run that is killed says this again and again. " * 40)
-    (folder / "x.npy").write_bytes(npy("<f4", (320, 4), struct.pack("<1280f", *(rng.random() for _ in range(1280)))))
-    (folder / "y.npy").write_bytes(npy("<i8", (320,), struct.pack("<320q", *(rng.randrange(10) for _ in range(320)))))
+    (folder / "run.json").write_text(json.dumps(run), encoding="utf-8")
 
 
 def measured(cache, **more):
@@ -91,12 +40,15 @@ def measured(cache, **more):
     return {k: v for k, v in environment(cache, **more).items() if k != "TUTTI_TUNE"}
 
 
-def whole_run(tutti, folder, run):
+def whole_run(tutti, folder, run, cache):
+    """Runs from start to end; the seconds that it took."""
     fill(folder, run)
-    done = subprocess.run(command(tutti), cwd=folder, env=measured(folder.parent / "cache"),
+    begun = time.monotonic()
+    done = subprocess.run(command(tutti, run), cwd=folder, env=measured(cache),
                           capture_output=True, text=True, check=False)
     if done.returncode:
         raise Failed(f"the whole run failed: {done.stderr.strip()[-300:]}")
+    return time.monotonic() - begun
 
 
 def has_begun(log):
@@ -126,17 +78,17 @@ def newest(saves):
     return max((int(re.search(r"-ba(\d+)\.", p.name)[1]) for p in saves.glob("*-ba*.safetensors")), default=-1)
 
 
-def killed_run(tutti, folder, run, grown, span, rng, tally, slow):
+def killed_run(tutti, folder, run, kept, grown, span, rng, tally, slow):
     """Runs until it ends by itself; at most 12 kills, so that each run ends."""
     fill(folder, run)
     log = folder / "runs" / run["name"] / "log.jsonl"
     for attempt in range(40):
         # Without a checkpoint it begins anew, and a new run may measure other kernels.
         lost = rng.random() < 0.3 and newest(folder / "saves") >= grown * BATCHES
-        cache = folder.parent / (f"lost{attempt}" if lost else "cache")
+        cache = folder.parent / f"lost{attempt}" if lost else kept
         disk, is_slow = slow_disk(slow, folder, rng) if attempt < 12 else ({}, False)
         with open(folder / "err.txt", "w", encoding="utf-8") as err:
-            process = subprocess.Popen(command(tutti, "--resume", "auto"), cwd=folder, stdout=subprocess.DEVNULL,
+            process = subprocess.Popen(command(tutti, run, "--resume", "auto"), cwd=folder, stdout=subprocess.DEVNULL,
                                        stderr=err, env=measured(cache, **disk))
             how = rng.choice([signal.SIGKILL] * 4 + [signal.SIGTERM, signal.SIGSTOP])
             try:
@@ -183,35 +135,86 @@ def compare(whole, killed, run):
         raise Failed(f"files are left: {left}")
 
 
+def trial(tutti, name, folder, rng, tally, slow):
+    """A case run whole, and killed until it ends; in a folder of its own."""
+    run = run_of(name, rng.randrange(1000))
+    folder.mkdir()
+    write_data(folder, run)
+    cache = folder.parent / f"cache_{name}"
+    try:
+        if not cache.exists():  # kernels are measured once a case, in a run whose time says little of the next one's
+            whole_run(tutti, folder / "first", run, cache)
+        span = whole_run(tutti, folder / "whole", run, cache)
+        killed_run(tutti, folder / "killed", run, cache, GROWN.get(name, 0), span, rng, tally, slow)
+        compare(folder / "whole", folder / "killed", run)
+    finally:
+        shutil.rmtree(folder)
+
+
+def rounds(names, seed):
+    """(case, its number, from 0) without end: each case once in a round, in an order of the seed's."""
+    rng = random.Random(seed)
+    for number in itertools.count():
+        for name in rng.sample(names, len(names)):
+            yield name, number
+
+
+def campaign(tutti, names, top, given, tally):
+    """Trials until there were as many kills, or hours, as asked for; prints what became of each case."""
+    slow = given.faults and os.path.join(os.path.abspath(given.faults), "slow_faults.so")
+    cases = {}
+    for name, number in rounds(names, given.seed):
+        if tally.is_over() or not given.hours and tally.values.get("kills", 0) >= given.kills:
+            break
+        begun, kills, why = time.monotonic(), tally.values.get("kills", 0), None
+        try:
+            trial(tutti, name, top / f"{name}{number}", random.Random(f"{given.seed} {name} {number}"), tally, slow)
+        except Failed as failed:
+            why = failed
+            tally.fail(f"{name}, trial {number}, --seed {given.seed} --case {name}: {why}")
+        tally.add("runs")
+        row = cases.setdefault(name, [0, 0, 0, 0])
+        more = 1, tally.values.get("kills", 0) - kills, bool(why), time.monotonic() - begun
+        cases[name] = [a + b for a, b in zip(row, more)]
+    for name, (runs, kills, failures, seconds) in sorted(cases.items()):
+        print(f"{name}: {runs} runs, {kills} kills, {failures} failures, {seconds:.0f} s")
+
+
+def check(tutti, names, top, tally):
+    """No algorithm and no data set was forgotten, and each case is a run that `tutti validate` takes."""
+    for sentence in missing(tutti, top, names):
+        tally.fail(sentence)
+    for name in names:
+        run = run_of(name, 0)
+        (top / name).mkdir()
+        write_data(top / name, run)
+        fill(top / name / "run", run)
+        done = subprocess.run([tutti, "validate", "run.json"], cwd=top / name / "run", env=environment(top / "cache"),
+                              capture_output=True, text=True, check=False)
+        if done.returncode:
+            tally.fail(f"{name} is no run: {(done.stderr + done.stdout).strip()[-300:]}")
+        tally.add("cases")
+
+
 def main():
     words = parser(__doc__)
     words.add_argument("--kills", type=int, default=1000)
     words.add_argument("--case", choices=CASES, action="append")
+    words.add_argument("--check", action="store_true", help="kills nothing: looks whether a case was forgotten or is wrong")
     words.add_argument("--faults", help="the folder of the library that slows saves")
     given = words.parse_args()
     tutti = os.path.abspath(given.tutti)
-    slow = given.faults and os.path.join(os.path.abspath(given.faults), "slow_faults.so")
-    rng = random.Random(given.seed)
     tally = Tally("kill", given)
     names = given.case or list(CASES)
-    turn = 0
-    with tempfile.TemporaryDirectory(prefix="tutti_kill_") as top:
-        while not tally.is_over() and (given.hours or tally.values.get("kills", 0) < given.kills):
-            name = names[turn % len(names)]
-            run = BASE | CASES[name] | {"seed": rng.randrange(1000)}
-            folder = pathlib.Path(top) / f"{turn}"
-            folder.mkdir()
-            try:
-                begun = time.monotonic()
-                whole_run(tutti, folder / "whole", run)
-                killed_run(tutti, folder / "killed", run, GROWN.get(name, 0), time.monotonic() - begun,
-                           rng, tally, slow)
-                compare(folder / "whole", folder / "killed", run)
-            except Failed as why:
-                tally.fail(f"{name}, turn {turn} of seed {given.seed}: {why}")
-            tally.add("runs")
-            turn += 1
-            shutil.rmtree(folder)
+    with tempfile.TemporaryDirectory(prefix="tutti_kill_") as folder:
+        top = pathlib.Path(folder)
+        if given.check:
+            check(tutti, names, top, tally)
+        else:
+            if set(TOKENIZED) & set(names) and not has_tokenizers(tutti, top):
+                print(f"without the cases {', '.join(TOKENIZED)}, as this build reads no tokenizer.json")
+                names = [name for name in names if name not in TOKENIZED]
+            campaign(tutti, names, top, given, tally)
     return tally.finish()
 
 

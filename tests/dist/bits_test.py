@@ -3,11 +3,11 @@
 import json
 import os
 import re
-import struct
 import subprocess
 import sys
 
 from ranks import World, changed, difference, final, main, messages, numbers, write
+from data_files import write_shards  # after ranks, which says where it lies
 
 ALGORITHMS = [
     [{"name": "label_smoothing"}, {"name": "mixup"}, {"name": "ema", "half_life": "5ba"},
@@ -401,25 +401,6 @@ def full_disk(tutti, folder, report):
         report.check("rank 0 says so in one sentence, nobody else",
                      err[0] == f"tutti: {name}.part: No space left on device\n" and not any(err[1:]), f"{err}")
         report.check("and nothing stays", sorted(os.listdir(where)) == ["run.json"], f"{os.listdir(where)}")
-
-
-def write_shards(folder, counts):
-    """A set of MDS shards with so many samples: 8 x 8 floats and a class."""
-    os.makedirs(folder)
-    shards, at = [], 0
-    for number, count in enumerate(counts):
-        rows = [struct.pack("<q64f", k % 10, *[(k * j % 23) / 9 for j in range(64)]) for k in range(at, at + count)]
-        ends = [4 + 4 * (count + 1) + 264 * k for k in range(count + 1)]
-        data = struct.pack(f"<{count + 2}I", count, *ends) + b"".join(rows)
-        name = f"shard.{number:05d}.mds"
-        with open(os.path.join(folder, name), "wb") as f:
-            f.write(data)
-        at += count
-        shards.append({"format": "mds", "version": 2, "samples": count, "hashes": [], "compression": None, "zip_data": None,
-                       "column_names": ["label", "x"], "column_encodings": ["int", "ndarray:float32:8,8,1"],
-                       "column_sizes": [8, 256], "raw_data": {"basename": name, "bytes": len(data), "hashes": {}}})
-    with open(os.path.join(folder, "index.json"), "w", encoding="utf-8") as f:
-        json.dump({"version": 2, "shards": shards}, f)
 
 
 def own_order(tutti, folder, report):
