@@ -164,6 +164,8 @@ tutti_status loop_run_go(loop_run *l, const char *resume, bool accept_bits, tutt
         *err = stopped;
     } else if (!s && tutti_loop_interrupted(l->loop)) {
         s = training_save(l->trainer, err);
+    } else if (!s) {
+        s = training_check(l->trainer, err);
     }
     return s;
 }

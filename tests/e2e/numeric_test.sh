@@ -41,8 +41,21 @@ JSON
 says "a NaN in the data" 1 "tutti: the loss of batch 0 is NaN: the batch's input is not finite" \
   "$TUTTI" train nan.json
 
+# In amp_fp16 the loss scale explains gradients that are not finite, never a loss.
+says "amp_fp16: a NaN in the data" 1 "tutti: the loss of batch 0 is NaN: the batch's input is not finite" \
+  "$TUTTI" train nan.json --set precision=amp_fp16
+says "and on a device" 1 "tutti: the loss of batch 0 is NaN: all weights are finite; the device no longer has the batch" \
+  "$TUTTI" train nan.json --set precision=amp_fp16 --device shadow --plugin-path "$(dirname "$TUTTI")/tests/devices/plugins"
+"$TUTTI" train run.json --set precision=amp_fp16 --set 'optimizer={"name": "sgd", "lr": 1e38}' >out.txt 2>err.txt
+check "amp_fp16: a learning rate out of this world fails" test $? = 1
+check "and names the batch" grep -Eq '^tutti: the loss of batch [0-9]+ is (NaN|infinite): ' err.txt
+sed 's/"max_duration": "1ep"/"max_epochs": 1, "process": "supervised"/' nan.json >nan_engine.json
+for p in fp32 amp_fp16; do
+  says "$p: tutti run, a NaN in the data" 1 "tutti: the loss of batch 0 is NaN: the batch's input is not finite" \
+    "$TUTTI" run nan_engine.json --set precision=$p
+done
 # A plugin that writes a NaN to a weight; one that ends the process.
-plugin() { # <name> <what apply does> <event>
+plugin() { # <name> <what apply does> <event> [<when>]
   mkdir -p "plugins/$1"
   cat >"plugins/$1/$1.c" <<C
 /* $1.c - an algorithm for one test. */
@@ -57,7 +70,7 @@ static tutti_status open_it(const tutti_host *host, const tutti_params *params, 
     *self = &weights;
     return TUTTI_OK;
 }
-static int32_t match(void *self, const tutti_event *event) { return event->step == 3; }
+static int32_t match(void *self, const tutti_event *event) { return ${4:-event->step == 3}; }
 static tutti_status apply(void *self, const tutti_event *event, int64_t *code, tutti_error *err)
 {
     tutti_weight w = {.struct_size = sizeof w};
@@ -86,6 +99,26 @@ says "a plugin that writes NaN" 1 "tutti: the loss of batch 3 is NaN: module bod
   "$TUTTI" train run.json --plugin-path plugins --set 'algorithms=[{"name": "poisons"}]' --set callbacks=[]
 says "also behind the last loss" 1 "tutti: after batch 3, module body.head: its weight is not finite" \
   "$TUTTI" train run.json --plugin-path plugins --set 'algorithms=[{"name": "poisons"}]' --set max_duration=3ba --set callbacks=[]
+sed 's/"max_duration": "[0-9a-z]*"/"max_iters": 3, "process": "supervised"/; /"schedulers"/d' run.json >engine.json
+says "and behind the last one of tutti run" 1 "tutti: after batch 3, module body.head: its weight is not finite" \
+  "$TUTTI" run engine.json --plugin-path plugins --set 'algorithms=[{"name": "poisons"}]' --set callbacks=[] --set eval=[]
+
+# Gradients that no loss scale makes finite.
+plugin spoils '((float *)w.grad)[0] = NAN' after_backward 1
+spoilt=(--plugin-path plugins --set 'algorithms=[{"name": "spoils"}]' --set callbacks=[] --set eval=[] --set precision=amp_fp16)
+says "amp_fp16: no update at any scale" 1 "tutti: no update since batch 0: the gradients of 32 batches in a row are not finite, and the loss scale is down to 1.52588e-05" \
+  "$TUTTI" train run.json "${spoilt[@]}" --set max_duration=4ep
+says "the same in tutti run" 1 "tutti: no update since batch 0: the gradients of 32 batches in a row are not finite, and the loss scale is down to 1.52588e-05" \
+  "$TUTTI" run engine.json "${spoilt[@]}" --set max_iters=40
+check "and on a device, where that is known later" sh -c '! "$@" 2>err.txt && tail -1 err.txt |
+  grep -q "^tutti: no update since batch 0: the gradients of 32 batches in a row are not finite, and the loss scale is down to 1.52588e-05$"' \
+  sh "$TUTTI" train run.json "${spoilt[@]}" --set max_duration=4ep --device shadow --plugin-path "$(dirname "$TUTTI")/tests/devices/plugins"
+"$TUTTI" train run.json "${spoilt[@]}" --set max_duration=4ep --set on_nonfinite=warn >out.txt 2>err.txt
+check "warn goes on and says it once" test "$?$(grep -c 'no update since batch 0: the gradients of 32 batches' err.txt)" = 01
+"$TUTTI" train run.json "${spoilt[@]}" --set max_duration=3ba >out.txt 2>err.txt
+check "a run that ends without its last updates says so" grep -q \
+  'the run ends without an update since batch 0: the gradients of the last 3 batches are not finite, the loss scale is now 8192$' err.txt
+
 plugin leaves 'exit(0)' before_loss
 says "a plugin that ends the process" 1 "tutti: plugin test.leaves ended the process: leaves, call apply, event before_loss, step 3" \
   "$TUTTI" train run.json --plugin-path plugins --set 'algorithms=[{"name": "leaves"}]' --set callbacks=[]

@@ -119,12 +119,12 @@ static tutti_status deliver(async_metrics *a, tutti_error *err)
 {
     const async_step *l = &a->steps[a->first++ % ASYNC_STEPS];
     const tutti_named_value v = {"loss/train/total", sum(l, 0)};
-    if (l->scaled && l->scaler[TUTTI_SCALER_SKIPPED] != 0.0)
-        scaler_report_skip(&a->run->log, l->batch, l->scaler[TUTTI_SCALER_SCALE]);
+    if (l->scaled)
+        scaler_count(a->scaler, l->batch, l->scaler[TUTTI_SCALER_SKIPPED] != 0.0,
+                     l->scaler[TUTTI_SCALER_SCALE]);
     run_log_metrics_at(&a->run->log, &v, 1, l->batch);
-    const tutti_status s = guard_loss(
-        a->guard, v.value, l->scaled ? l->scaler[TUTTI_SCALER_SCALE] : 0.0, l->batch, err);
-    if (s)
+    tutti_status s = guard_loss(a->guard, v.value, l->batch, err);
+    if (s || (l->scaled && (s = guard_update(a->guard, err))))
         return s;
     return l->measured ? measure(a, l, err) : TUTTI_OK;
 }

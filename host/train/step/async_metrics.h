@@ -38,7 +38,7 @@ typedef struct async_metrics {
     step_tensors *tensors;
     metric_set *metrics; /* of the training data */
     numeric_guard *guard;
-    const loss_scaler *scaler;
+    loss_scaler *scaler;
     const device_scalars *scalars;
     async_step steps[ASYNC_STEPS];
     uint64_t first, next; /* those from first on are under way, next is being made */

@@ -368,7 +368,8 @@ tutti_status trainer_step_batch(trainer *t, tutti_error *err)
     for (uint32_t k = 0; k < TUTTI_MAX_COLUMNS; k++)
         free(e.saved_targets[k].own);
     device_report_graphs(t);
-    if (s || (s = scaler_update(&t->scaler, err)))
+    if (s || (s = scaler_update(&t->scaler, err)) ||
+        ((looks(t) || !t->scalars.on) && (s = guard_update(&t->guard, err))))
         return s;
     const tutti_named_value v = {"loss/train/total", e.loss};
     if (looks(t))

@@ -184,9 +184,8 @@ static tutti_status fit(trainer *t, const fit_options *o, tutti_error *err)
         *err = (tutti_error)TUTTI_ERROR_INIT;
         s = TUTTI_OK;
     }
-    if (s == TUTTI_OK && !trainer_signal() &&
-        !(s = weights_gather_all(&t->distributed.gradients.weights, err)))
-        s = guard_weights(&t->guard, err);
+    if (s == TUTTI_OK && !trainer_signal())
+        s = training_check(t, err);
     /* Ignite's ends: what failed, was interrupted or was stopped is told before it takes effect. */
     const int32_t told = s                      ? TUTTI_EVENT_EXCEPTION_RAISED
                          : trainer_signal()     ? TUTTI_EVENT_INTERRUPT

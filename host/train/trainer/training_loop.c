@@ -308,6 +308,15 @@ tutti_status training_flush(trainer *t, tutti_error *err)
     return async_flush(&t->async, err);
 }
 
+tutti_status training_check(trainer *t, tutti_error *err)
+{
+    tutti_status s = async_flush(&t->async, err);
+    if (s || !t->run.net || (s = weights_gather_all(&t->distributed.gradients.weights, err)))
+        return s;
+    guard_last_updates(&t->guard);
+    return guard_weights(&t->guard, err);
+}
+
 tutti_status training_refit(trainer *t, tutti_error *err)
 {
     const tutti_status s = !t->run.net || !net_is_changed(t->run.net)

@@ -58,6 +58,9 @@ TUTTI_NODISCARD tutti_status training_end_epoch(trainer *t, tutti_error *err);
 
 /* Losses and metrics that a device still has are logged. */
 TUTTI_NODISCARD tutti_status training_flush(trainer *t, tutti_error *err);
+/* Once training is over: E_NUMERIC, or a warning, where weights are not finite or the last updates were left
+ * out. */
+TUTTI_NODISCARD tutti_status training_check(trainer *t, tutti_error *err);
 /* Behind epoch_end: what surgery has changed fits again. */
 TUTTI_NODISCARD tutti_status training_refit(trainer *t, tutti_error *err);
 

@@ -145,14 +145,21 @@ bool scaler_skips(const loss_scaler *s)
     return s->on && s->found;
 }
 
-void scaler_report_skip(run_log *l, uint64_t step, double scale)
+void scaler_count(loss_scaler *s, uint64_t step, bool skipped, double scale)
 {
     char text[160];
+    if (!skipped) {
+        s->skipped = 0;
+        return;
+    }
+    if (s->skipped++ == 0)
+        s->first_skipped = step;
+    s->told_scale = scale;
     (void)snprintf(
         text, sizeof text,
         "gradients of batch %llu are not finite: no update, the loss scale is now %g",
         (unsigned long long)step, scale);
-    run_log_message(l, TUTTI_LOG_INFO, "train", text);
+    run_log_message(&s->run->log, TUTTI_LOG_INFO, "train", text);
 }
 
 /* Where the device keeps the scale, it has changed it with the numbers of the update. */
@@ -167,8 +174,9 @@ static tutti_status update_there(loss_scaler *s, tutti_error *err)
     if (status || !(p->wrapper && p->wrapper_looks))
         return status; /* async_metrics.c reports it */
     status = scalars_fetch(s->scalars, scaler, err);
-    if (!status && scaler[TUTTI_SCALER_SKIPPED] != 0.0)
-        scaler_report_skip(&s->run->log, (uint64_t)s->run->clock.now.batch, s->scale);
+    if (!status)
+        scaler_count(s, (uint64_t)s->run->clock.now.batch, scaler[TUTTI_SCALER_SKIPPED] != 0.0,
+                     s->scale);
     return status;
 }
 
@@ -181,12 +189,12 @@ tutti_status scaler_update(loss_scaler *s, tutti_error *err)
     if (s->found) {
         s->scale *= BACKOFF;
         s->clean = 0.0;
-        scaler_report_skip(&s->run->log, (uint64_t)s->run->clock.now.batch, s->scale);
     } else if (++s->clean >= TUTTI_SCALER_INTERVAL) {
         if ((float)(s->scale * GROWTH) < INFINITY)
             s->scale *= GROWTH;
         s->clean = 0.0;
     }
+    scaler_count(s, (uint64_t)s->run->clock.now.batch, s->found, s->scale);
     s->found = false;
     return TUTTI_OK;
 }

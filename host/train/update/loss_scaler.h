@@ -19,7 +19,10 @@ typedef struct loss_scaler {
     double scale; /* these two are what a checkpoint keeps */
     double clean; /* updates since the last change */
     bool on;
-    bool found; /* the gradients of this batch are not finite, as far as the host knows */
+    bool found;       /* the gradients of this batch are not finite, as far as the host knows */
+    uint64_t skipped; /* the last updates in a row that were left out */
+    uint64_t first_skipped; /* the batch of the first of these */
+    double told_scale;      /* behind the last of these */
 } loss_scaler;
 
 void scaler_init(loss_scaler *s, run_context *run, host_mirrors *mirrors,
@@ -31,8 +34,8 @@ TUTTI_NODISCARD tutti_status scaler_unscale(loss_scaler *s, tutti_error *err);
 bool scaler_skips(const loss_scaler *s);
 /* Once a batch, after its update or the lack of it: a larger or a smaller scale.  [step] */
 TUTTI_NODISCARD tutti_status scaler_update(loss_scaler *s, tutti_error *err);
-/* Says that batch `step` had no update, and the scale since. */
-void scaler_report_skip(run_log *l, uint64_t step, double scale);
+/* Counts whether the update of batch `step` was left out, and says so with the scale since. */
+void scaler_count(loss_scaler *s, uint64_t step, bool skipped, double scale);
 tutti_tensor scaler_state(loss_scaler *s); /* a view for checkpoints: f64 (2) */
 
 #endif

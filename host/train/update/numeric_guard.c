@@ -1,4 +1,4 @@
-/* numeric_guard.c - losses and weights that are not finite: noticed, named, and what the run wants then. */
+/* numeric_guard.c - losses, gradients and weights that are not finite: noticed, named, and what the run wants then. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/update/numeric_guard.h"
 
@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WHERE_SIZE = 160 };
+/* So many updates left out in a row bring GradScaler's first scale from 2^16 to 2^-16. */
+enum { WHERE_SIZE = 160, SKIPS_MAX = 32 };
 
 /* "module body.head: its weight is not finite", for the first such weight; *ret_found. */
 static tutti_status find_weight(const run_context *run, char *where, bool *ret_found,
@@ -84,17 +85,28 @@ static tutti_status find_cause(const numeric_guard *g, plan *p, char *where, tut
                        "the batch is finite; weights are divided among the processes");
         return TUTTI_OK;
     }
-    if (!p || g->run->file->numerics.on_nonfinite != RUN_NONFINITE_STOP)
+    if (!p)
+        (void)snprintf(where, WHERE_SIZE,
+                       "all weights are finite; the device no longer has the batch");
+    else if (g->run->file->numerics.on_nonfinite != RUN_NONFINITE_STOP)
         (void)snprintf(where, WHERE_SIZE, "the batch and all weights are finite");
     else
         return find_module(g, p, where, err);
     return TUTTI_OK;
 }
 
+/* E_NUMERIC where the run stops for that, else a warning. */
+static tutti_status tell(const numeric_guard *g, const char *text, tutti_error *err)
+{
+    if (g->run->file->numerics.on_nonfinite == RUN_NONFINITE_STOP)
+        return tutti_fail(err, TUTTI_E_NUMERIC, "%s", text);
+    run_log_message(&g->run->log, TUTTI_LOG_WARNING, "train", text);
+    return TUTTI_OK;
+}
+
 static tutti_status report(numeric_guard *g, plan *p, double loss, uint64_t number,
                            tutti_error *err)
 {
-    const bool stops = g->run->file->numerics.on_nonfinite == RUN_NONFINITE_STOP;
     char where[WHERE_SIZE], text[256];
     if (g->told)
         return TUTTI_OK;
@@ -104,21 +116,14 @@ static tutti_status report(numeric_guard *g, plan *p, double loss, uint64_t numb
         return s;
     (void)snprintf(text, sizeof text, "the loss of batch %llu is %s: %s",
                    (unsigned long long)number, isnan(loss) ? "NaN" : "infinite", where);
-    if (stops)
-        return tutti_fail(err, TUTTI_E_NUMERIC, "%s", text);
-    run_log_message(&g->run->log, TUTTI_LOG_WARNING, "train", text);
-    return TUTTI_OK;
+    return tell(g, text, err);
 }
 
-tutti_status guard_loss(numeric_guard *g, double loss, double scale, uint64_t number,
-                        tutti_error *err)
+tutti_status guard_loss(numeric_guard *g, double loss, uint64_t number, tutti_error *err)
 {
-    /* What overflows 16 bits is left out by the loss scale, until that has nothing more to give. */
-    if (isfinite(loss) || scale >= 1.0) {
-        g->told = false;
-        return TUTTI_OK;
-    }
-    return g->run->file->numerics.on_nonfinite == RUN_NONFINITE_IGNORE
+    /* Also under a loss scale: that multiplies gradients alone, and no smaller one mends a loss. */
+    g->told = g->told && !isfinite(loss);
+    return isfinite(loss) || g->run->file->numerics.on_nonfinite == RUN_NONFINITE_IGNORE
                ? TUTTI_OK
                : report(g, NULL, loss, number, err);
 }
@@ -126,14 +131,41 @@ tutti_status guard_loss(numeric_guard *g, double loss, double scale, uint64_t nu
 tutti_status guard_plan(numeric_guard *g, plan *p, tutti_error *err)
 {
     const double loss = (double)*(const float *)plan_loss(p).data;
-    const bool scaled = g->scaler->on && scaler_scale(g->scaler) >= 1.0;
-    if (isfinite(loss) || scaled) {
-        g->told = g->told && !isfinite(loss);
-        return TUTTI_OK;
-    }
-    return g->run->file->numerics.on_nonfinite == RUN_NONFINITE_IGNORE
+    g->told = g->told && !isfinite(loss);
+    return isfinite(loss) || g->run->file->numerics.on_nonfinite == RUN_NONFINITE_IGNORE
                ? TUTTI_OK
                : report(g, p, loss, (uint64_t)g->run->clock.now.batch, err);
+}
+
+tutti_status guard_update(numeric_guard *g, tutti_error *err)
+{
+    const loss_scaler *s = g->scaler;
+    char text[192];
+    const bool explained = s->skipped < SKIPS_MAX || s->told_scale >= 1.0;
+    const bool told = g->told_skips;
+    g->told_skips = !explained;
+    if (explained || told || g->run->file->numerics.on_nonfinite == RUN_NONFINITE_IGNORE)
+        return TUTTI_OK;
+    (void)snprintf(text, sizeof text,
+                   "no update since batch %llu: the gradients of %llu batches in a row are not "
+                   "finite, and the loss scale is down to %g",
+                   (unsigned long long)s->first_skipped, (unsigned long long)s->skipped,
+                   s->told_scale);
+    return tell(g, text, err);
+}
+
+void guard_last_updates(const numeric_guard *g)
+{
+    const loss_scaler *s = g->scaler;
+    char text[192];
+    if (!s->skipped || g->run->file->numerics.on_nonfinite == RUN_NONFINITE_IGNORE)
+        return;
+    (void)snprintf(text, sizeof text,
+                   "the run ends without an update since batch %llu: the gradients of the last "
+                   "%llu batches are not finite, the loss scale is now %g",
+                   (unsigned long long)s->first_skipped, (unsigned long long)s->skipped,
+                   s->told_scale);
+    run_log_message(&g->run->log, TUTTI_LOG_WARNING, "train", text);
 }
 
 tutti_status guard_weights(numeric_guard *g, tutti_error *err)
@@ -147,8 +179,5 @@ tutti_status guard_weights(numeric_guard *g, tutti_error *err)
         return s;
     (void)snprintf(text, sizeof text, "after batch %lld, %s",
                    (long long)g->run->clock.now.batch, where);
-    if (g->run->file->numerics.on_nonfinite == RUN_NONFINITE_STOP)
-        return tutti_fail(err, TUTTI_E_NUMERIC, "%s", text);
-    run_log_message(&g->run->log, TUTTI_LOG_WARNING, "train", text);
-    return TUTTI_OK;
+    return tell(g, text, err);
 }

@@ -76,6 +76,23 @@ START_TEST(an_overflow_halves_it_and_begins_counting_again)
 }
 END_TEST
 
+START_TEST(updates_left_out_in_a_row_are_counted)
+{
+    loss_scaler s;
+    scaler_of(&s, NET_AMP_FP16);
+    for (int k = 5; k < 8; k++) {
+        run.clock.now.batch = k;
+        s.found = true;
+        clean(&s, 1);
+    }
+    ck_assert_uint_eq(s.skipped, 3);
+    ck_assert_uint_eq(s.first_skipped, 5);
+    ck_assert_double_eq(s.told_scale, 8192.0);
+    clean(&s, 1);
+    ck_assert_uint_eq(s.skipped, 0);
+}
+END_TEST
+
 START_TEST(it_never_grows_beyond_f32)
 {
     loss_scaler s;
@@ -106,6 +123,7 @@ int main(void)
     tcase_add_test(t, only_amp_fp16_scales);
     tcase_add_test(t, the_scale_grows_after_2000_clean_updates);
     tcase_add_test(t, an_overflow_halves_it_and_begins_counting_again);
+    tcase_add_test(t, updates_left_out_in_a_row_are_counted);
     tcase_add_test(t, it_never_grows_beyond_f32);
     tcase_add_test(t, a_checkpoint_sees_scale_and_count);
     suite_add_tcase(s, t);
