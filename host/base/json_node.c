@@ -1,5 +1,6 @@
 /* json_node.c - documents: reading them, looking at their nodes, writing. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/input_file.h"
 #include "base/json.h"
 #include "base/json_tree.h"
 #include "base/text.h"
@@ -44,12 +45,11 @@ fail:
 
 tutti_status json_read(const char *path, size_t limit, json_doc **ret_doc, tutti_error *err)
 {
-    tutti_status status = TUTTI_OK;
     text_buffer b = {0};
-    FILE *file = fopen(path, "rbe");
-    if (!file)
-        return tutti_fail(err, errno == ENOMEM ? TUTTI_E_NOMEM : TUTTI_E_IO, "%s: %s", path,
-                          strerror(errno));
+    FILE *file;
+    tutti_status status = input_file_open(path, &file, err);
+    if (status)
+        return status;
     char chunk[4096];
     size_t got;
     while (b.size <= limit && (got = fread(chunk, 1, sizeof chunk, file)) > 0)

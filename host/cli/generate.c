@@ -1,5 +1,6 @@
 /* generate.c - tutti generate: a language model goes on with a text, on the terminal as it comes. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/input_file.h"
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/generate_run.h"
@@ -86,9 +87,11 @@ static tutti_status read_prompt(generation *g, tutti_error *err)
         text_add_bytes(&g->prompt, o->prompt, strlen(o->prompt));
         return TUTTI_OK;
     }
-    FILE *file = strcmp(o->file, "-") == 0 ? stdin : fopen(o->file, "re");
-    if (!file)
-        return tutti_fail(err, TUTTI_E_IO, "%s: %s", o->file, strerror(errno));
+    FILE *file = stdin;
+    const tutti_status s =
+        strcmp(o->file, "-") == 0 ? TUTTI_OK : input_file_open(o->file, &file, err);
+    if (s)
+        return s;
     while ((n = fread(part, 1, sizeof part, file)) > 0 && g->prompt.size <= MOST_BYTES)
         text_add_bytes(&g->prompt, part, n);
     const bool bad = ferror(file) != 0;

@@ -1,5 +1,6 @@
 /* report_page.c - tutti report: runs as one HTML file. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/input_file.h"
 #include "cli/cli.h"
 #include "cli/report_live.h"
 #include "cli/runs.h"
@@ -24,10 +25,15 @@ static char *read_text(const char *path)
 {
     char part[65536];
     text_buffer b = {.data = NULL};
-    FILE *file = fopen(path, "re");
-    for (size_t n; file && (n = fread(part, 1, sizeof part, file)) > 0;)
+    FILE *file;
+    tutti_error e = TUTTI_ERROR_INIT;
+    if (input_file_open(path, &file, &e)) {
+        (void)fprintf(stderr, "tutti: %s\n", e.text);
+        return NULL;
+    }
+    for (size_t n; (n = fread(part, 1, sizeof part, file)) > 0;)
         text_add_bytes(&b, part, n);
-    if (file && !ferror(file) && !b.failed && b.data) {
+    if (!ferror(file) && !b.failed && b.data) {
         (void)fclose(file);
         return b.data;
     }
@@ -35,8 +41,7 @@ static char *read_text(const char *path)
                   b.failed ? "no memory to read it"
                   : errno  ? strerror(errno)
                            : "it is empty");
-    if (file)
-        (void)fclose(file);
+    (void)fclose(file);
     free(b.data);
     return NULL;
 }

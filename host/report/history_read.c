@@ -1,5 +1,6 @@
 /* history_read.c - reads the lines of the logger jsonl, and files of traces. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/input_file.h"
 #include "base/json.h"
 #include "report/history_internal.h"
 
@@ -235,10 +236,12 @@ static tutti_status read_lines(history *h, const char *path, line_taker *take, t
 {
     char *line = NULL;
     size_t capacity = 0;
-    FILE *file = fopen(path, "re");
-    if (!file)
-        return tutti_fail(err, errno == ENOENT ? TUTTI_E_NOTFOUND : TUTTI_E_IO, "%s: %s", path,
-                          strerror(errno));
+    FILE *file;
+    const tutti_status s = input_file_open(path, &file, err);
+    if (s)
+        return s == TUTTI_E_IO && errno == ENOENT
+                   ? tutti_fail(err, TUTTI_E_NOTFOUND, "%s: %s", path, strerror(errno))
+                   : s;
     bool failed = h->offset > 0 && fseeko(file, (off_t)h->offset, SEEK_SET) != 0;
     for (ssize_t n; !failed && !h->nomem && (n = getline(&line, &capacity, file)) > 0;) {
         if (line[n - 1] != '\n')

@@ -1,5 +1,6 @@
 /* report_samples.c - tables and images of a run, as far as a page has room for them. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/input_file.h"
 #include "report/report_json.h"
 
 #include <stdio.h>
@@ -132,7 +133,9 @@ static json_doc *read_line(FILE *log, const log_media *m)
 
 void report_media(text_buffer *b, const run_folder *r, size_t from)
 {
-    FILE *log = r->log.nmedia > from ? fopen(r->log_path, "re") : NULL;
+    FILE *log = NULL;
+    if (r->log.nmedia > from)
+        (void)!input_file_open(r->log_path, &log, NULL);
     const char *comma = "";
     text_add(b, ",\n\"media\":[");
     for (size_t k = from; log && k < r->log.nmedia; k++) {

@@ -39,7 +39,7 @@ static bool is_held(const char *folder)
     char path[PATH_MAX];
     if (snprintf(path, sizeof path, "%s/.lock", folder) >= (int)sizeof path)
         return false;
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return false;
     const bool held = !is_gone(fd) && flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;

@@ -3,6 +3,7 @@
 #include "cli/data/begun.h"
 
 #include "base/folders.h"
+#include "base/input_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -58,7 +59,8 @@ void begun_describe(text_buffer *b, const data_set *d, const convert_options *o)
 
 static bool is_same_file(const char *path, const text_buffer *b)
 {
-    FILE *f = fopen(path, "rb");
+    FILE *f = NULL;
+    (void)!input_file_open(path, &f, NULL);
     char *have = malloc(b->size + 1);
     const bool same = f && have && fread(have, 1, b->size + 1, f) == b->size &&
                       memcmp(have, b->data, b->size) == 0;

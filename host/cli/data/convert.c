@@ -48,7 +48,7 @@ static bool is_written(const conversion *c, int64_t shard, uint64_t *ret_bytes)
     uint32_t count = 0, end = 0;
     shard_path(c, shard, path);
     const int64_t n = samples_of(c, shard);
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     const bool whole = fd >= 0 && fstat(fd, &st) == 0 &&
                        pread(fd, &count, sizeof count, 0) == sizeof count &&
                        pread(fd, &end, sizeof end, 4 + 4 * n) == sizeof end && count == n &&

@@ -12,7 +12,7 @@
 tutti_status mapped_open(const char *path, mapped *ret, tutti_error *err)
 {
     struct stat s;
-    const int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    const int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0 || fstat(fd, &s)) {
         const tutti_status status =
             tutti_fail(err, TUTTI_E_IO, "%s: %s", path, strerror(errno));

@@ -216,7 +216,9 @@ static tutti_status walk_part(walk *w, const char *part, tutti_error *err)
     } else if (!status && w->to_file && is_last(w) && S_ISREG(w->s.st_mode))
         status = reach_file(w, part, path, (size_t)size, err);
     else if (!status)
-        status = tutti_fail(err, TUTTI_E_NOTFOUND, "%s: not a folder", path);
+        status = w->to_file && is_last(w)
+                     ? tutti_fail(err, TUTTI_E_TRUST, "%s: not a regular file", path)
+                     : tutti_fail(err, TUTTI_E_NOTFOUND, "%s: not a folder", path);
     (void)close(fd);
     return status;
 }

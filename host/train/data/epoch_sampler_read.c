@@ -1,6 +1,7 @@
 /* epoch_sampler_read.c - what samplers know of samples: weights of a file, classes, lengths. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/data/epoch_sampler_read.h"
+#include "base/input_file.h"
 #include "train/data/samples.h"
 
 #include <errno.h>
@@ -194,10 +195,11 @@ static tutti_status read_lines(FILE *file, const char *path, int64_t samples, do
 tutti_status epoch_sampler_read_weights(const char *path, int64_t samples, double *weight,
                                         tutti_error *err)
 {
-    FILE *file = fopen(path, "re");
-    if (!file)
-        return tutti_fail(err, TUTTI_E_IO, "%s: %s", path, strerror(errno));
-    const tutti_status s = read_lines(file, path, samples, weight, err);
+    FILE *file;
+    tutti_status s = input_file_open(path, &file, err);
+    if (s)
+        return s;
+    s = read_lines(file, path, samples, weight, err);
     (void)fclose(file);
     return s;
 }

@@ -1,6 +1,7 @@
 /* publish.c - a model as a folder of Hugging Face's libraries. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/publish/publish.h"
+#include "base/input_file.h"
 
 #include "base/text.h"
 #include "graph/surgery/surgery.h"
@@ -21,9 +22,10 @@ enum { PATH_SIZE = 4096, CONFIG_LIMIT = 1 << 20, COPY_LIMIT = 256 << 20 };
 /* A file of text, which the caller frees. */
 static tutti_status read_file(const char *path, char **ret_text, tutti_error *err)
 {
-    FILE *f = fopen(path, "rb");
-    if (!f)
-        return tutti_fail(err, TUTTI_E_IO, "%s: %s", path, strerror(errno));
+    FILE *f;
+    const tutti_status s = input_file_open(path, &f, err);
+    if (s)
+        return s;
     text_buffer b = {0};
     char some[65536];
     size_t n;

@@ -2,6 +2,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "safetensors.h"
 
+#include "../../common/regular_file.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -85,9 +87,10 @@ tutti_status safetensors_write(const char *path, const lora_tensor *tensors, uin
 
 static tutti_status read_all(const char *path, safetensors *f, tutti_error *err)
 {
-    FILE *file = fopen(path, "rbe");
+    const char *cause;
+    FILE *file = regular_file_open(path, &cause);
     if (!file)
-        return tutti_fail(err, TUTTI_E_IO, "lora: %s: %s", path, strerror(errno));
+        return tutti_fail(err, TUTTI_E_IO, "lora: %s: %s", path, cause);
     int good = fseek(file, 0, SEEK_END) == 0;
     const long size = good ? ftell(file) : -1;
     good = size >= 0 && fseek(file, 0, SEEK_SET) == 0;

@@ -1,8 +1,8 @@
 /* tokenizer.c - a tokenizer.json opened. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "../regular_file.h"
 #include "tables.h"
 
-#include <errno.h>
 #include <stdio.h>
 
 static tutti_status tokenizer_load(tokenizer *t, const char *path, tutti_error *err)
@@ -11,9 +11,10 @@ static tutti_status tokenizer_load(tokenizer *t, const char *path, tutti_error *
     t->path = strdup(path);
     if (!t->path)
         return tokenizer_no_memory(err);
-    FILE *f = fopen(path, "rbe");
+    const char *cause;
+    FILE *f = regular_file_open(path, &cause);
     if (!f)
-        return tutti_fail(err, TUTTI_E_IO, "%s: %s", path, strerror(errno));
+        return tutti_fail(err, TUTTI_E_IO, "%s: %s", path, cause);
     /* a byte order mark is no part of the text */
     char mark[3];
     if (fread(mark, 1, 3, f) != 3 || memcmp(mark, "\xef\xbb\xbf", 3) != 0)
