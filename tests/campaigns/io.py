@@ -1,7 +1,7 @@
 """io.py TUTTI FAULTS [--runs N] [--seed S] [--hours H] [--case NAME] - files that fail, and power that goes, lose nothing.
 
 Each case is a command. Its run lists the calls that open, read, write, sync, rename, link, map and close files; then
-each run lets one of them fail (EIO, ENOSPC, EDQUOT, EINTR three times), do half of its work, or lets all that
+each run lets one of them fail (EIO, ENOSPC, EDQUOT, EINTR three times or for ever), do half of its work, or lets all that
 write fail from one on. It must end with the very results of a run without failures, or with a status and a
 sentence; what is missing of a log, or of the list of plugins, is told. What training has saved by then can be taken up, and the end is the same.
 
@@ -21,10 +21,10 @@ from campaign import CASES, Failed, Runs, Tally, each, losses, mixed, parser
 
 ERRORS = {
     "open": ["EIO", "EMFILE"], "create": ["EIO", "ENOSPC", "EDQUOT"],
-    "read": ["EIO", "EINTR", "short"], "mmap": ["ENOMEM", "ENODEV"],
-    "write": ["EIO", "ENOSPC", "EDQUOT", "EINTR", "short", "full"],
-    "pwrite": ["EIO", "ENOSPC", "EDQUOT", "EINTR", "short", "full"],
-    "writev": ["EIO", "ENOSPC", "EDQUOT", "EINTR", "full"],
+    "read": ["EIO", "EINTR", "interrupted", "short"], "mmap": ["ENOMEM", "ENODEV"],
+    "write": ["EIO", "ENOSPC", "EDQUOT", "EINTR", "interrupted", "short", "full"],
+    "pwrite": ["EIO", "ENOSPC", "EDQUOT", "EINTR", "interrupted", "short", "full"],
+    "writev": ["EIO", "ENOSPC", "EDQUOT", "EINTR", "interrupted", "full"],
     "truncate": ["EIO", "ENOSPC", "EINTR"], "fsync": ["EIO", "ENOSPC", "EDQUOT", "EINTR"],
     "rename": ["EIO", "ENOSPC", "full"], "link": ["EIO", "ENOSPC"], "symlink": ["EIO", "ENOSPC"],
     "unlink": ["EIO"], "mkdir": ["EIO", "ENOSPC", "full"], "close": ["EIO", "EINTR"],
@@ -40,6 +40,8 @@ def fault(number, how):
         return f"from {number} {errno.ENOSPC}"
     if how == "EINTR":
         return f"some {number} {errno.EINTR} {INTERRUPTIONS}"
+    if how == "interrupted":
+        return f"some {number} {errno.EINTR} {1 << 30}"
     return f"one {number} {getattr(errno, how)}"
 
 

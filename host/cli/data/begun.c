@@ -1,6 +1,7 @@
 /* begun.c - a second try goes on with the same data and settings alone. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/data/begun.h"
+#include "base/whole_io.h"
 
 #include "base/folders.h"
 #include "base/input_file.h"
@@ -20,14 +21,8 @@ tutti_status begun_write(const char *path, const text_buffer *b, tutti_error *er
     char part[PATH_ROOM + 8];
     (void)snprintf(part, sizeof part, "%s.part", path);
     const int fd = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    size_t at = 0;
-    ssize_t n = fd < 0 ? -1 : 0;
-    while (n >= 0 && at < b->size) {
-        n = write(fd, b->data + at, b->size - at);
-        n = n < 0 && errno == EINTR ? 0 : n;
-        at += n > 0 ? (size_t)n : 0;
-    }
-    const bool good = n >= 0 && fsync(fd) == 0;
+    const bool good = fd >= 0 && whole_write(fd, b->data, b->size, WHOLE_IO_HERE) == b->size &&
+                      fsync(fd) == 0;
     const int why = errno;
     if (fd >= 0)
         (void)close(fd);

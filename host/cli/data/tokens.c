@@ -1,5 +1,6 @@
 /* tokens.c - the tokens of a data set, one after the other, as a file of llm.c's format: threads read, the file grows in order. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/whole_io.h"
 #include "cli/data/begun.h"
 #include "cli/data/progress.h"
 
@@ -88,14 +89,7 @@ static tutti_status read_block(const token_file *f, data_set *d, int64_t block, 
 static tutti_status write_at(const token_file *f, const void *data, size_t size, int64_t at,
                              tutti_error *err)
 {
-    const char *from = data;
-    for (size_t done = 0; done < size;) {
-        const ssize_t n = pwrite(f->fd, from + done, size - done, (off_t)at + (off_t)done);
-        if (n < 0 && errno != EINTR)
-            return file_failed(f->part, err);
-        done += n > 0 ? (size_t)n : 0;
-    }
-    return TUTTI_OK;
+    return whole_write(f->fd, data, size, at) == size ? TUTTI_OK : file_failed(f->part, err);
 }
 
 static int64_t place_of(const token_file *f, int64_t sample)

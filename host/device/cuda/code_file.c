@@ -3,6 +3,7 @@
 #include "device/cuda/code_file.h"
 #include "base/env.h"
 #include "base/text.h"
+#include "base/whole_io.h"
 #include "device/cuda/library.h"
 #include "plugin/trust/bytes.h"
 
@@ -140,19 +141,10 @@ static tutti_status find(const char *name, held *ret, tutti_error *err)
 static tutti_status read_at(const held *file, void *to, uint64_t size, uint64_t offset,
                             tutti_error *err)
 {
-    uint64_t done = 0;
-    while (done < size) {
-        const ssize_t n =
-            pread(file->fd, (char *)to + done, size - done, (off_t)(offset + done));
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return tutti_fail(err, TUTTI_E_IO, "%s: %s", file->path, strerror(errno));
-        if (n == 0)
-            return TUTTI_E_FORMAT;
-        done += (uint64_t)n;
-    }
-    return TUTTI_OK;
+    if (whole_read(file->fd, to, size, (int64_t)offset) == size)
+        return TUTTI_OK;
+    return errno ? tutti_fail(err, TUTTI_E_IO, "%s: %s", file->path, strerror(errno))
+                 : TUTTI_E_FORMAT;
 }
 
 /* Of the size that the file's first bytes tell; E_FORMAT, without a sentence, where they are no such file's. */

@@ -4,6 +4,7 @@
  * that fails. */
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include "plugin/trust/bytes.h"
+#include "base/whole_io.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,17 +22,10 @@
 /* `size` bytes at the file's begin. */
 static tutti_status read_all(const held *file, unsigned char *to, size_t size, tutti_error *err)
 {
-    for (size_t have = 0; have < size;) {
-        const ssize_t got = pread(file->fd, to + have, size - have, (off_t)have);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return tutti_fail(err, TUTTI_E_IO, "%s: %s", file->path, strerror(errno));
-        if (got == 0)
-            return tutti_fail(err, TUTTI_E_TRUST,
-                              "%s: the file has changed since it was judged", file->path);
-        have += (size_t)got;
-    }
+    if (whole_read(file->fd, to, size, 0) != size)
+        return errno ? tutti_fail(err, TUTTI_E_IO, "%s: %s", file->path, strerror(errno))
+                     : tutti_fail(err, TUTTI_E_TRUST,
+                                  "%s: the file has changed since it was judged", file->path);
     return trust_same(file, &file->mark, err);
 }
 

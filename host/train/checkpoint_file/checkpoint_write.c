@@ -1,5 +1,6 @@
 /* checkpoint_write.c - checkpoints as safetensors files: written whole or not at all. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/whole_io.h"
 #include "train/checkpoint_file/checkpoint.h"
 #include "train/checkpoint_file/checkpoint_format.h"
 
@@ -18,26 +19,15 @@
 #include <xxhash.h>
 
 #define VERSION "2"
-enum { MOST_INTERRUPTIONS = 1000, PIECE = 1 << 18 };
+enum { PIECE = 1 << 18 };
 
 static tutti_status write_all(int fd, const char *path, const void *data, uint64_t size,
                               tutti_error *err)
 {
-    const char *at = data;
-    int interrupted = 0; /* in a row: a file system that knows nothing else is broken */
-    while (size > 0) {
-        const size_t part = size < (1u << 30) ? (size_t)size : (1u << 30);
-        const ssize_t n = write(fd, at, part);
-        if (n < 0 && errno == EINTR && ++interrupted < MOST_INTERRUPTIONS)
-            continue;
-        if (n <= 0)
-            return tutti_fail(err, TUTTI_E_IO, "%s: cannot write the checkpoint: %s", path,
-                              strerror(n < 0 ? errno : ENOSPC));
-        interrupted = 0;
-        at += n;
-        size -= (uint64_t)n;
-    }
-    return TUTTI_OK;
+    if (whole_write(fd, data, size, WHOLE_IO_HERE) == size)
+        return TUTTI_OK;
+    return tutti_fail(err, TUTTI_E_IO, "%s: cannot write the checkpoint: %s", path,
+                      strerror(errno ? errno : ENOSPC));
 }
 
 /* The header's length as the file has it. */

@@ -1,6 +1,7 @@
 /* unpack.c - streams of zlib and libzstd into a temporary file. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unpack.h"
+#include "../../common/whole_io.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,15 +41,10 @@ static tutti_status fail_damaged(const unpacking *u, tutti_error *err)
 
 static tutti_status put_buffer(const unpacking *u, size_t size, tutti_error *err)
 {
-    size_t done = 0;
-    while (done < size) {
-        const ssize_t n = write(u->fd, u->buffer + done, size - done);
-        if (n < 0 && errno != EINTR)
-            return tutti_fail(err, TUTTI_E_IO, "%s: cannot be unpacked in %s: %s", u->path,
-                              u->folder, strerror(errno));
-        done += n > 0 ? (size_t)n : 0;
-    }
-    return TUTTI_OK;
+    if (whole_write(u->fd, u->buffer, size, -1) == size)
+        return TUTTI_OK;
+    return tutti_fail(err, TUTTI_E_IO, "%s: cannot be unpacked in %s: %s", u->path, u->folder,
+                      strerror(errno));
 }
 
 /* Of one member or several. */

@@ -1,6 +1,7 @@
 /* spool.c - the file: a header with the place of the first frame, frames with their checksums. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "spool.h"
+#include "../../common/whole_io.h"
 
 #include "crc32c.h"
 
@@ -27,29 +28,12 @@ static tutti_status fail_io(const char *doing, const char *path, tutti_error *er
 
 static bool write_at(int fd, const void *from, size_t size, int64_t at)
 {
-    for (size_t done = 0; done < size;) {
-        const ssize_t n = pwrite(fd, (const char *)from + done, size - done, at + (off_t)done);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return false;
-        done += (size_t)n;
-    }
-    return true;
+    return whole_write(fd, from, size, at) == size;
 }
 
 static size_t read_at(int fd, void *to, size_t size, int64_t at)
 {
-    size_t done = 0;
-    while (done < size) {
-        const ssize_t n = pread(fd, (char *)to + done, size - done, at + (off_t)done);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            break;
-        done += (size_t)n;
-    }
-    return done;
+    return whole_read(fd, to, size, at);
 }
 
 static bool write_head(const spool *s)

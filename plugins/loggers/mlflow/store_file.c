@@ -1,6 +1,7 @@
 /* store_file.c - a file replaces another by rename; what is added goes by one write, or is cut off again. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store_file.h"
+#include "../../common/whole_io.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -82,16 +83,7 @@ static tutti_status make_way(const char *path, tutti_error *err)
 /* 0, or what went wrong. */
 static int put_bytes(int fd, const char *data, size_t size)
 {
-    while (size) {
-        const ssize_t n = write(fd, data, size);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return n < 0 ? errno : EIO;
-        data += n;
-        size -= (size_t)n;
-    }
-    return 0;
+    return whole_write(fd, data, size, -1) == size ? 0 : errno;
 }
 
 tutti_status store_write(const char *path, const char *data, size_t size, tutti_error *err)

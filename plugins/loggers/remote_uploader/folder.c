@@ -1,6 +1,7 @@
 /* folder.c - a file goes to a folder, or comes from there, whole or not at all. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #define TUTTI_USE_MINOR 1
+#include "../../common/whole_io.h"
 #include "place.h"
 
 #include <dirent.h>
@@ -43,16 +44,15 @@ static tutti_status copy_bytes(const place *p, const source *f, int to, const ch
     tutti_status s =
         step ? TUTTI_OK : tutti_fail(err, TUTTI_E_NOMEM, "remote_uploader: no memory");
     for (uint64_t at = 0; !s && at < f->size;) {
-        const ssize_t n =
-            pread(f->fd, step, f->size - at < STEP ? f->size - at : STEP, (off_t)at);
+        const size_t n = f->size - at < STEP ? f->size - at : STEP;
         if (p->must_end(p->ctx))
             s = tutti_fail(err, TUTTI_E_INTERRUPTED, "remote_uploader: %s is not whole", path);
-        else if (n <= 0)
+        else if (whole_read(f->fd, step, n, (int64_t)at) != n)
             s = tutti_fail(err, TUTTI_E_ARG, "remote_uploader: %s cannot be read, or was cut",
                            f->path);
-        else if (write(to, step, (size_t)n) != n)
+        else if (whole_write(to, step, n, -1) != n)
             s = fail_io(path, err);
-        at += n > 0 ? (uint64_t)n : 0;
+        at += n;
     }
     free(step);
     return !s && fsync(to) != 0 && errno != EINVAL ? fail_io(path, err) : s;

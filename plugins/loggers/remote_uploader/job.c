@@ -1,6 +1,7 @@
 /* job.c - the two files of a job. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "job.h"
+#include "../../common/whole_io.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -35,11 +36,11 @@ static tutti_status copy_file(int from, const char *to, uint64_t size, tutti_err
                      : part  ? fail_io("make", to, err)
                              : tutti_fail(err, TUTTI_E_NOMEM, "remote_uploader: no memory");
     for (uint64_t at = 0; !s && at < size;) {
-        const ssize_t n = pread(from, part, size - at < room ? size - at : room, (off_t)at);
-        if (n > 0 && write(fd, part, (size_t)n) == n)
-            at += (uint64_t)n;
-        else if (n <= 0 || errno != EINTR)
+        const size_t some = size - at < room ? size - at : room;
+        if (whole_read(from, part, some, (int64_t)at) != some ||
+            whole_write(fd, part, some, -1) != some)
             s = fail_io("copy to", to, err);
+        at += some;
     }
     if (fd >= 0 && close(fd) != 0 && !s)
         s = fail_io("copy to", to, err);

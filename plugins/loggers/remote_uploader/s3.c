@@ -1,6 +1,7 @@
 /* s3.c - a file goes to a bucket: whole, or in parts of which those that have arrived are not sent again. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #define TUTTI_USE_MINOR 1
+#include "../../common/whole_io.h"
 #include "place.h"
 
 #include <errno.h>
@@ -45,15 +46,9 @@ static tutti_status s3_request(const place *p, const job *j, const char *method,
 static tutti_status read_part(const job *j, uint64_t at, size_t size, void **ret_data,
                               tutti_error *err)
 {
-    size_t have = 0;
     char *data = malloc(size ? size : 1);
     const int fd = data ? open(j->data, O_RDONLY | O_CLOEXEC) : -1;
-    while (fd >= 0 && have < size) {
-        const ssize_t n = pread(fd, data + have, size - have, (off_t)(at + have));
-        if (n <= 0 && !(n < 0 && errno == EINTR))
-            break;
-        have += n > 0 ? (size_t)n : 0;
-    }
+    const size_t have = fd >= 0 ? whole_read(fd, data, size, (int64_t)at) : 0;
     if (fd >= 0)
         (void)close(fd);
     if (fd >= 0 && have == size) {

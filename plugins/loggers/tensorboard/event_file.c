@@ -1,6 +1,7 @@
 /* event_file.c - folders, the name by which TensorBoard finds the file, and writing. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "event_file.h"
+#include "../../common/whole_io.h"
 
 #include "event.h"
 
@@ -21,15 +22,7 @@ static tutti_status fail_io(const event_file *f, tutti_error *err)
 
 static bool write_all(int fd, const void *from, size_t size)
 {
-    for (size_t done = 0; done < size;) {
-        const ssize_t n = write(fd, (const char *)from + done, size - done);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return false;
-        done += (size_t)n;
-    }
-    return true;
+    return whole_write(fd, from, size, -1) == size;
 }
 
 static void make_folders(const char *folder)
