@@ -75,6 +75,25 @@ mkdir limit pipe
 (cd limit && ulimit -f 100 && exec "$TUTTI" train ../run.json --set loggers=[] --set max_duration=1ba --set callbacks.0.folder="$PWD/saves" >out.txt 2>err.txt)
 check "a limit of file sizes is an error" test $? = 1
 check "and told" grep -Eq 'cannot write the checkpoint: File too large$' limit/err.txt
+
+# The same limit in the middle of a log, whose run goes on: checkpoints of this model are smaller.
+mkdir log whole
+small_run '"loggers": [{"name": "jsonl"}]' | sed 's/"batch_size": 64/"batch_size": 4/; s/"hidden": \[32\]/"hidden": [8]/; s/"3ep"/"8ep"/; s/"1ba"/"8ep"/' |
+  tee log/run.json >whole/run.json
+(cd whole && "$TUTTI" train run.json >out.txt 2>err.txt)
+(cd log && ulimit -f 100 && exec "$TUTTI" train run.json >out.txt 2>err.txt)
+check "a limit of file sizes in the middle of a log ends no run" test $? = 0
+check "is told once" test "$(grep -c 'cannot write .*runs/small/log.jsonl: File too large; nothing more is logged there$' log/err.txt)" = 1
+check "changes no weight" python3 "$e2e/same_weights.py" "$(latest log)" "$(latest whole)"
+check "and keeps the rows before" python3 - log/runs/small/log.jsonl whole/runs/small/log.jsonl <<'PY'
+import json, sys
+cut, whole = ([line for line in open(name)] for name in sys.argv[1:])
+rows = [json.loads(line) for line in cut if line.endswith("\n")]
+values = [row.get("values") for row in rows if "loss/train/total" in row.get("values", {})]
+want = [row["values"] for row in map(json.loads, whole) if "loss/train/total" in row.get("values", {})]
+assert 100 < len(values) < len(want) and values == want[:len(values)], (len(values), len(want))
+PY
+
 cd pipe || exit 1
 exec 3> >(true)
 wait $! # the reader is gone before anything is written
