@@ -45,8 +45,9 @@ class Allocations(Runs):
             self.lsan = None
         if self.lsan:
             self.preload.append(self.lsan)
-        else:
-            print("no leak sanitizer here: lost memory is not looked for")
+        elif not given.no_leaks:
+            sys.exit("alloc: lost memory cannot be looked for: there is no leak sanitizer (liblsan0) that the program "
+                     "starts with; --no-leaks goes on without")
 
     def record(self, folder):
         """What its record says of a run that does not differ from run to run."""
@@ -116,6 +117,7 @@ def main():
     p.add_argument("--case", choices=CASES, action="append")
     p.add_argument("--limits", action="store_true", help="limits of the address space at which plugins are loaded, alone")
     p.add_argument("--last", type=int, default=0, help="so many places of each case, the last ones, alone")
+    p.add_argument("--no-leaks", action="store_true", help="goes on where there is no leak sanitizer")
     given = p.parse_args()
     tally = Tally("alloc", given)
     with tempfile.TemporaryDirectory(prefix="tutti_alloc_") as top:

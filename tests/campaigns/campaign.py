@@ -50,7 +50,7 @@ ARRAYS = RUN | {
 IMAGES = RUN | {"model": {"name": "cnn"}, "max_duration": "2ba",
                 "callbacks": [{"name": "checkpoint_saver", "folder": "saves", "interval": "1ba", "keep": -1}]}
 RUNS = {"run.json": RUN, "images.json": IMAGES, "engine.json": ENGINE, "arrays.json": ARRAYS}
-# name: command, what it finds of the files of a run that has ended, what it leaves to compare
+# name: command, what it finds of the files of a run that has ended, what it leaves to compare: "weights", or a file
 CASES = {
     "validate": (["validate", "run.json"], [], "stdout"),
     "explain": (["explain", "run.json"], [], "stdout"),
@@ -67,7 +67,11 @@ CASES = {
     "eval": (["eval", "run.json", "--checkpoint", "saves/ep0-ba4.safetensors"],
              ["saves/ep0-ba4.safetensors"], "stdout"),
     "predict": (["predict", "run.json", "--checkpoint", "saves/ep0-ba4.safetensors", "--output", "out.npy"],
-                ["saves/ep0-ba4.safetensors"], "predictions"),
+                ["saves/ep0-ba4.safetensors"], "out.npy"),
+    "export": (["export", "saves/ep0-ba4.safetensors", "--onnx", "out.onnx"], ["saves/ep0-ba4.safetensors"], "out.onnx"),
+    "convert": (["data", "convert", "x.npy", "shards", "--set", "targets=y.npy", "--set", "classes=10"], [],
+                "shards/shard.00000.mds"),
+    "runs": (["runs", "runs/small", "--plot", "loss/train/total"], ["runs/small/record.json", "runs/small/log.jsonl"], "stdout"),
 }
 
 
@@ -138,7 +142,7 @@ def each(tally, trial, trials):
 def environment(cache, **more):
     """One without what would change results or start the program twice."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("TUTTI_", "LD_PRELOAD"))}
-    return kept | {"XDG_CACHE_HOME": str(cache), "OMP_WAIT_POLICY": "passive", "TUTTI_TUNE": "0"} | more
+    return kept | {"XDG_CACHE_HOME": str(cache), "OMP_WAIT_POLICY": "passive", "TUTTI_TUNE": "0", "LC_ALL": "C"} | more
 
 
 def losses(folder, name):
@@ -205,8 +209,8 @@ class Runs:
         kind = CASES[name][2]
         if kind == "stdout":
             return stdout
-        if kind == "predictions":
-            return (folder / "out.npy").read_bytes()
+        if kind != "weights":
+            return (folder / kind).read_bytes()
         return self.weights(folder), losses(folder, "small")
 
     def weights(self, folder):

@@ -103,6 +103,14 @@ def engines():
     return [json.dumps(one).encode() for one in (plain, {**plain, "handlers": handlers, "seed": 3})]
 
 
+def conditions():
+    """Of every kind of test on every type of setting."""
+    cases = [{"i": 3}, {"i": [1, 3], "b": False}, [{"e": "u"}, {"f": {"min": 0, "below": 1}}], {"s": None},
+             {"t": "ep"}, {"i": {"not": [1, 2], "max": 9}}]
+    settings = {"i": 3, "f": 0.25, "b": True, "s": "x", "e": "v", "t": "3ba"}
+    return [json.dumps({"when": case, "settings": settings}).encode() for case in cases]
+
+
 def libraries():
     found = sorted((TREE / "build/release/lib/tutti/plugins").glob("*/*.so"), key=lambda p: p.stat().st_size)
     return [path.read_bytes() for path in found[:3]]
@@ -113,7 +121,7 @@ SEEDS = {
     "manifest": lambda: files("plugins/*/*/plugin.json", "tests/fixtures/*/plugin.json"),
     "override": lambda: [b"a.b.1.c=[1, 2]", b"d=\"y\"", b"e={}"],
     "checkpoint": checkpoints, "npy": arrays, "tar": archives, "mds": shards, "elf": libraries, "cubin": libraries,
-    "tokenizer": tokenizers, "picture": pictures, "http": answers,
+    "tokenizer": tokenizers, "picture": pictures, "http": answers, "when": conditions,
 }
 
 

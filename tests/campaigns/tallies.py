@@ -1,0 +1,38 @@
+"""tallies.py FILE... - adds up the tallies that campaigns have written: a line of JSON for each campaign."""
+# SPDX-License-Identifier: Apache-2.0
+import json
+import sys
+
+APART = ("campaign", "seed", "date", "machine")  # of one run
+
+
+def added(paths):
+    """Of each campaign: its runs, the first and the last date, sums of what was counted, the most of each coverage."""
+    sums = {}
+    for path in paths:
+        with open(path, encoding="utf-8") as f:
+            for number, line in enumerate(f, 1):
+                try:
+                    one = json.loads(line)
+                    total = sums.setdefault(one["campaign"], {"campaign": one["campaign"], "runs": 0, "from": one["date"], "to": one["date"]})
+                except (ValueError, KeyError, TypeError):
+                    sys.exit(f"tallies: {path}:{number}: is no tally, want an object with campaign and date")
+                total["runs"] += 1
+                total["from"], total["to"] = min(total["from"], one["date"]), max(total["to"], one["date"])
+                for name, value in one.items():
+                    if name in APART or not isinstance(value, (int, float)):
+                        continue
+                    most = name.endswith("_coverage")
+                    total[name] = max(total.get(name, 0), value) if most else total.get(name, 0) + value
+    return [sums[name] for name in sorted(sums)]
+
+
+def main():
+    try:
+        for total in added(sys.argv[1:]):
+            print(json.dumps(total))
+    except OSError as why:
+        sys.exit(f"tallies: {why.filename}: {why.strerror}")
+
+
+main()

@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# tool_test.sh - tools/campaign: all campaigns in turn share the hours, and tallies are added up; in a tree of stand-ins.
+. "$SOURCE/tests/e2e/lib.sh"
+mkdir -p tools tests/campaigns tests/fuzz build/release bin
+cp "$SOURCE/tools/campaign" tools/ && cp "$SOURCE/tests/campaigns/tallies.py" tests/campaigns/
+for name in kill alloc io fuzz soak threads; do
+  echo "import sys; print('$name', *sys.argv[1:]); sys.exit('$name' == 'io')" >tests/campaigns/$name.py
+done
+printf '#!/bin/sh\n' | tee tools/build bin/cmake >build/release/tutti
+chmod +x tools/build bin/cmake build/release/tutti
+export PATH="$work/bin:$PATH"
+
+tools/campaign --hours 3 --seed 7 --tally kept.jsonl >out.txt 2>err.txt
+check "a campaign that finds something is the status of all" test $? = 1
+check "and told" test "$(cat err.txt)" = "campaign: io found something"
+check "all take their turn" test "$(grep -v '^campaign ' out.txt | cut -d' ' -f1 | tr '\n' ' ')" = "kill alloc io fuzz soak threads "
+check "share the hours, and have the other options" test "$(grep -c -- '--tally build/campaigns.jsonl --hours 0.5 --seed 7 --tally kept.jsonl$' out.txt)" = 6
+says "without hours" 2 'campaign: all campaigns in turn want --hours N, which they share
+usage: tools/campaign kill|alloc|io|fuzz|soak|threads [OPTION]..., tools/campaign --hours N [OPTION]..., or tools/campaign sum [FILE]...' \
+  tools/campaign --seed 7
+
+cat >one.jsonl <<'JSON'
+{"campaign": "kill", "seed": 1, "failures": 0, "kills": 4, "seconds": 5, "date": "2026-01-02", "machine": "x"}
+{"campaign": "fuzz", "seed": 1, "failures": 1, "npy_inputs": 7, "npy_coverage": 90, "seconds": 5, "date": "2026-01-02", "machine": "x"}
+JSON
+cat >two.jsonl <<'JSON'
+{"campaign": "fuzz", "seed": 2, "failures": 0, "npy_inputs": 5, "npy_coverage": 80, "tar_inputs": 2, "seconds": 6, "date": "2026-01-01", "machine": "y"}
+JSON
+cat >want.txt <<'JSON'
+{"campaign": "fuzz", "runs": 2, "from": "2026-01-01", "to": "2026-01-02", "failures": 1, "npy_inputs": 12, "npy_coverage": 90, "seconds": 11, "tar_inputs": 2}
+{"campaign": "kill", "runs": 1, "from": "2026-01-02", "to": "2026-01-02", "failures": 0, "kills": 4, "seconds": 5}
+JSON
+tools/campaign sum one.jsonl two.jsonl >sum.txt
+check "tallies are added up" diff sum.txt want.txt
+echo nonsense >>two.jsonl
+says "a line that is none" 1 'tallies: two.jsonl:2: is no tally, want an object with campaign and date' tools/campaign sum two.jsonl
+says "a file that is not there" 1 'tallies: none.jsonl: No such file or directory' tools/campaign sum none.jsonl
+finish
