@@ -236,7 +236,11 @@ static int plot(run_list *l, const char *metric)
     if (!runs_read_logs(l))
         return CLI_FAILED;
     const series **curves = calloc(l->count + 1, sizeof *curves);
-    for (size_t k = 0; curves && k < l->count; k++) {
+    if (!curves) {
+        (void)fprintf(stderr, "tutti: no memory for %zu curves\n", l->count);
+        return CLI_FAILED;
+    }
+    for (size_t k = 0; k < l->count; k++) {
         curves[k] = history_find(&l->items[k].log, metric);
         found += curves[k] != NULL;
         logged += l->items[k].log.nseries > 0;

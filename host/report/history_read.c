@@ -249,13 +249,15 @@ static tutti_status read_lines(history *h, const char *path, line_taker *take, t
         take(h, line);
         h->offset += n;
     }
-    failed = failed || ferror(file) != 0;
+    failed = failed || !feof(file); /* memory that ends is no error of the stream */
     const int cause = errno;
     free(line);
     (void)fclose(file);
     if (h->nomem)
         return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory to read it", path);
-    return failed ? tutti_fail(err, TUTTI_E_IO, "%s: %s", path, strerror(cause)) : TUTTI_OK;
+    return !failed ? TUTTI_OK
+                   : tutti_fail(err, cause == ENOMEM ? TUTTI_E_NOMEM : TUTTI_E_IO, "%s: %s",
+                                path, strerror(cause));
 }
 
 tutti_status history_read(history *h, const char *path, tutti_error *err)

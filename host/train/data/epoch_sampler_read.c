@@ -180,9 +180,11 @@ static tutti_status read_lines(FILE *file, const char *path, int64_t samples, do
         else if (n < samples)
             sum += weight[n] = x;
     }
+    const int cause = errno;
     free(line);
-    if (!s && ferror(file))
-        return tutti_fail(err, TUTTI_E_IO, "%s cannot be read", path);
+    if (!s && !feof(file)) /* memory that ends is no error of the stream */
+        return tutti_fail(err, cause == ENOMEM ? TUTTI_E_NOMEM : TUTTI_E_IO, "%s: %s", path,
+                          strerror(cause));
     if (!s && n != samples)
         return tutti_fail(err, TUTTI_E_FORMAT, "%s has %lld weights, there are %lld samples",
                           path, (long long)n, (long long)samples);
