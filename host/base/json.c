@@ -216,9 +216,25 @@ tutti_status tree_read(json_doc *doc, const char *text, size_t size, bool no_lin
     return status;
 }
 
+/* How many bytes the character takes that begins here; 0: it is none of UTF-8, such as a surrogate. */
+static int character(const unsigned char *at)
+{
+    const int n = at[0] < 0x80 ? 1 : at[0] < 0xC2 ? 0 : at[0] < 0xE0 ? 2 : at[0] < 0xF0 ? 3 : 4;
+    if (at[0] > 0xF4)
+        return 0;
+    for (int k = 1; k < n; k++)
+        if ((at[k] & 0xC0) != 0x80)
+            return 0;
+    const bool wrong = (at[0] == 0xE0 && at[1] < 0xA0) || (at[0] == 0xED && at[1] > 0x9F) ||
+                       (at[0] == 0xF0 && at[1] < 0x90) || (at[0] == 0xF4 && at[1] > 0x8F);
+    return wrong ? 0 : n;
+}
+
 bool tree_utf8(const char *text)
 {
-    json_t *string = json_stringn(text, strlen(text));
-    json_decref(string);
-    return string != NULL;
+    const unsigned char *at = (const unsigned char *)text;
+    int n = 1;
+    for (; *at && n; at += n)
+        n = character(at);
+    return n != 0;
 }

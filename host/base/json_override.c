@@ -72,8 +72,11 @@ static tutti_status read_value(json_doc *doc, const char *value, json_node **ret
                                tutti_error *err)
 {
     tutti_error cause = TUTTI_ERROR_INIT;
-    if (tree_read(doc, value, strlen(value), true, ret_node, &cause) == TUTTI_OK)
+    const tutti_status s = tree_read(doc, value, strlen(value), true, ret_node, &cause);
+    if (s == TUTTI_OK)
         return TUTTI_OK;
+    if (s == TUTTI_E_NOMEM)
+        return tutti_fail(err, s, "%s: no memory for a value", doc->name);
     json_node *node = tree_node(doc, JSON_STRING, 0);
     if (node)
         node->string = strdup(value);

@@ -19,7 +19,7 @@ import tempfile
 from campaign import CASES, Failed, Runs, Tally, each, environment, mixed, parser
 
 # What libraries and the C library say, too.
-SENTENCE = re.compile(r"memory|not enough space|ENOMEM", re.IGNORECASE)
+SENTENCE = re.compile(r"memory|not enough space|ENOMEM|Thread creation failed", re.IGNORECASE)
 # The leak sanitizer itself has met the failure.
 TOOL = re.compile(r"Sanitizer: CHECK failed|Sanitizer: failed to")
 # The program has not begun.

@@ -135,8 +135,9 @@ static json_doc *write_settings(const char *setting, const char *path, const cha
     for (size_t k = 0; k < nsets && !s; k++) {
         const char *value = strchr(sets[k], '=');
         char *key = strndup(sets[k], value ? (size_t)(value - sets[k]) : 0);
-        s = value && key ? json_override(doc, key, value + 1, &e)
-                         : tutti_fail(&e, TUTTI_E_ARG, "--set %s: want KEY=VALUE", sets[k]);
+        s = !key    ? tutti_fail(&e, TUTTI_E_NOMEM, "no memory for --set %s", sets[k])
+            : value ? json_override(doc, key, value + 1, &e)
+                    : tutti_fail(&e, TUTTI_E_ARG, "--set %s: want KEY=VALUE", sets[k]);
         free(key);
     }
     if (!s)
@@ -171,6 +172,8 @@ static tutti_params *read_settings(const object *o, const json_doc *doc, const c
         return NULL;
     char here[PATH_ROOM];
     faults *f = faults_create();
+    if (!f)
+        (void)fprintf(stderr, "tutti: no memory for the settings of the data set\n");
     tutti_params *p = f && getcwd(here, sizeof here)
                           ? params_from_json(o, json_root(doc), NULL, here, f)
                           : NULL;
