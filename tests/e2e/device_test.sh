@@ -15,6 +15,14 @@ for run in cpu shadow; do
 done
 check "both end with the same weights" python3 "$e2e/same_weights.py" "$(latest cpu)" "$(latest shadow)"
 check "auto is a device" "$TUTTI" validate cpu.json --set device=auto
+says "which has no settings" 2 'cpu.json: device.name: auto has no settings, want "device": "auto", or the name cpu, cuda or that of a plugin'"'"'s device here' \
+  "$TUTTI" validate cpu.json --set 'device={"name": "auto"}'
+says "a misspelt name is told as that" 2 "cpu.json: device.nmae: unknown key; did you mean name?" \
+  "$TUTTI" validate cpu.json --set 'device={"nmae": "cpu"}'
+says "a name is wanted" 2 "cpu.json: device: name is missing, want the name of a device" \
+  "$TUTTI" validate cpu.json --set 'device={"unified": true}'
+says "cpu has no settings of cuda" 2 "cpu.json: device.require: is a setting of the device cuda, cpu does not have it" \
+  "$TUTTI" validate cpu.json --set 'device={"name": "cpu", "require": "libraries"}'
 
 # Memory that the host cannot reach: the same numbers, in every precision and microbatch by microbatch.
 for precision in fp32 amp_bf16 amp_fp16; do

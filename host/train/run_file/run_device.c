@@ -74,18 +74,41 @@ static void read_name(run_device *d, registry *r, const json_node *at, faults *f
         d->part.params = params_from_json(d->part.object, NULL, NULL, NULL, f);
 }
 
+/* The CPU has none of cuda's settings. */
+static void refuse_rows(const json_node *at, const json_member *rows, faults *f)
+{
+    for (; rows->name; rows++)
+        if (json_get(at, rows->name))
+            faults_add(f, json_get(at, rows->name),
+                       "is a setting of the device cuda, cpu does not have it");
+}
+
 static void read_own(run_device *d, const json_node *at, faults *f)
 {
-    const bool cuda = strcmp(d->part.name, "cuda") == 0;
-    const json_member *const tables[] = {device_rows, cuda ? cuda_rows : NULL,
-                                         cuda ? limit_rows : NULL, NULL};
+    static const json_member *const tables[] = {device_rows, cuda_rows, limit_rows, NULL};
     double gib = 0.0;
     json_members_known(at, tables, f);
-    if (!cuda)
+    if (strcmp(d->part.name, "cuda") != 0) {
+        refuse_rows(at, cuda_rows, f);
+        refuse_rows(at, limit_rows, f);
         return;
+    }
     json_members_read(at, cuda_rows, d, f);
     json_members_read(at, limit_rows, &gib, f);
     d->cuda.memory_limit = (uint64_t)(gib * (double)(UINT64_C(1) << 30));
+}
+
+/* Without a name nothing is known of the other keys, but that one may be meant for it. */
+static bool has_misspelt_name(const json_node *at, faults *f)
+{
+    static const char *const known[] = {"name", NULL};
+    bool found = false;
+    for (size_t k = 0; k < json_count(at) && !json_get(at, "name") && !found; k++) {
+        const char *key = json_key(json_at(at, k));
+        if ((found = nearest_word(key, known) != NULL))
+            faults_add_word(f, json_at(at, k), key, "unknown key; did you mean name?");
+    }
+    return found;
 }
 
 static void read_object(run_reader *r, run_device *d, const json_node *at)
@@ -93,9 +116,17 @@ static void read_object(run_reader *r, run_device *d, const json_node *at)
     static const char *const skip[] = {"name", "index", NULL};
     const json_node *name = json_get(at, "name");
     d->part.name = NULL;
+    if (has_misspelt_name(at, r->faults))
+        return;
     json_members_read(at, device_rows, d, r->faults);
     if (!d->part.name)
         return;
+    if (strcmp(d->part.name, "auto") == 0) {
+        faults_add(r->faults, name,
+                   "auto has no settings, want \"device\": \"auto\", or the name cpu, cuda or "
+                   "that of a plugin's device here");
+        return;
+    }
     if (strcmp(d->part.name, "cuda") == 0 || strcmp(d->part.name, "cpu") == 0) {
         read_own(d, at, r->faults);
         return;
