@@ -22,6 +22,18 @@ if command -v dot >/dev/null; then
 else
   skip "there is no Graphviz"
 fi
+# Weights are counted, not drawn: 200 million numbers take no memory.
+cat >large.py <<'PY'
+import resource, subprocess, sys
+subprocess.run([sys.argv[1], "plan", "run.json", "--set", 'model={"name":"mlp","hidden":[10000,10000,10000]}'],
+               check=True, stdout=subprocess.DEVNULL)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024)
+PY
+if [ -z "$SANITIZE" ]; then
+  check "a plan of 800 MB of weights takes less than a quarter of that" test "$(python3 large.py "$TUTTI")" -lt 200
+else
+  skip "the memory of a plan: sanitizers take more"
+fi
 # What a step moves, by operation; the sums are those of the rows.
 "$TUTTI" plan run.json --traffic >traffic.txt 2>err.txt
 check "traffic" test "$?$(cat err.txt)" = 0

@@ -9,7 +9,8 @@
 typedef struct weight {
     tutti_desc desc;
     tutti_init init;
-    void *data; /* NULL until the weight starts */
+    uint64_t key; /* what its first values are drawn by: its first path */
+    void *data;   /* NULL until the weight starts */
     float *grad;
     char *path;        /* as of the last commit; NULL outside of the tree */
     int64_t offset;    /* in the arena of trainable weights, or -1 */
@@ -19,6 +20,8 @@ typedef struct weight {
     uint32_t id;    /* index in net.weights */
     uint32_t flags; /* TUTTI_WEIGHT_* */
     bool parameter; /* declared trainable; a frozen one lost that flag only */
+    bool named;     /* `key` is set */
+    bool blank;     /* in an arena, without values: net_fill_weights */
     bool owned;     /* `data` is the weight's own, not in an arena */
     bool listed;    /* reached by the walk of a commit */
 } weight;
@@ -84,7 +87,14 @@ tutti_status module_tree_no_weight(const module *m, const char *where, const cha
 /* weight.c */
 tutti_status weight_create(net *n, const tutti_desc *desc, const tutti_init *init,
                            uint32_t flags, weight **ret, tutti_error *err);
-/* Gives the weight its first values, drawn for `path`, unless it has some. */
+/* The first values will be those drawn for `path`, unless it is known already. */
+void weight_name(weight *w, const char *path);
+/* Gives the weight its first values, in memory of its own if it has no place, unless it has some. */
 tutti_status weight_start(const net *n, weight *w, const char *path, tutti_error *err);
+/* Writes the first values of a weight that has a name to its place on the net's device. */
+tutti_status weight_draw(const net *n, const weight *w, void *to, const char *path,
+                         tutti_error *err);
+/* The same where it lies. */
+tutti_status weight_fill(const net *n, weight *w, const char *path, tutti_error *err);
 
 #endif

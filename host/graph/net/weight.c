@@ -1,6 +1,6 @@
-/* weight.c - a weight's life and its first values. */
+/* weight.c - a weight's life, and when it gets its first values. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "graph/ir/interpreter.h"
+#include "graph/net/first_values.h"
 #include "graph/net/net_internal.h"
 #include "graph/runtime/host_memory.h"
 #include "tutti/rng.h"
@@ -40,52 +40,72 @@ tutti_status weight_create(net *n, const tutti_desc *desc, const tutti_init *ini
     return TUTTI_OK;
 }
 
-static double draw_normal(uint64_t seed, uint64_t key, int64_t k)
+void weight_name(weight *w, const char *path)
 {
-    double pair[2];
-    tutti_normal_f64(tutti_rng(seed, TUTTI_RNG_INIT, key, (uint64_t)k / 2), &pair[0], &pair[1]);
-    return pair[k & 1];
-}
-
-static double draw_uniform(uint64_t seed, uint64_t key, int64_t k)
-{
-    const tutti_rng4 r = tutti_rng(seed, TUTTI_RNG_INIT, key, (uint64_t)k / 2);
-    return k & 1 ? tutti_uniform_f64(r.v[2], r.v[3]) : tutti_uniform_f64(r.v[0], r.v[1]);
-}
-
-/* Element k: a function of seed, path and k alone, so that no weight depends on another. */
-static double first_value(const tutti_init *i, uint64_t seed, uint64_t key, int64_t k)
-{
-    switch (i->kind) {
-    case TUTTI_INIT_NORMAL:
-        return i->a + i->b * draw_normal(seed, key, k);
-    case TUTTI_INIT_UNIFORM:
-        return i->a + (i->b - i->a) * draw_uniform(seed, key, k);
-    case TUTTI_INIT_KAIMING_NORMAL:
-        return i->a / sqrt(i->fan) * draw_normal(seed, key, k);
-    case TUTTI_INIT_KAIMING_UNIFORM:
-        return i->a * sqrt(3.0 / i->fan) * (2.0 * draw_uniform(seed, key, k) - 1.0);
-    default:
-        return i->a;
-    }
+    if (!w->named)
+        w->key = tutti_hash(path);
+    w->named = true;
 }
 
 tutti_status weight_start(const net *n, weight *w, const char *path, tutti_error *err)
 {
+    weight_name(w, path);
     if (w->data)
-        return TUTTI_OK;
+        return w->blank ? weight_fill(n, w, path, err) : TUTTI_OK;
     void *data = host_memory_alloc(tutti_nbytes(&w->desc));
     if (!data)
         return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory for %llu bytes", path,
                           (unsigned long long)tutti_nbytes(&w->desc));
-    const tutti_tensor t = {data, w->desc, TUTTI_DEVICE_CPU, 0};
-    const uint64_t key = tutti_hash(path);
-    const int64_t count = tutti_numel(&w->desc);
-    const int threads = count > 65536 ? n->options.threads : 1;
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
-    for (int64_t k = 0; k < count; k++)
-        tensor_set(&t, k, first_value(&w->init, n->options.seed, key, k));
+    first_values_draw(&w->init, &w->desc, n->options.seed, w->key, n->options.threads, data);
     w->data = data;
     w->owned = true;
     return TUTTI_OK;
+}
+
+tutti_status weight_draw(const net *n, const weight *w, void *to, const char *path,
+                         tutti_error *err)
+{
+    const tutti_device *d = n->options.device;
+    const uint64_t bytes = tutti_nbytes(&w->desc);
+    void *data = device_is_host(d) ? to : host_memory_alloc(bytes);
+    if (!data)
+        return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory for %llu bytes", path,
+                          (unsigned long long)bytes);
+    first_values_draw(&w->init, &w->desc, n->options.seed, w->key, n->options.threads, data);
+    if (data == to)
+        return TUTTI_OK;
+    const tutti_status s = device_copy(d, to, data, bytes, TUTTI_COPY_TO_DEVICE, err);
+    free(data);
+    return s;
+}
+
+tutti_status weight_fill(const net *n, weight *w, const char *path, tutti_error *err)
+{
+    const tutti_status s = weight_draw(n, w, w->data, path, err);
+    w->blank = w->blank && s;
+    return s;
+}
+
+tutti_status net_fill_weights(net *n, tutti_error *err)
+{
+    tutti_status s = TUTTI_OK;
+    if (!n->options.late_values)
+        return s;
+    for (uint32_t k = 0; k < n->tree.norder && !s; k++)
+        if (n->tree.order[k]->blank)
+            s = weight_fill(n, n->tree.order[k], n->tree.order[k]->path, err);
+    n->options.late_values = s != TUTTI_OK;
+    return s;
+}
+
+void net_overwrites(net *n, const void *at)
+{
+    for (uint32_t k = 0; k < n->tree.norder && n->options.late_values; k++)
+        if (n->tree.order[k]->data == at)
+            n->tree.order[k]->blank = false;
+}
+
+bool net_is_blank(const net *n)
+{
+    return n->options.late_values;
 }

@@ -202,8 +202,9 @@ static tutti_status prepare(plan *p, int segment, const tutti_step *step, float 
     if (segment == SEGMENT_BACKWARD && !model_graph_trains(p->model_graph))
         return tutti_fail(err, TUTTI_E_STATE, "this plan has no backward pass");
     /* A larger plan may have failed to get its arena after the old one was given up. */
-    const tutti_status s =
-        plan_set_fit_arena(p->n, program_bytes(p->model_graph->compiled.program), err);
+    tutti_status s = net_fill_weights(p->n, err);
+    if (!s)
+        s = plan_set_fit_arena(p->n, program_bytes(p->model_graph->compiled.program), err);
     if (!s && segment == SEGMENT_FORWARD)
         return half_weights_refresh(p->n, step, err);
     return s || segment != SEGMENT_LOSS || !p->loss_graph.compiled.program

@@ -114,8 +114,8 @@ tutti_status plan_reference(plan *p, const tutti_step *step, float loss_scale,
     const uint32_t cut = backward_start(b->compiled.g);
     plan_numbers r = {NULL, NULL, NULL, NULL};
     interpreter *it;
-    tutti_status s = interpreter_create(b->compiled.g, &it, err);
-    if (s)
+    tutti_status s = net_fill_weights(p->n, err);
+    if (s || (s = interpreter_create(b->compiled.g, &it, err)))
         return s;
     load_weights(p->n, b->compiled.g, it);
     for (uint32_t k = 0; k < b->ninputs; k++) {

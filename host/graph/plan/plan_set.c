@@ -62,7 +62,7 @@ tutti_status plan_set_fit_arena(net *n, uint64_t bytes, tutti_error *err)
     if (!set->arena)
         return tutti_fail(err, why.status, "no memory for an arena of %llu bytes%s%s",
                           (unsigned long long)bytes, *why.text ? ": " : "", why.text);
-    if (!n->options.device)
+    if (!n->options.device && !net_is_blank(n))
         host_memory_prefault(set->arena, bytes, n->options.threads);
     set->arena_bytes = bytes;
     return TUTTI_OK;

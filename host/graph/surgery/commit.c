@@ -47,7 +47,7 @@ static tutti_status out_of_memory(tutti_error *err)
 
 static tutti_status collect_below(net *n, gathering *g, tutti_module top, tutti_error *err);
 
-/* Starts `w`, the weight `name` of a module at `path`, unless it has been met. */
+/* Names `w`, the weight `name` of a module at `path`, unless it has been met. */
 static tutti_status collect_weight(net *n, gathering *g, weight *w, const char *path,
                                    const char *name, tutti_error *err)
 {
@@ -60,17 +60,15 @@ static tutti_status collect_weight(net *n, gathering *g, weight *w, const char *
     (void)snprintf(full, size, "%s%s%s", path, *path ? "." : "", name);
     g->paths[w->id] = full;
     w->listed = true;
-    tutti_status s = weight_start(n, w, full, err);
-    if (s)
-        return s;
+    weight_name(w, full);
     g->order[g->norder++] = w;
-    s = rebuild_place(n, w, full, err);
+    tutti_status s = rebuild_place(n, w, full, err);
     for (uint32_t k = 0; k < w->nvia && !s; k++)
         s = collect_below(n, g, w->via[k], err);
     return s;
 }
 
-/* Walks the tree below `top`, starts every weight that it reaches and notes the first path of each. */
+/* Walks the tree below `top`, names every weight that it reaches and notes the first path of each. */
 static tutti_status collect_below(net *n, gathering *g, tutti_module top, tutti_error *err)
 {
     tutti_status s = TUTTI_OK;
@@ -158,7 +156,17 @@ static tutti_status alloc_arenas(const net *n, gathering *g, tutti_error *err)
     return half_weights_create(n, g->narena, g->nfrozen, &g->half, err);
 }
 
-/* Copies values to their new places; the weights themselves still know the old ones. */
+/* The weight's values, to its new place: those it has, or its first ones, which may be for later. */
+static tutti_status move_values(const net *n, const weight *w, void *to, const char *path,
+                                tutti_error *err)
+{
+    if (w->data && !w->blank)
+        return device_copy(n->options.device, to, w->data, tutti_nbytes(&w->desc),
+                           w->owned ? TUTTI_COPY_TO_DEVICE : TUTTI_COPY_ON_DEVICE, err);
+    return n->options.late_values ? TUTTI_OK : weight_draw(n, w, to, path, err);
+}
+
+/* Moves values to their new places; the weights themselves still know the old ones. */
 static tutti_status place(const net *n, gathering *g, tutti_error *err)
 {
     const tutti_device *d = n->options.device;
@@ -170,8 +178,7 @@ static tutti_status place(const net *n, gathering *g, tutti_error *err)
         void *to = is_trainable(w) ? (void *)(g->trainable + offset)
                    : is_frozen(w)  ? (void *)((float *)(void *)g->buffers + frozen)
                                    : g->buffers + byte;
-        const tutti_status s = device_copy(
-            d, to, w->data, bytes, w->owned ? TUTTI_COPY_TO_DEVICE : TUTTI_COPY_ON_DEVICE, err);
+        const tutti_status s = move_values(n, w, to, g->paths[w->id], err);
         if (s)
             return s;
         g->addresses[w->id] = to;
@@ -197,7 +204,7 @@ static tutti_status rescue(const net *n, tutti_error *err)
 {
     for (uint32_t k = 0; k < n->tree.nweights; k++) {
         weight *w = n->tree.weights[k];
-        if (w->listed || w->owned || !w->data)
+        if (w->listed || w->owned || !w->data || w->blank)
             continue;
         void *own = host_memory_alloc(tutti_nbytes(&w->desc));
         if (!own)
@@ -240,8 +247,12 @@ static void adopt(net *n, gathering *g)
         w->previous = w->offset;
         w->offset = -1;
         w->grad = NULL;
-        if (!w->listed)
+        if (!w->listed) {
+            w->data = w->blank ? NULL : w->data;
+            w->blank = false;
             continue;
+        }
+        w->blank = (!w->data || w->blank) && n->options.late_values;
         if (w->owned)
             free(w->data);
         w->owned = false;

@@ -185,10 +185,13 @@ static tutti_status copy(restoring *r, tutti_error *err)
     for (size_t k = 0; k < r->v->count && !s; k++) {
         tutti_tensor from;
         const tutti_tensor *to = &r->v->list[k].tensor;
-        if (r->taken[k] && !checkpoint_find(r->c, r->v->list[k].name, &from, NULL))
-            s = device_copy(to->device == TUTTI_DEVICE_CPU ? NULL : context_device(&t->run),
-                            to->data, from.data, tutti_nbytes(&from.desc), TUTTI_COPY_TO_DEVICE,
-                            err);
+        if (!r->taken[k] || checkpoint_find(r->c, r->v->list[k].name, &from, NULL))
+            continue;
+        if (t->run.net)
+            net_overwrites(t->run.net, to->data);
+        s = device_copy(to->device == TUTTI_DEVICE_CPU ? NULL : context_device(&t->run),
+                        to->data, from.data, tutti_nbytes(&from.desc), TUTTI_COPY_TO_DEVICE,
+                        err);
     }
     return s;
 }

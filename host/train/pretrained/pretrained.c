@@ -113,8 +113,10 @@ tutti_status pretrained_take(net *n, const char *path, const checkpoint *c,
     for (uint32_t k = 0; k < net_weight_count(n) && !s; k++) {
         const tutti_weight *w = net_weight(n, k);
         const source_weight found = weight_source_find(&f, w->path);
-        if (report->rows[k].verdict == LOAD_TAKEN)
-            s = take(net_device(n), &f, &found, &w->data, err);
+        if (report->rows[k].verdict != LOAD_TAKEN)
+            continue;
+        net_overwrites(n, w->data.data);
+        s = take(net_device(n), &f, &found, &w->data, err);
     }
     net_touch_weights(n);
     return s;

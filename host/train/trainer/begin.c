@@ -98,7 +98,8 @@ tutti_status trainer_begin(trainer *t, const char *resume, tutti_error *err)
     t->resume.whole = resume != NULL;
     if ((rules->weights && (s = trainer_load_weights(t, rules->weights, rules, err))) ||
         (resume && (s = trainer_load(t, resume, err))) ||
-        (s = run_repeat_take(t, t->resume.accept_bits, err)))
+        (s = run_repeat_take(t, t->resume.accept_bits, err)) ||
+        (t->run.net && (s = net_fill_weights(t->run.net, err))))
         return s;
     if ((s = trainer_event(t, TUTTI_EVENT_AFTER_LOAD, err)) ||
         (s = updater_refit(&t->updater, err)))

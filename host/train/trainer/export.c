@@ -16,7 +16,8 @@ static tutti_status write_onnx(trainer *t, const char *path, const onnx_options 
     onnx_options options = *o;
     if (!options.model)
         options.model = t->run.file->name;
-    return onnx_export(t->run.net, path, &options, ret_report, err);
+    const tutti_status s = net_fill_weights(t->run.net, err);
+    return s ? s : onnx_export(t->run.net, path, &options, ret_report, err);
 }
 
 tutti_status trainer_export_onnx(trainer *t, const char *checkpoint, const char *path,
@@ -55,7 +56,8 @@ static tutti_status write_folder(trainer *t, const char *folder, uint64_t shard_
                        .began = began_with(t->run.file, began, sizeof began),
                        .tokenizer = tokenizer_of(&t->train)};
     m.columns = loader_columns(t->train.loader, &m.ncolumns);
-    return publish_folder(&m, folder, shard_bytes, ret_report, err);
+    const tutti_status s = net_fill_weights(t->run.net, err);
+    return s ? s : publish_folder(&m, folder, shard_bytes, ret_report, err);
 }
 
 tutti_status trainer_export_folder(trainer *t, const char *checkpoint, const char *folder,

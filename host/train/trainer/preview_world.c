@@ -176,7 +176,9 @@ tutti_status trainer_preview_world(trainer *t, FILE *file, int32_t ranks,
                           "--world: ranks compute on CPUs, the run's device is %s",
                           t->run.file->device.part.name);
     context_announce_device(&t->run);
-    tutti_status s = trainer_preview_plan(t, &p, err);
+    tutti_status s = net_fill_weights(t->run.net, err);
+    if (!s)
+        s = trainer_preview_plan(t, &p, err);
     if (!s)
         s = describe_run(t, p, link, &run, err);
     if (!s)

@@ -96,7 +96,7 @@ static tutti_status weight(void *ctx, uint32_t k, tutti_weight *ret, tutti_error
     tutti_weight found;
     tutti_status s = RELEASED_ROOM(tutti_weight, ret, err);
     if (!s)
-        s = weights_refuse_parts(v->kernels->updater, err);
+        s = weights_show(v->kernels->updater, err);
     if (!s)
         s = weights_find(v->kernels->updater, k, &found, err);
     if (!s && copies(v))
@@ -161,7 +161,7 @@ static tutti_status span(void *ctx, uint32_t k, tutti_span *ret, tutti_error *er
     const device_view *v = ctx;
     tutti_span found;
     tutti_weight w;
-    tutti_status s = weights_refuse_parts(v->kernels->updater, err);
+    tutti_status s = weights_show(v->kernels->updater, err);
     const uint32_t count = find_span(v, k, &found);
     if (s)
         return s;

@@ -57,14 +57,14 @@ tutti_status weights_find_slot(const updater *u, uint32_t k, uint32_t slot, tutt
     return TUTTI_OK;
 }
 
-tutti_status weights_refuse_parts(const updater *u, tutti_error *err)
+tutti_status weights_show(const updater *u, tutti_error *err)
 {
-    return u->parts.gradients
-               ? tutti_fail(err, TUTTI_E_STATE,
-                            "gradients are divided among the processes since nobody asked for "
-                            "them; want a plugin that asks for " TUTTI_WEIGHTS_V1
-                            " when it opens, or \"sharding\": \"none\" of \"distributed\"")
-               : TUTTI_OK;
+    if (u->parts.gradients)
+        return tutti_fail(err, TUTTI_E_STATE,
+                          "gradients are divided among the processes since nobody asked for "
+                          "them; want a plugin that asks for " TUTTI_WEIGHTS_V1
+                          " when it opens, or \"sharding\": \"none\" of \"distributed\"");
+    return net_fill_weights(u->run->net, err);
 }
 
 static tutti_status at(void *ctx, uint32_t k, tutti_weight *ret, tutti_error *err)
@@ -73,7 +73,7 @@ static tutti_status at(void *ctx, uint32_t k, tutti_weight *ret, tutti_error *er
     tutti_weight found;
     tutti_status s = RELEASED_ROOM(tutti_weight, ret, err);
     if (!s)
-        s = weights_refuse_parts(w->updater, err);
+        s = weights_show(w->updater, err);
     if (!s)
         s = weights_find(w->updater, k, &found, err);
     if (!s)

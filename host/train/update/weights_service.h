@@ -14,8 +14,9 @@ void weights_service_init(weights_service *w, updater *u);
 /* Weight k where it is, with its group.  Errors: E_RANGE. */
 TUTTI_NODISCARD tutti_status weights_find(const updater *u, uint32_t k,
                                           tutti_weight *ret_weight, tutti_error *err);
-/* Whoever wants gradients of a batch must have asked before: E_STATE where the ranks have parts of them. */
-TUTTI_NODISCARD tutti_status weights_refuse_parts(const updater *u, tutti_error *err);
+/* Before weights are given out: those that are blank get their first values.  Whoever wants gradients of a batch must
+ * have asked before: E_STATE where the ranks have parts of them. */
+TUTTI_NODISCARD tutti_status weights_show(const updater *u, tutti_error *err);
 /* Slot `slot` of weight k where it is.  Errors: E_RANGE; E_UNSUPPORTED the ranks have parts of it. */
 TUTTI_NODISCARD tutti_status weights_find_slot(const updater *u, uint32_t k, uint32_t slot,
                                                tutti_slot *ret_slot, tutti_error *err);

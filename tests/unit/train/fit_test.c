@@ -84,6 +84,14 @@ static void opened(fitting *f, const char *more)
     ck_assert_ok(try_to_open(f, more, &err), err);
 }
 
+/* One whose weights are looked at before it begins. */
+static void opened_with_values(fitting *f, const char *more)
+{
+    tutti_error err = TUTTI_ERROR_INIT;
+    opened(f, more);
+    ck_assert_ok(net_fill_weights(f->t->run.net, &err), err);
+}
+
 static void closed(fitting *f)
 {
     trainer_destroy(f->t);
@@ -266,7 +274,7 @@ START_TEST(each_group_has_its_own_settings)
                                   NULL};
     const char *more = ", \"max_duration\": \"2ba\"";
     changes = groups;
-    opened(&zero, more);
+    opened_with_values(&zero, more);
     opened(&f, more);
     changes = NULL;
     fit(&f, 0, TUTTI_UNIT_NONE);
@@ -295,7 +303,7 @@ START_TEST(a_group_has_a_decay_of_its_own)
         "optimizer.groups=[{\"match\": \"*.weight\", \"weight_decay\": 0.5}]", NULL};
     const char *more = ", \"max_duration\": \"1ba\"";
     changes = none;
-    opened(&start, more);
+    opened_with_values(&start, more);
     opened(&plain, more);
     changes = half;
     opened(&decays, more);
@@ -327,7 +335,7 @@ START_TEST(groups_may_be_frozen_and_have_another_optimizer)
     const char *more = ", \"max_duration\": \"2ba\"";
     uint32_t frozen = 0;
     changes = groups;
-    opened(&start, more);
+    opened_with_values(&start, more);
     opened(&f, more);
     changes = NULL;
     fit(&f, 0, TUTTI_UNIT_NONE);
