@@ -1,28 +1,16 @@
-/* autotune.c - autotuning: an operation's algorithms are measured here, and the fastest is remembered. */
+/* autotune.c - autotuning: which algorithm of an operation is taken, and what is remembered of that. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/runtime/autotune.h"
 #include "base/cpus.h"
 #include "graph/ir/attr.h"
+#include "graph/runtime/autotune_contest.h"
 #include "graph/runtime/autotune_file.h"
-#include "graph/runtime/host_memory.h"
-#include "tutti/half.h"
 
-#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
-
-enum {
-    MAX_WAYS = 8,
-    MIN_ROUNDS = 5,
-    MAX_ROUNDS = 15,
-    OTHERS = 1 << 19, /* floats a thread of what else a step touches, twice a core's cache */
-};
-#define ENOUGH 0.1 /* seconds of rounds */
-#define WORTH 0.95 /* of algorithm 0's time, or less, for another one to be chosen */
 
 struct autotuner {
     char *path; /* NULL: nothing is measured */
@@ -86,7 +74,7 @@ const char *autotuner_complaint(autotuner *t)
 const char *autotune_algorithm_name(const tutti_op *op, const tutti_op_call *c, uint32_t k)
 {
     const bool several = op->struct_size > offsetof(tutti_op, cpu_algorithms) &&
-                         op->cpu_algorithms && k < MAX_WAYS;
+                         op->cpu_algorithms && k < AUTOTUNE_MAX_WAYS;
     return several ? op->cpu_algorithms->name(c, k) : NULL;
 }
 
@@ -131,186 +119,6 @@ static int algorithm_of(const tutti_op *op, const tutti_op_call *c, const char *
     return -1;
 }
 
-typedef struct measurement {
-    const tutti_op *op;
-    const tutti_op_call *c;
-    void *in[TUTTI_OP_MAX_IN];
-    void *first[TUTTI_OP_MAX_OUT]; /* algorithm 0's results */
-    void *out[TUTTI_OP_MAX_OUT];   /* the other ones' */
-    float *others;                 /* OTHERS a thread */
-    void *state[MAX_WAYS], *scratch[MAX_WAYS];
-    bool fits[MAX_WAYS];
-    double best[MAX_WAYS]; /* seconds */
-    uint32_t nways;
-} measurement;
-
-/* Numbers between -1 and 1 that do not repeat soon. */
-static void fill(const tutti_desc *d, void *data)
-{
-    const bool bf16 = d->dtype == TUTTI_BF16;
-    uint32_t x = 12345;
-    for (int64_t k = 0, n = bf16 || d->dtype == TUTTI_F32 ? tutti_numel(d) : 0; k < n; k++) {
-        x = x * 1664525u + 1013904223u;
-        const float number = (float)(x >> 8) * 0x1p-23f - 1.0f;
-        if (bf16)
-            ((uint16_t *)data)[k] = tutti_to_bf16(number);
-        else
-            ((float *)data)[k] = number;
-    }
-}
-
-static bool take_memory(measurement *m)
-{
-    for (uint32_t k = 0; k < m->c->nin; k++) {
-        if (!(m->in[k] = host_memory_alloc(tutti_nbytes(&m->c->in[k]))))
-            return false;
-        fill(&m->c->in[k], m->in[k]);
-    }
-    for (uint32_t k = 0; k < m->c->nout; k++) {
-        m->first[k] = host_memory_alloc(tutti_nbytes(&m->c->out[k]));
-        m->out[k] = host_memory_alloc(tutti_nbytes(&m->c->out[k]));
-        if (!m->first[k] || !m->out[k])
-            return false;
-    }
-    m->others = host_memory_alloc((uint64_t)m->c->threads * OTHERS * sizeof *m->others);
-    return m->others;
-}
-
-static void measurement_fini(measurement *m)
-{
-    free(m->others);
-    for (uint32_t k = 0; k < m->nways; k++) {
-        if (m->state[k] && m->op->cpu->destroy)
-            m->op->cpu->destroy(m->state[k]);
-        free(m->scratch[k]);
-    }
-    for (uint32_t k = 0; k < m->c->nin; k++)
-        free(m->in[k]);
-    for (uint32_t k = 0; k < m->c->nout; k++) {
-        free(m->first[k]);
-        free(m->out[k]);
-    }
-}
-
-static bool run_algorithm(const measurement *m, uint32_t k, void *const *out)
-{
-    const void *in[TUTTI_OP_MAX_IN];
-    for (uint32_t j = 0; j < m->c->nin; j++)
-        in[j] = m->in[j];
-    return m->op->cpu->run(m->state[k], m->c, in, out, m->scratch[k]) == TUTTI_OK;
-}
-
-static float number_at(const tutti_desc *d, const void *data, int64_t k)
-{
-    const uint32_t high =
-        d->dtype == TUTTI_BF16 ? (uint32_t)((const uint16_t *)data)[k] << 16 : 0;
-    float number;
-    memcpy(&number, d->dtype == TUTTI_BF16 ? (const void *)&high : (const float *)data + k,
-           sizeof number);
-    return number;
-}
-
-static bool reads_bf16(const tutti_op_call *c)
-{
-    for (uint32_t k = 0; k < c->nin; k++)
-        if (c->in[k].dtype == TUTTI_BF16)
-            return true;
-    return false;
-}
-
-/* Algorithm k's results are those of algorithm 0, by their largest entries: to two steps of bf16 where results, or
- * factors that an algorithm may round once more, have no more than its 8 bits. */
-static bool agrees(const measurement *m)
-{
-    for (uint32_t k = 0; k < m->c->nout; k++) {
-        const tutti_desc *d = &m->c->out[k];
-        const bool bf16 = d->dtype == TUTTI_BF16 || reads_bf16(m->c);
-        const double most = bf16 ? 0x1p-7 : AUTOTUNE_TOLERANCE;
-        float scale = 0.0f, worst = 0.0f;
-        if (d->dtype != TUTTI_F32 && d->dtype != TUTTI_BF16)
-            return false;
-        for (int64_t j = 0, n = tutti_numel(d); j < n; j++) {
-            const float a = number_at(d, m->first[k], j), b = number_at(d, m->out[k], j);
-            const float e = fabsf(a - b);
-            scale = fmaxf(scale, fabsf(a));
-            worst = e > worst || isnan(e) ? e : worst;
-        }
-        if (!((double)worst <= most * (double)scale))
-            return false;
-    }
-    return true;
-}
-
-/* Prepares algorithm k and runs it once. */
-static bool enter(measurement *m, uint32_t k)
-{
-    uint64_t scratch = 0;
-    m->nways = k + 1;
-    if (m->op->cpu_algorithms->prepare(m->c, k, &m->state[k], &scratch, NULL)) {
-        m->state[k] = NULL;
-        return false;
-    }
-    m->scratch[k] = host_memory_alloc(scratch ? scratch : 1);
-    return m->scratch[k] && run_algorithm(m, k, k ? m->out : m->first) && (!k || agrees(m));
-}
-
-static double now(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-/* What the rest of a step does between two runs: its numbers take the caches of all threads' cores. */
-static void meanwhile(const measurement *m)
-{
-#pragma omp parallel for schedule(static) num_threads(m->c->threads)
-    for (int64_t k = 0; k < (int64_t)m->c->threads * OTHERS; k++)
-        m->others[k] += 1.0f;
-}
-
-/* Times all that fit in turns, so that a busy machine disturbs them alike.  The fastest one, if it
- * was ahead of algorithm 0 in most rounds too. */
-static uint32_t decide(measurement *m)
-{
-    const double start = now();
-    uint32_t best = 0, wins[MAX_WAYS] = {0}, rounds = 0;
-    for (; rounds < MAX_ROUNDS && (rounds < MIN_ROUNDS || now() - start < ENOUGH); rounds++) {
-        double first = 0.0;
-        for (uint32_t k = 0; k < m->nways; k++) {
-            if (!m->fits[k])
-                continue;
-            meanwhile(m);
-            const double from = now();
-            if (!run_algorithm(m, k, m->out))
-                continue;
-            const double took = now() - from;
-            first = k ? first : took;
-            wins[k] += took < first;
-            m->best[k] = rounds == 0 || took < m->best[k] ? took : m->best[k];
-        }
-    }
-    for (uint32_t k = 1; k < m->nways; k++)
-        if (m->fits[k] && m->best[k] < WORTH * m->best[0] && m->best[k] < m->best[best] &&
-            4 * wins[k] >= 3 * rounds)
-            best = k;
-    return best;
-}
-
-/* Way 0 when nothing can be measured. */
-static uint32_t measure(const tutti_op *op, const tutti_op_call *c)
-{
-    measurement m = {.op = op, .c = c};
-    uint32_t best = 0, fit = 0;
-    if (take_memory(&m) && (m.fits[0] = enter(&m, 0))) {
-        for (uint32_t k = 1; autotune_algorithm_name(op, c, k); k++)
-            fit += m.fits[k] = enter(&m, k);
-        best = fit ? decide(&m) : 0;
-    }
-    measurement_fini(&m);
-    return best;
-}
-
 /* Keeps the choice, or finds the one that another process has kept meanwhile. */
 static uint32_t keep(autotuner *t, const tutti_op *op, const tutti_op_call *c, const char *key,
                      uint32_t algorithm)
@@ -336,17 +144,21 @@ static uint32_t keep(autotuner *t, const tutti_op *op, const tutti_op_call *c, c
     return s ? 0 : there < 0 ? algorithm : (uint32_t)there;
 }
 
-/* Fixed, known, or measured now. */
+/* Fixed, made by this run before, known, or measured now; only what a contest has shown is kept. */
 static uint32_t find_choice(autotuner *t, const tutti_op *op, const tutti_op_call *c,
                             const char *key)
 {
     int algorithm = algorithm_of(op, c, choices_find(&t->fixed, key));
     t->missing += t->fixed.count && algorithm < 0;
     if (algorithm < 0 && t->path)
+        algorithm = algorithm_of(op, c, choices_find(&t->made, key));
+    if (algorithm < 0 && t->path)
         algorithm = algorithm_of(op, c, choices_find(&t->known, key));
-    if (algorithm < 0)
-        algorithm = t->path ? (int)keep(t, op, c, key, measure(op, c)) : 0;
-    return (uint32_t)algorithm;
+    if (algorithm >= 0 || !t->path)
+        return algorithm < 0 ? 0 : (uint32_t)algorithm;
+    uint32_t measured;
+    const bool held = autotune_contest(op, c, &measured);
+    return held ? keep(t, op, c, key, measured) : measured;
 }
 
 static uint32_t choose(autotuner *t, const tutti_op *op, const tutti_op_call *c)

@@ -1,0 +1,257 @@
+/* autotune_contest.c - the algorithms of an operation, run in turns: which is the fastest here. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "graph/runtime/autotune_contest.h"
+#include "graph/runtime/autotune.h"
+#include "graph/runtime/host_memory.h"
+#include "tutti/half.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum {
+    CLEAR_ROUNDS =
+        3, /* after which an algorithm is out whose times are all behind another one's */
+    MIN_ROUNDS = 5,
+    MAX_ROUNDS = 15,
+    OTHERS = 1 << 19, /* floats a thread of what else a step touches, twice a core's cache */
+};
+#define ENOUGH 0.1 /* seconds of rounds */
+#define WORTH 0.95 /* of algorithm 0's time, or less, for another one to be chosen */
+#define HOPELESS 2 /* times the fastest one's time, or more: a second round would not help */
+
+typedef struct measurement {
+    const tutti_op *op;
+    const tutti_op_call *c;
+    void *in[TUTTI_OP_MAX_IN];
+    void *first[TUTTI_OP_MAX_OUT]; /* algorithm 0's results */
+    void *out[TUTTI_OP_MAX_OUT];   /* the other ones' */
+    float *others;                 /* OTHERS a thread */
+    void *state[AUTOTUNE_MAX_WAYS], *scratch[AUTOTUNE_MAX_WAYS];
+    bool fits[AUTOTUNE_MAX_WAYS];
+    double best[AUTOTUNE_MAX_WAYS], worst[AUTOTUNE_MAX_WAYS]; /* seconds, of rounds */
+    double entry[AUTOTUNE_MAX_WAYS];                          /* of the run before them */
+    uint32_t wins[AUTOTUNE_MAX_WAYS]; /* rounds in which it beat algorithm 0 */
+    uint32_t nways;
+    bool lacks_memory; /* for an algorithm that may have won */
+} measurement;
+
+/* Numbers between -1 and 1 that do not repeat soon. */
+static void fill(const tutti_desc *d, void *data)
+{
+    const bool bf16 = d->dtype == TUTTI_BF16;
+    uint32_t x = 12345;
+    for (int64_t k = 0, n = bf16 || d->dtype == TUTTI_F32 ? tutti_numel(d) : 0; k < n; k++) {
+        x = x * 1664525u + 1013904223u;
+        const float number = (float)(x >> 8) * 0x1p-23f - 1.0f;
+        if (bf16)
+            ((uint16_t *)data)[k] = tutti_to_bf16(number);
+        else
+            ((float *)data)[k] = number;
+    }
+}
+
+static bool take_memory(measurement *m)
+{
+    for (uint32_t k = 0; k < m->c->nin; k++) {
+        if (!(m->in[k] = host_memory_alloc(tutti_nbytes(&m->c->in[k]))))
+            return false;
+        fill(&m->c->in[k], m->in[k]);
+    }
+    for (uint32_t k = 0; k < m->c->nout; k++) {
+        m->first[k] = host_memory_alloc(tutti_nbytes(&m->c->out[k]));
+        m->out[k] = host_memory_alloc(tutti_nbytes(&m->c->out[k]));
+        if (!m->first[k] || !m->out[k])
+            return false;
+    }
+    m->others = host_memory_alloc((uint64_t)m->c->threads * OTHERS * sizeof *m->others);
+    return m->others;
+}
+
+static void measurement_fini(measurement *m)
+{
+    free(m->others);
+    for (uint32_t k = 0; k < m->nways; k++) {
+        if (m->state[k] && m->op->cpu->destroy)
+            m->op->cpu->destroy(m->state[k]);
+        free(m->scratch[k]);
+    }
+    for (uint32_t k = 0; k < m->c->nin; k++)
+        free(m->in[k]);
+    for (uint32_t k = 0; k < m->c->nout; k++) {
+        free(m->first[k]);
+        free(m->out[k]);
+    }
+}
+
+static bool run_algorithm(const measurement *m, uint32_t k, void *const *out)
+{
+    const void *in[TUTTI_OP_MAX_IN];
+    for (uint32_t j = 0; j < m->c->nin; j++)
+        in[j] = m->in[j];
+    return m->op->cpu->run(m->state[k], m->c, in, out, m->scratch[k]) == TUTTI_OK;
+}
+
+static float number_at(const tutti_desc *d, const void *data, int64_t k)
+{
+    const uint32_t high =
+        d->dtype == TUTTI_BF16 ? (uint32_t)((const uint16_t *)data)[k] << 16 : 0;
+    float number;
+    memcpy(&number, d->dtype == TUTTI_BF16 ? (const void *)&high : (const float *)data + k,
+           sizeof number);
+    return number;
+}
+
+static bool reads_bf16(const tutti_op_call *c)
+{
+    for (uint32_t k = 0; k < c->nin; k++)
+        if (c->in[k].dtype == TUTTI_BF16)
+            return true;
+    return false;
+}
+
+/* Algorithm k's results are those of algorithm 0, by their largest entries: to two steps of bf16 where results, or
+ * factors that an algorithm may round once more, have no more than its 8 bits. */
+static bool agrees(const measurement *m)
+{
+    for (uint32_t k = 0; k < m->c->nout; k++) {
+        const tutti_desc *d = &m->c->out[k];
+        const bool bf16 = d->dtype == TUTTI_BF16 || reads_bf16(m->c);
+        const double most = bf16 ? 0x1p-7 : AUTOTUNE_TOLERANCE;
+        float scale = 0.0f, worst = 0.0f;
+        if (d->dtype != TUTTI_F32 && d->dtype != TUTTI_BF16)
+            return false;
+        for (int64_t j = 0, n = tutti_numel(d); j < n; j++) {
+            const float a = number_at(d, m->first[k], j), b = number_at(d, m->out[k], j);
+            const float e = fabsf(a - b);
+            scale = fmaxf(scale, fabsf(a));
+            worst = e > worst || isnan(e) ? e : worst;
+        }
+        if (!((double)worst <= most * (double)scale))
+            return false;
+    }
+    return true;
+}
+
+static double now(void)
+{
+    struct timespec t;
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Prepares algorithm k and runs it once. */
+static bool enter(measurement *m, uint32_t k)
+{
+    uint64_t scratch = 0;
+    m->nways = k + 1;
+    const tutti_status s =
+        m->op->cpu_algorithms->prepare(m->c, k, &m->state[k], &scratch, NULL);
+    if (s)
+        m->state[k] = NULL;
+    else
+        m->scratch[k] = host_memory_alloc(scratch ? scratch : 1);
+    m->lacks_memory = m->lacks_memory || s == TUTTI_E_NOMEM || (!s && !m->scratch[k]);
+    if (!m->scratch[k])
+        return false;
+    const double from = now();
+    const bool ran = run_algorithm(m, k, k ? m->out : m->first);
+    m->entry[k] = now() - from;
+    return ran && (!k || agrees(m));
+}
+
+/* What the rest of a step does between two runs: its numbers take the caches of all threads' cores. */
+static void meanwhile(const measurement *m)
+{
+#pragma omp parallel for schedule(static) num_threads(m->c->threads)
+    for (int64_t k = 0; k < (int64_t)m->c->threads * OTHERS; k++)
+        m->others[k] += 1.0f;
+}
+
+/* The one with the least time so far. */
+static uint32_t leader(const measurement *m)
+{
+    uint32_t best = AUTOTUNE_MAX_WAYS;
+    for (uint32_t k = 0; k < m->nways; k++)
+        if (m->fits[k] && (best == AUTOTUNE_MAX_WAYS || m->best[k] < m->best[best]))
+            best = k;
+    return best;
+}
+
+/* All that fit, in turns, so that a busy machine disturbs them alike. */
+static void run_round(measurement *m, bool is_first)
+{
+    double first = 0.0;
+    for (uint32_t k = 0; k < m->nways; k++) {
+        if (!m->fits[k])
+            continue;
+        meanwhile(m);
+        const double from = now();
+        m->fits[k] = run_algorithm(m, k, m->out);
+        const double took = now() - from;
+        first = k ? first : took;
+        m->wins[k] += took < first;
+        m->best[k] = is_first || took < m->best[k] ? took : m->best[k];
+        m->worst[k] = is_first || took > m->worst[k] ? took : m->worst[k];
+    }
+}
+
+/* Far behind twice: in the run before the rounds and in the first one. */
+static bool is_hopeless(const measurement *m, uint32_t k, uint32_t best)
+{
+    return m->best[k] >= HOPELESS * m->best[best] && m->entry[k] >= HOPELESS * m->best[best];
+}
+
+/* Behind in every pair of rounds; algorithm 0 by as much as it takes to choose another one. */
+static bool is_beaten(const measurement *m, uint32_t k, uint32_t best)
+{
+    return m->worst[best] < (k ? 1.0 : WORTH) * m->best[k];
+}
+
+/* Leaves out what cannot win after `rounds`: whether several are left. */
+static bool thin_out(measurement *m, uint32_t rounds)
+{
+    const uint32_t best = leader(m);
+    uint32_t left = 0;
+    for (uint32_t k = 0; k < m->nways && best < AUTOTUNE_MAX_WAYS; k++) {
+        const bool out = k != best && (is_hopeless(m, k, best) ||
+                                       (rounds >= CLEAR_ROUNDS && is_beaten(m, k, best)));
+        m->fits[k] = m->fits[k] && !out;
+        left += m->fits[k];
+    }
+    return left > 1;
+}
+
+/* The fastest one, if it was ahead of algorithm 0 in most rounds too; AUTOTUNE_MAX_WAYS when none runs. */
+static uint32_t decide(measurement *m)
+{
+    const double start = now();
+    uint32_t rounds = 0;
+    bool open = true;
+    while (open && rounds < MAX_ROUNDS && (rounds < MIN_ROUNDS || now() - start < ENOUGH)) {
+        run_round(m, rounds == 0);
+        open = thin_out(m, ++rounds);
+    }
+    uint32_t best = m->fits[0] ? 0 : leader(m);
+    for (uint32_t k = 1; k < m->nways && m->fits[0]; k++)
+        if (m->fits[k] && m->best[k] < WORTH * m->best[0] && m->best[k] < m->best[best] &&
+            4 * m->wins[k] >= 3 * rounds)
+            best = k;
+    return best;
+}
+
+bool autotune_contest(const tutti_op *op, const tutti_op_call *c, uint32_t *ret_algorithm)
+{
+    measurement m = {.op = op, .c = c};
+    uint32_t best = AUTOTUNE_MAX_WAYS, fit = 0;
+    if (take_memory(&m) && (m.fits[0] = enter(&m, 0))) {
+        for (uint32_t k = 1; autotune_algorithm_name(op, c, k); k++)
+            fit += m.fits[k] = enter(&m, k);
+        best = fit ? decide(&m) : 0;
+    }
+    const bool held = best < AUTOTUNE_MAX_WAYS && !m.lacks_memory;
+    *ret_algorithm = best < AUTOTUNE_MAX_WAYS ? best : 0;
+    measurement_fini(&m);
+    return held;
+}

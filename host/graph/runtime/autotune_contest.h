@@ -1,0 +1,17 @@
+/* autotune_contest.h - one contest of the algorithms of an operation. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef HOST_GRAPH_RUNTIME_AUTOTUNE_CONTEST_H
+#define HOST_GRAPH_RUNTIME_AUTOTUNE_CONTEST_H
+
+#include "tutti/op.h"
+
+#include <stdbool.h>
+
+enum { AUTOTUNE_MAX_WAYS = 8 };
+
+/* The fastest algorithm for this call among those whose results agree.  False when the contest was not held as it should:
+ * for want of memory, or because nothing ran.  What it gives then can be used, but says nothing of the next time.
+ * [control] */
+bool autotune_contest(const tutti_op *op, const tutti_op_call *c, uint32_t *ret_algorithm);
+
+#endif
