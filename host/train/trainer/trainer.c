@@ -272,9 +272,8 @@ static tutti_status check_tokens(trainer *t, const char *what, tutti_time time,
 static void find_folder(run_context *run)
 {
     char here[400];
-    if (!getcwd(here, sizeof here))
-        strcpy(here, ".");
-    (void)snprintf(run->folder, sizeof run->folder, "%s/runs/%.80s", here, run->file->name);
+    const char *folder = getcwd(here, sizeof here) ? here : ".";
+    (void)snprintf(run->folder, sizeof run->folder, "%s/runs/%.80s", folder, run->file->name);
 }
 
 static void init_clock(run_clock *c, const run_file *file)
