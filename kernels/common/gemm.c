@@ -226,9 +226,16 @@ static void columns_pack(const gemm *p, const gemm_data *d, int64_t t, float *pa
     }
 }
 
+/* What a thread packs of b and, where y is not stored, its sums of as many columns. */
+static int64_t columns_scratch(const gemm *p)
+{
+    return BLOCK_COLS * (words_of(p, p->depth) + (p->unstored ? p->m : 0));
+}
+
 static void columns_multiply(const gemm *p, const gemm_data *d, int64_t t, const float *packed,
                              float *own)
 {
+    float *sums = own + BLOCK_COLS * words_of(p, p->depth); /* where y is not stored */
     const int64_t end = cut(p->n, p->microkernel->cols, t + 1, p->threads);
     for (int64_t col = cut(p->n, p->microkernel->cols, t, p->threads), cols; col < end;
          col += cols) {
@@ -242,8 +249,8 @@ static void columns_multiply(const gemm *p, const gemm_data *d, int64_t t, const
                              .words = words_of(p, depth),
                              .a = packed + words_of(p, k) * a_width(p, p->m),
                              .b = own,
-                             .y = d->y + col,
-                             .y_row = p->y_row,
+                             .y = p->unstored ? sums : d->y + col,
+                             .y_row = p->unstored ? BLOCK_COLS : p->y_row,
                              .bias = d->bias ? d->bias + col : NULL,
                              .first = k == 0,
                              .last = k + p->depth >= p->k};
@@ -255,7 +262,7 @@ static void columns_multiply(const gemm *p, const gemm_data *d, int64_t t, const
 
 static void by_columns(const gemm *p, const gemm_data *d, float *scratch)
 {
-    const int64_t own = BLOCK_COLS * words_of(p, p->depth);
+    const int64_t own = columns_scratch(p);
     float *packed = scratch + p->threads * own;
 #pragma omp parallel num_threads(p->threads) if (p->threads > 1)
     {
@@ -346,16 +353,17 @@ const gemm_microkernel *gemm_microkernel_at(int bf16, int k)
     return NULL;
 }
 
-/* Long sums of few numbers: their parts.  Else the longer side of y. */
+/* Long sums of few numbers: their parts.  Else the longer side of y.  Sums that are not stored have room for one block
+ * of rows; with more of them b's panels, which lie packed for all columns, are used often enough. */
 static int32_t divide(const gemm *p)
 {
     const int64_t longest = p->m > p->n ? p->m : p->n;
-    if (p->unstored)
-        return GEMM_ROWS;
-    if (p->parts * longest <= p->k)
+    const int wide = p->m < p->n && parts_of(p->n, p->microkernel->cols) >= 2 * p->threads;
+    if (!p->unstored && p->parts * longest <= p->k)
         return GEMM_DEPTH;
-    return p->m < p->n && parts_of(p->n, p->microkernel->cols) >= 2 * p->threads ? GEMM_COLUMNS
-                                                                                 : GEMM_ROWS;
+    if (p->unstored && p->m > BLOCK_PANELS * p->microkernel->rows)
+        return GEMM_ROWS;
+    return wide ? GEMM_COLUMNS : GEMM_ROWS;
 }
 
 /* So much of K at a time that the parts are equal, in whole words and eight of them. */
@@ -388,7 +396,7 @@ tutti_status gemm_plan(gemm *p, uint64_t *ret_scratch)
     if (p->division == GEMM_ROWS)
         floats = t * rows_scratch(p) + p->columns * all;
     else if (p->division == GEMM_COLUMNS)
-        floats = t * BLOCK_COLS * words + a_width(p, p->m) * all;
+        floats = t * columns_scratch(p) + a_width(p, p->m) * all;
     else
         floats =
             p->parts * (a_scratch(p) + b_width(p, p->n) * words) + (p->parts - 1) * p->m * p->n;

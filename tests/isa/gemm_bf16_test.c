@@ -102,14 +102,16 @@ static void check_product(gemm *p, int how)
     numbers_free(&a), numbers_free(&b), numbers_free(&bias);
 }
 
+/* Every division of a product that is stored, then all but that of K of one that is not. */
+enum { WAYS = GEMM_DIVISIONS + GEMM_DEPTH };
+
 START_TEST(products_are_those_of_the_rounded_factors)
 {
     const shape *s = &shapes[_i / LAYOUTS];
     const int64_t m = s->m, n = s->n, k = s->k;
     const int ta = _i & 1, tb = _i >> 1 & 1;
     for (int how = 0; microkernel(how / DTYPES); how++)
-        for (int32_t division = how % 3 ? GEMM_DEPTH : GEMM_ANY; division <= GEMM_DIVISIONS;
-             division++) {
+        for (int32_t way = how % 3 ? GEMM_DEPTH : GEMM_ANY; way < WAYS; way++) {
             gemm p = {.m = m,
                       .n = n,
                       .k = k,
@@ -120,11 +122,27 @@ START_TEST(products_are_those_of_the_rounded_factors)
                       .y_row = n,
                       .threads = s->threads,
                       .bf16 = 1,
-                      .unstored = division == GEMM_DIVISIONS,
-                      .division = division == GEMM_DIVISIONS ? GEMM_ANY : division};
+                      .unstored = way >= GEMM_DIVISIONS,
+                      .division = way % GEMM_DIVISIONS};
             p.microkernel = microkernel(how / DTYPES);
             check_product(&p, how);
         }
+}
+END_TEST
+
+/* b is packed for a block of columns at a time where its panels serve few rows, for many columns where they serve many. */
+START_TEST(few_rows_that_are_not_stored_are_divided_by_columns)
+{
+    gemm few = {.m = 256, .n = 50257, .k = 768, .a_row = 768, .a_col = 1, .b_row = 1};
+    few.b_col = 768, few.y_row = few.n, few.threads = 1, few.bf16 = few.unstored = 1;
+    gemm many = few;
+    uint64_t few_bytes = 0, many_bytes = 0;
+    many.m = 4096;
+    ck_assert_int_eq(gemm_plan(&few, &few_bytes), TUTTI_OK);
+    ck_assert_int_eq(gemm_plan(&many, &many_bytes), TUTTI_OK);
+    ck_assert_int_eq(many.division, GEMM_ROWS);
+    if (few.m <= 12 * few.microkernel->rows)
+        ck_assert_int_eq(few.division, GEMM_COLUMNS);
 }
 END_TEST
 
@@ -311,6 +329,7 @@ int main(void)
     Suite *s = suite_create("gemm_bf16");
     TCase *t = tcase_create("products");
     tcase_add_loop_test(t, products_are_those_of_the_rounded_factors, 0, SHAPES * LAYOUTS);
+    tcase_add_test(t, few_rows_that_are_not_stored_are_divided_by_columns);
     tcase_add_loop_test(t, the_operation_reads_and_writes_bf16, 0,
                         (int)(sizeof calls / sizeof *calls));
     tcase_add_loop_test(t, gelu_is_within_rounding_where_it_is_stored_as_bf16, 0, FORMS);
