@@ -7,7 +7,7 @@
 
 /* So many rows of a and columns of b are packed at a time that they stay in the second cache, and of b for all threads
  * what stays in the third. */
-enum { BLOCK_PANELS = 12, BLOCK_COLS = 256, SHARED = 1 << 21 };
+enum { BLOCK_PANELS = 12, BLOCK_COLS = 256, SHARED = 1 << 21, DEEP = 1 << 18 };
 
 static int64_t least(int64_t a, int64_t b)
 {
@@ -144,15 +144,22 @@ static void multiply(const gemm *p, const gemm_data *d, const block *o)
 
 /* ---- rows: b is packed by all, a by whom its rows belong to ---- */
 
-static void rows_pack(const gemm *p, const gemm_data *d, int64_t t, int64_t col, int64_t cols,
+/* What is multiplied between two barriers: columns of b, and of K all, or one part where y's rows are few. */
+typedef struct turn {
+    int64_t col, cols;
+    int64_t begin, end; /* of K */
+} turn;
+
+static void rows_pack(const gemm *p, const gemm_data *d, int64_t t, const turn *u,
                       float *packed)
 {
-    const int64_t first = cut(cols, p->microkernel->cols, t, p->threads);
-    const int64_t n = cut(cols, p->microkernel->cols, t + 1, p->threads) - first;
-    for (int64_t k = 0, depth; k < p->k; k += depth) {
-        depth = least(p->depth, p->k - k);
-        pack_b(p, d, col + first, n, k, depth,
-               packed + words_of(p, k) * b_width(p, cols) + first * words_of(p, depth));
+    const int64_t first = cut(u->cols, p->microkernel->cols, t, p->threads);
+    const int64_t n = cut(u->cols, p->microkernel->cols, t + 1, p->threads) - first;
+    for (int64_t k = u->begin, depth; k < u->end; k += depth) {
+        depth = least(p->depth, u->end - k);
+        pack_b(p, d, u->col + first, n, k, depth,
+               packed + words_of(p, k - u->begin) * b_width(p, u->cols) +
+                   first * words_of(p, depth));
     }
 }
 
@@ -167,27 +174,27 @@ static int64_t rows_scratch(const gemm *p)
     return a_scratch(p) + (p->unstored ? BLOCK_PANELS * p->microkernel->rows * sums_row(p) : 0);
 }
 
-static void rows_multiply(const gemm *p, const gemm_data *d, int64_t t, int64_t col,
-                          int64_t cols, const float *packed, float *own)
+static void rows_multiply(const gemm *p, const gemm_data *d, int64_t t, const turn *u,
+                          const float *packed, float *own)
 {
     const int64_t begin = p->m * t / p->threads, end = p->m * (t + 1) / p->threads;
     const int64_t high = height(p, end - begin);
     float *sums = own + a_scratch(p); /* where y is not stored */
     for (int64_t row = begin, rows; row < end; row += rows) {
         rows = least(BLOCK_PANELS * high, end - row);
-        for (int64_t k = 0; k < p->k; k += p->depth) {
-            const int64_t depth = least(p->depth, p->k - k);
+        for (int64_t k = u->begin; k < u->end; k += p->depth) {
+            const int64_t depth = least(p->depth, u->end - k);
             const block o = {.row = row,
                              .rows = rows,
                              .high = high,
-                             .col = col,
-                             .cols = cols,
+                             .col = u->col,
+                             .cols = u->cols,
                              .words = words_of(p, depth),
                              .a = own,
-                             .b = packed + words_of(p, k) * b_width(p, cols),
-                             .y = p->unstored ? sums : d->y + row * p->y_row + col,
+                             .b = packed + words_of(p, k - u->begin) * b_width(p, u->cols),
+                             .y = p->unstored ? sums : d->y + row * p->y_row + u->col,
                              .y_row = p->unstored ? sums_row(p) : p->y_row,
-                             .bias = d->bias ? d->bias + col : NULL,
+                             .bias = d->bias ? d->bias + u->col : NULL,
                              .first = k == 0,
                              .last = k + p->depth >= p->k,
                              .passing = p->unstored && p->depth >= p->k};
@@ -197,18 +204,29 @@ static void rows_multiply(const gemm *p, const gemm_data *d, int64_t t, int64_t 
     }
 }
 
+/* The turn behind `u`, at first one of no columns; false: there is none. */
+static int next_turn(const gemm *p, turn *u)
+{
+    const int again = u->cols && u->end < p->k;
+    if (!again)
+        u->col += u->cols;
+    u->cols = least(p->columns, p->n - u->col);
+    u->begin = again ? u->end : 0;
+    u->end = least(u->begin + p->turn, p->k);
+    return u->cols > 0;
+}
+
 static void by_rows(const gemm *p, const gemm_data *d, float *scratch)
 {
     float *packed = scratch + p->threads * rows_scratch(p);
 #pragma omp parallel num_threads(p->threads) if (p->threads > 1)
-    for (int64_t col = 0; col < p->n; col += p->columns) {
-        const int64_t cols = least(p->columns, p->n - col);
+    for (turn u = {0, 0, 0, 0}; next_turn(p, &u);) {
 #pragma omp for schedule(static)
         for (int t = 0; t < p->threads; t++)
-            rows_pack(p, d, t, col, cols, packed);
+            rows_pack(p, d, t, &u, packed);
 #pragma omp for schedule(static)
         for (int t = 0; t < p->threads; t++)
-            rows_multiply(p, d, t, col, cols, packed, scratch + t * rows_scratch(p));
+            rows_multiply(p, d, t, &u, packed, scratch + t * rows_scratch(p));
     }
 }
 
@@ -353,15 +371,27 @@ const gemm_microkernel *gemm_microkernel_at(int bf16, int k)
     return NULL;
 }
 
+/* Do all rows lie packed at once? */
+static int is_few(const gemm *p)
+{
+    return p->m <= BLOCK_PANELS * p->microkernel->rows;
+}
+
+/* Few rows whose K is so long that, packed, they and b's columns are more than the second cache holds. */
+static int is_deep(const gemm *p)
+{
+    return is_few(p) && p->m * words_of(p, p->k) > DEEP;
+}
+
 /* Long sums of few numbers: their parts.  Else the longer side of y.  Sums that are not stored have room for one block
- * of rows; with more of them b's panels, which lie packed for all columns, are used often enough. */
+ * of rows; a block of b's columns is read from memory in whole lines where they are neighbours along K. */
 static int32_t divide(const gemm *p)
 {
     const int64_t longest = p->m > p->n ? p->m : p->n;
     const int wide = p->m < p->n && parts_of(p->n, p->microkernel->cols) >= 2 * p->threads;
     if (!p->unstored && p->parts * longest <= p->k)
         return GEMM_DEPTH;
-    if (p->unstored && p->m > BLOCK_PANELS * p->microkernel->rows)
+    if (p->unstored && (!is_few(p) || p->b_col == 1))
         return GEMM_ROWS;
     return wide ? GEMM_COLUMNS : GEMM_ROWS;
 }
@@ -390,11 +420,12 @@ tutti_status gemm_plan(gemm *p, uint64_t *ret_scratch)
     if (p->columns < 4 * BLOCK_COLS)
         p->columns = 4 * BLOCK_COLS;
     p->columns = least(p->columns, b_width(p, p->n));
-    const int64_t words = words_of(p, p->depth),
-                  all = words_of(p, p->k) + p->microkernel->grain;
+    p->turn = is_deep(p) && p->division == GEMM_ROWS ? p->depth : p->k;
+    const int64_t words = words_of(p, p->depth), rest = p->microkernel->grain;
+    const int64_t all = words_of(p, p->k) + rest;
     int64_t floats;
     if (p->division == GEMM_ROWS)
-        floats = t * rows_scratch(p) + p->columns * all;
+        floats = t * rows_scratch(p) + p->columns * (words_of(p, p->turn) + rest);
     else if (p->division == GEMM_COLUMNS)
         floats = t * columns_scratch(p) + a_width(p, p->m) * all;
     else

@@ -25,6 +25,7 @@ typedef struct gemm {
         *microkernel; /* NULL: gemm_plan's choice, gemm_microkernel.h */
     int64_t depth;    /* gemm_plan's: of K that is packed at a time */
     int64_t columns;  /* of b that lie packed at a time */
+    int64_t turn;     /* where rows are divided: of K that lies packed at a time */
 } gemm;
 
 /* What the threads divide: rows of y; its columns; or K, whose partial sums are joined in order. */

@@ -48,7 +48,7 @@ typedef struct shape {
 
 static const shape shapes[] = {{1, 1, 1, 1},      {14, 32, 16, 1},   {15, 33, 17, 1},
                                {3, 65, 800, 2},   {40, 50, 1601, 1}, {100, 300, 33, 1},
-                               {48, 64, 1100, 1}, {7, 530, 769, 1}};
+                               {48, 64, 1100, 1}, {7, 530, 769, 1},  {150, 40, 4000, 2}};
 enum { SHAPES = sizeof shapes / sizeof *shapes, LAYOUTS = 4, DTYPES = 4 };
 
 /* That of AMX with a model of its registers, for CPUs without. */
@@ -130,19 +130,33 @@ START_TEST(products_are_those_of_the_rounded_factors)
 }
 END_TEST
 
-/* b is packed for a block of columns at a time where its panels serve few rows, for many columns where they serve many. */
-START_TEST(few_rows_that_are_not_stored_are_divided_by_columns)
+static gemm product(int64_t m, int64_t n, int64_t k, int transposed, uint64_t *ret_bytes)
 {
-    gemm few = {.m = 256, .n = 50257, .k = 768, .a_row = 768, .a_col = 1, .b_row = 1};
-    few.b_col = 768, few.y_row = few.n, few.threads = 1, few.bf16 = few.unstored = 1;
-    gemm many = few;
-    uint64_t few_bytes = 0, many_bytes = 0;
-    many.m = 4096;
-    ck_assert_int_eq(gemm_plan(&few, &few_bytes), TUTTI_OK);
-    ck_assert_int_eq(gemm_plan(&many, &many_bytes), TUTTI_OK);
+    gemm p = {.m = m, .n = n, .k = k, .a_row = k, .a_col = 1, .y_row = n, .threads = 1};
+    p.b_row = transposed ? 1 : n;
+    p.b_col = transposed ? k : 1;
+    p.bf16 = p.unstored = 1;
+    ck_assert_int_eq(gemm_plan(&p, ret_bytes), TUTTI_OK);
+    return p;
+}
+
+/* Panels of b that serve few rows are packed for a block of columns at a time where b lies transposed, for a part of K
+ * where that is long; panels that serve many rows for all of K. */
+START_TEST(b_is_packed_for_as_much_as_its_panels_serve)
+{
+    uint64_t bytes, deep_bytes;
+    const gemm few = product(160, 50257, 768, 1, &bytes);
+    ck_assert_int_eq(few.division, GEMM_COLUMNS);
+    const gemm many = product(4096, 50257, 768, 1, &bytes);
     ck_assert_int_eq(many.division, GEMM_ROWS);
-    if (few.m <= 12 * few.microkernel->rows)
-        ck_assert_int_eq(few.division, GEMM_COLUMNS);
+    ck_assert_int_eq(many.turn, many.k);
+    const gemm across = product(160, 768, 768, 0, &bytes);
+    ck_assert_int_eq(across.division, GEMM_ROWS);
+    ck_assert_int_eq(across.turn, across.k);
+    const gemm deep = product(160, 768, 50257, 0, &deep_bytes);
+    ck_assert_int_eq(deep.division, GEMM_ROWS);
+    ck_assert_int_eq(deep.turn, deep.depth);
+    ck_assert_uint_lt(deep_bytes, 16 << 20);
 }
 END_TEST
 
@@ -329,7 +343,7 @@ int main(void)
     Suite *s = suite_create("gemm_bf16");
     TCase *t = tcase_create("products");
     tcase_add_loop_test(t, products_are_those_of_the_rounded_factors, 0, SHAPES * LAYOUTS);
-    tcase_add_test(t, few_rows_that_are_not_stored_are_divided_by_columns);
+    tcase_add_test(t, b_is_packed_for_as_much_as_its_panels_serve);
     tcase_add_loop_test(t, the_operation_reads_and_writes_bf16, 0,
                         (int)(sizeof calls / sizeof *calls));
     tcase_add_loop_test(t, gelu_is_within_rounding_where_it_is_stored_as_bf16, 0, FORMS);
