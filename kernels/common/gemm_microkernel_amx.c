@@ -29,11 +29,22 @@ INLINE void copy_rows(int64_t rows, const float *from, int64_t from_row, float *
         memcpy(to + i * to_row, from + i * from_row, COLS * sizeof *to);
 }
 
+/* Asks for the lines of y, to write them: they come while the tile is multiplied. */
+INLINE void fetch_sums(int64_t rows, const float *y, int64_t y_row)
+{
+    for (int64_t i = 0; i < rows; i++) {
+        __builtin_prefetch(y + i * y_row, 1);
+        __builtin_prefetch(y + i * y_row + AMX_WORDS, 1);
+    }
+}
+
 /* 16 or 32 rows by 32 columns.  `high` is a constant after inlining. */
 INLINE void whole_tile(int high, int64_t words, const float *a, const float *b,
                        const float *start, float *y, int64_t y_row)
 {
     const int64_t row = y_row * (int64_t)sizeof *y;
+    if (start)
+        fetch_sums(high ? ROWS : HALF, y, y_row);
     if (start)
         amx_load_sums(high, 1, start, 0);
     else
