@@ -58,7 +58,7 @@ typedef struct gemm_data {
     const void *how;
 } gemm_data;
 
-/* E_UNSUPPORTED on a CPU without AVX2 and FMA, for `bf16` without AVX512_BF16.  [control] */
+/* E_UNSUPPORTED on an x86-64 CPU without AVX2 and FMA, for `bf16` without AVX512_BF16 or FEAT_BF16.  [control] */
 tutti_status gemm_plan(gemm *p, uint64_t *ret_scratch);
 
 /* `scratch` is 64-byte aligned; y overlaps with nothing.  Allocates nothing.  [step] */

@@ -13,12 +13,35 @@ enum { ROWS_AHEAD = 8 };
 /* What the level of this translation unit has registers for. */
 #if defined(__AVX512F__)
 GEMM_MICROKERNEL_LOOP(loop, f32x16, GEMM_FMA_F32)
-GEMM_PACKED_TILE(tile, f32x16, loop)
+GEMM_PACKED_TILE(tile, f32x16, 2, loop)
 #define TILES(M) M(1) M(2) M(3) M(4) M(5) M(6) M(7) M(8) M(9) M(10) M(11) M(12) M(13) M(14)
 enum { ROWS = 14, COLS = 32 };
 #elif defined(__AVX2__) && defined(__FMA__)
 GEMM_MICROKERNEL_LOOP(loop, f32x8, GEMM_FMA_F32)
-GEMM_PACKED_TILE(tile, f32x8, loop)
+GEMM_PACKED_TILE(tile, f32x8, 2, loop)
+#define TILES(M) M(1) M(2) M(3) M(4) M(5) M(6)
+enum { ROWS = 6, COLS = 16 };
+#elif defined(__aarch64__)
+/* As GEMM_MICROKERNEL_LOOP for packed panels.  NEON multiplies by a lane: words of a come as two registers, so that
+ * these, four of b and 24 of sums are 30 of the 32. */
+INLINE void loop(int rows, int vecs, int64_t k, const float *a, int64_t a_row, int64_t a_col,
+                 const float *b, int64_t b_row, int64_t ahead, simd_f32 (*acc)[GEMM_MAX_VECS])
+{
+    (void)a_row; /* 1 */
+    for (int64_t i = 0; i < k; i++, a += a_col, b += b_row) {
+        const simd_f32 *at = (const simd_f32 *)a, w[2] = {at[0], at[1]};
+        simd_f32 x[GEMM_MAX_VECS];
+        for (int v = 0; v < vecs; v++)
+            x[v] = *(const simd_f32 *)(b + v * SIMD_WIDTH);
+        __builtin_prefetch(b + ahead * b_row);
+        GEMM_UNROLL for (int r = 0; r < rows; r++)
+        {
+            for (int v = 0; v < vecs; v++)
+                acc[r][v] += w[r / SIMD_WIDTH][r % SIMD_WIDTH] * x[v];
+        }
+    }
+}
+GEMM_PACKED_TILE(tile, simd_f32, 4, loop)
 #define TILES(M) M(1) M(2) M(3) M(4) M(5) M(6)
 enum { ROWS = 6, COLS = 16 };
 #else

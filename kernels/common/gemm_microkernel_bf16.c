@@ -12,7 +12,7 @@ enum { ROWS = 14, COLS = 32 };
 /* ---- tiles ---- */
 
 GEMM_MICROKERNEL_LOOP(loop, f32x16, GEMM_FMA_BF16)
-GEMM_PACKED_TILE(tile, f32x16, loop)
+GEMM_PACKED_TILE(tile, f32x16, 2, loop)
 
 #define TILES(M) M(1) M(2) M(3) M(4) M(5) M(6) M(7) M(8) M(9) M(10) M(11) M(12) M(13) M(14)
 #define TILE(rows)                                                                             \
@@ -71,6 +71,6 @@ const gemm_microkernel gemm_microkernel_bf16 = {.rows = ROWS,
                                                 .tile = tiles,
                                                 .pack_a = pack_a,
                                                 .pack_b = pack_b};
-#elif !defined(__AMX_BF16__)
+#elif !defined(__AMX_BF16__) && !defined(__ARM_FEATURE_BF16_VECTOR_ARITHMETIC)
 const gemm_microkernel gemm_microkernel_bf16 = {0};
 #endif

@@ -8,10 +8,13 @@
 
 #if defined(__AVX512BF16__)
 #include <immintrin.h>
+#elif defined(__ARM_FEATURE_BF16_VECTOR_ARITHMETIC)
+#include <arm_neon.h>
 #endif
 
-/* Vectors of y's columns in a tile, at most. */
-enum { GEMM_MAX_VECS = 8 };
+/* Vectors of y's columns in a tile, at most; bytes of a line of the cache, and vectors in one. */
+enum { GEMM_MAX_VECS = 8, GEMM_LINE = 64 };
+#define GEMM_PER_LINE(vector) ((int)(GEMM_LINE / sizeof(vector)))
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
@@ -39,7 +42,7 @@ enum { GEMM_MAX_VECS = 8 };
             vector x[GEMM_MAX_VECS];                                                           \
             for (int v = 0; v < vecs; v++)                                                     \
                 x[v] = *(const vector *)(b + v * WIDTH);                                       \
-            for (int v = 0; v < vecs && ahead; v++)                                            \
+            for (int v = 0; v < vecs && ahead; v += GEMM_PER_LINE(vector))                     \
                 __builtin_prefetch(b + ahead * b_row + v * WIDTH);                             \
             GEMM_UNROLL for (int r = 0; r < rows; r++)                                         \
             {                                                                                  \
@@ -51,7 +54,7 @@ enum { GEMM_MAX_VECS = 8 };
 
 #define GEMM_FMA_F32(acc, x, b) ((acc) += *(x) * (b))
 
-/* Words are pairs of bf16, whose products are summed in f32. */
+/* Words are pairs of bf16, whose products are summed in f32: GEMM_FMA_BF16, where there is an instruction. */
 #if defined(__AVX512BF16__)
 /* clang 16 and 17 crash on a broadcast as a factor of vdpbf16ps, unless it does not see one. */
 SIMD_INLINE __m512 gemm_broadcast(const float *x)
@@ -66,16 +69,20 @@ SIMD_INLINE __m512 gemm_broadcast(const float *x)
 #define GEMM_FMA_BF16(acc, x, b)                                                               \
     ((acc) =                                                                                   \
          (f32x16)_mm512_dpbf16_ps((__m512)(acc), (__m512bh)(b), (__m512bh)gemm_broadcast(x)))
+#elif defined(__ARM_FEATURE_BF16_VECTOR_ARITHMETIC)
+#define GEMM_FMA_BF16(acc, x, b)                                                               \
+    ((acc) = (simd_f32)vbfdotq_f32((float32x4_t)(acc), (bfloat16x8_t)(b),                      \
+                                   (bfloat16x8_t)vdupq_n_f32(*(x))))
 #endif
 
 /* For packed panels: words of k by which loads of b are ahead, since its panel comes from the second cache; and
  * after how many of them the next row of y is asked for. */
 enum { GEMM_AHEAD = 16, GEMM_SPREAD = 24 };
 
-/* Defines name(rows, ...), as a gemm_tile, with rows x 2 vectors of sums by `loop`; `rows` is a constant after
- * inlining.  Lines of y are asked for one row at a time: a core can wait for a dozen lines, and b's come that way
+/* Defines name(rows, ...), as a gemm_tile, with rows x vecs vectors of sums by `loop`; `rows` and `vecs` are constants
+ * after inlining.  Lines of y are asked for one row at a time: a core can wait for a dozen lines, and b's come that way
  * too. */
-#define GEMM_PACKED_TILE(name, vector, loop)                                                   \
+#define GEMM_PACKED_TILE(name, vector, vecs, loop)                                             \
     SIMD_INLINE void name(int rows, int64_t k, const float *a, const float *b,                 \
                           const float *start, float *y, int64_t y_row)                         \
     {                                                                                          \
@@ -86,23 +93,24 @@ enum { GEMM_AHEAD = 16, GEMM_SPREAD = 24 };
         GEMM_UNROLL for (int r = 0; r < rows; r++)                                             \
         {                                                                                      \
             const vector zero = {0};                                                           \
-            acc[r][0] = start ? *(const vector *)start : zero;                                 \
-            acc[r][1] = start ? *(const vector *)(start + WIDTH) : zero;                       \
+            for (int v = 0; v < (vecs); v++)                                                   \
+                acc[r][v] = start ? *(const vector *)(start + v * WIDTH) : zero;               \
         }                                                                                      \
         for (int64_t left = k; left > 0; left -= apart) {                                      \
             const int64_t n = left < apart ? left : apart;                                     \
             __builtin_prefetch(soon, 1);                                                       \
-            __builtin_prefetch(soon + 2 * WIDTH - 1, 1);                                       \
+            __builtin_prefetch(soon + (vecs)*WIDTH - 1, 1);                                    \
             soon = soon < y + (rows - 1) * y_row ? soon + y_row : soon;                        \
-            loop(rows, 2, n, a, 1, GEMM_A, b, 2 * WIDTH, GEMM_AHEAD, acc);                     \
+            loop(rows, vecs, n, a, 1, GEMM_A, b, (vecs)*WIDTH, GEMM_AHEAD, acc);               \
             a += n * GEMM_A;                                                                   \
-            b += n * 2 * WIDTH;                                                                \
+            b += n * (vecs)*WIDTH;                                                             \
         }                                                                                      \
         GEMM_UNROLL for (int r = 0; r < rows; r++)                                             \
         {                                                                                      \
-            vector *to = (vector *)(y + r * y_row), *next = (vector *)(y + r * y_row + WIDTH); \
-            *to = start ? acc[r][0] : *to + acc[r][0];                                         \
-            *next = start ? acc[r][1] : *next + acc[r][1];                                     \
+            for (int v = 0; v < (vecs); v++) {                                                 \
+                vector *to = (vector *)(y + r * y_row + v * WIDTH);                            \
+                *to = start ? acc[r][v] : *to + acc[r][v];                                     \
+            }                                                                                  \
         }                                                                                      \
     }
 

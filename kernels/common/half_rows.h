@@ -25,7 +25,7 @@ static inline void half_downcast(const float *from, uint16_t *to, int32_t dtype,
 {
     if (dtype == TUTTI_BF16) {
         int64_t i = 0;
-#if defined(__AVX512BF16__)
+#if defined(__AVX512BF16__) || defined(__ARM_FEATURE_BF16_VECTOR_ARITHMETIC)
         for (; i + SIMD_WIDTH <= n; i += SIMD_WIDTH)
             simd_store_bf16((const simd_f32 *)(from + i), to + i);
 #endif

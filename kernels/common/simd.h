@@ -7,6 +7,8 @@
 
 #if defined(__AVX512BF16__)
 #include <immintrin.h>
+#elif defined(__ARM_FEATURE_BF16_VECTOR_ARITHMETIC)
+#include <arm_neon.h>
 #endif
 
 /* One AVX-512 register of f32, two of f64; compilers make several of them where registers are smaller.
@@ -34,6 +36,11 @@ enum { SIMD_WIDTH = 8 };
 #else
 enum { SIMD_WIDTH = 4 };
 #endif
+#if defined(__AVX512F__) || defined(__aarch64__)
+enum { SIMD_REGISTERS = 32 };
+#else
+enum { SIMD_REGISTERS = 16 };
+#endif
 typedef float simd_f32 __attribute__((vector_size(4 * SIMD_WIDTH), aligned(4)));
 typedef float simd_f32_half __attribute__((vector_size(2 * SIMD_WIDTH), aligned(4)));
 typedef int32_t simd_i32 __attribute__((vector_size(4 * SIMD_WIDTH), aligned(4)));
@@ -50,8 +57,8 @@ SIMD_INLINE void simd_load_bf16(const uint16_t *x, simd_f32 *ret)
     *ret = (simd_f32)(__builtin_convertvector(*(const simd_u16 *)x, simd_u32) << 16);
 }
 
-/* And back, rounded to nearest, ties to even, NaNs quiet: tutti_to_bf16.  The instruction for it makes subnormal
- * numbers 0, so these go another way: no level changes a bit. */
+/* And back, rounded to nearest, ties to even, NaNs quiet: tutti_to_bf16.  AVX-512's instruction for it makes
+ * subnormal numbers 0, so these go another way: no level changes a bit. */
 SIMD_INLINE void simd_store_bf16(const simd_f32 *x, uint16_t *to)
 {
 #if defined(__AVX512BF16__)
@@ -61,6 +68,9 @@ SIMD_INLINE void simd_store_bf16(const simd_f32 *x, uint16_t *to)
         _mm256_storeu_si256((__m256i *)to, (__m256i)_mm512_cvtneps_pbh(v));
         return;
     }
+#elif defined(__ARM_FEATURE_BF16_VECTOR_ARITHMETIC)
+    vst1_bf16((bfloat16_t *)to, vcvt_bf16_f32((float32x4_t)*x));
+    return;
 #endif
     const simd_u32 bits = (simd_u32)*x;
     const simd_u32 nan = (simd_u32)((bits & 0x7FFFFFFFu) > 0x7F800000u);

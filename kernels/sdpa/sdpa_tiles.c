@@ -8,15 +8,16 @@
 #define INLINE SIMD_INLINE
 
 GEMM_MICROKERNEL_LOOP(loop, simd_f32, GEMM_FMA_F32)
-#if defined(__AVX512BF16__)
+#if defined(GEMM_FMA_BF16)
 GEMM_MICROKERNEL_LOOP(loop_bf16, simd_f32, GEMM_FMA_BF16)
 #define LOOP(bf16, ...) ((bf16) ? loop_bf16(__VA_ARGS__) : loop(__VA_ARGS__))
 #else
 #define LOOP(bf16, ...) loop(__VA_ARGS__)
 #endif
 
-/* Of AVX-512's 32 registers 24 hold results where four of columns go together, else 16; of 16 registers 12 do. */
-enum { TILE = SDPA_TILE, ROWS = 6, VECS = 4, HIGH = SIMD_WIDTH == 16 ? 8 : 6 };
+/* Of AVX-512's 32 registers 24 hold results where four of columns go together, else 16, as of NEON's; of 16 registers
+ * 12 do. */
+enum { TILE = SDPA_TILE, ROWS = 6, VECS = 4, HIGH = SIMD_REGISTERS == 32 ? 8 : 6 };
 
 /* rows x vecs registers of c (constants after inlining, as `bf16`) stay while k runs. */
 INLINE void block(const sdpa_gemm *p, int bf16, int rows, int vecs, const float *a,
@@ -152,7 +153,7 @@ void sdpa_gemm_bf16_run(const sdpa_gemm *p, const float *a, const float *b, floa
     if (rest.m)
         gemm(&rest, 1, a + m * p->a_row, b, c + m * p->c_row, add);
 }
-#elif defined(__AVX512BF16__)
+#elif defined(GEMM_FMA_BF16)
 void sdpa_gemm_bf16_run(const sdpa_gemm *p, const float *a, const float *b, float *c, int add)
 {
     gemm(p, 1, a, b, c, add);
