@@ -59,6 +59,41 @@ check "which is not so without it" bash -c "! '$tutti' validate noisy.json 2>/de
 check "it is installed" cmake --install mine/build --prefix "$work/p"
 check "and found" train noisy.json
 
+# ---- sources compiled once per instruction set, in a plugin and in a program ----
+cat >mine/level.h <<'C'
+#include "tutti/isa.h"
+int mine_level(void);
+TUTTI_ISA_VARIANTS(mine_level);
+C
+cat >mine/level.c <<'C'
+#include "level.h"
+#ifndef TUTTI_ISA_LEVEL
+#define TUTTI_ISA_LEVEL TUTTI_ISA_base
+#endif
+int mine_level(void) { return TUTTI_ISA_LEVEL; }
+C
+cat >mine/main.c <<'C'
+#include "level.h"
+#include <stdio.h>
+int main(void) { return puts(tutti_isa_name(TUTTI_ISA_PICK(mine_level)())) < 0; }
+C
+cat >>mine/CMakeLists.txt <<'CMAKE'
+tutti_isa_sources(input_noise SOURCES level.c DISPATCH mine_level)
+add_executable(level main.c)
+target_link_libraries(level PRIVATE Tutti::sdk)
+tutti_isa_sources(level SOURCES level.c DISPATCH mine_level LEVELS ${TUTTI_ISA_LEVELS})
+CMAKE
+check "its loops are compiled once per instruction set" cmake --build mine/build
+check "in the plugin" train noisy.json --plugin-path mine/build/plugins
+# shellcheck disable=SC2016 # the inner shell's
+check "the best one runs" bash -c '[ "$(mine/build/level)" = "$("$1" version | sed -n "s/^instruction set: \([^;]*\);.*/\1/p")" ]' _ "$tutti"
+check "or a lower one" bash -c '[ "$(TUTTI_ISA=base mine/build/level)" = base ]'
+if [ "$(uname -m)" = x86_64 ]; then
+  for level in v3 v4; do
+    check "the plugin has $level" bash -c "nm mine/build/plugins/input_noise/input_noise.so | grep -q ' mine_level_$level\$'"
+  done
+fi
+
 # ---- the same by pkg-config ----
 export PKG_CONFIG_PATH=$work/p/share/pkgconfig
 mkdir -p own/input_noise && cp p/share/tutti/template/plugin.json own/input_noise/

@@ -58,6 +58,7 @@ write_basic_package_version_file("${CMAKE_BINARY_DIR}/sdk/TuttiConfigVersion.cma
   COMPATIBILITY SameMinorVersion ARCH_INDEPENDENT)
 install(FILES "${CMAKE_BINARY_DIR}/sdk/TuttiConfig.cmake" "${CMAKE_BINARY_DIR}/sdk/TuttiConfigVersion.cmake"
   sdk/cmake/TuttiPlugin.cmake DESTINATION ${package_dir} COMPONENT sdk)
+install(FILES tools/cmake/Isa.cmake RENAME TuttiIsa.cmake DESTINATION ${package_dir} COMPONENT sdk)
 configure_file(sdk/cmake/tutti-sdk.pc.in "${CMAKE_BINARY_DIR}/sdk/tutti-sdk.pc" @ONLY)
 configure_file(sdk/cmake/tutti.pc.in "${CMAKE_BINARY_DIR}/sdk/tutti.pc" @ONLY)
 install(FILES "${CMAKE_BINARY_DIR}/sdk/tutti-sdk.pc" "${CMAKE_BINARY_DIR}/sdk/tutti.pc" DESTINATION share/pkgconfig

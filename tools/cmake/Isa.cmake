@@ -1,4 +1,5 @@
-# Isa.cmake - the same sources compiled once per instruction set, as translation units of their own.
+# Isa.cmake - the same sources compiled once per instruction set, as translation units of their own; for this tree and,
+# as TuttiIsa.cmake, for those that find its SDK.
 
 # Levels above `base`, as sdk/include/tutti/isa.h names them, and their flags.
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
@@ -37,6 +38,8 @@ function(tutti_isa_sources target)
       TUTTI_ISA_LEVEL=TUTTI_ISA_${level})
     target_compile_options(${variant} PRIVATE $<TARGET_PROPERTY:${target},COMPILE_OPTIONS>
       ${TUTTI_ISA_FLAGS_${level}})
+    target_compile_features(${variant} PRIVATE $<TARGET_PROPERTY:${target},COMPILE_FEATURES>)
+    set_target_properties(${variant} PROPERTIES POSITION_INDEPENDENT_CODE ON C_VISIBILITY_PRESET hidden)
     foreach(name IN LISTS T_EXPORTS T_DISPATCH)
       target_compile_definitions(${variant} PRIVATE ${name}=${name}_${level})
     endforeach()
