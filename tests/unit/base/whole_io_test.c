@@ -47,7 +47,8 @@ static void begin(int count)
 {
     interruptions = count;
     calls = 0;
-    memcpy(file, "abcdefgh", 8);
+    for (int k = 0; k < 8; k++)
+        file[k] = (char)('a' + k);
 }
 
 START_TEST(parts_and_interruptions_end_in_the_whole)
