@@ -24,12 +24,14 @@ static inline void half_upcast(const uint16_t *from, int32_t dtype, float *to, i
 static inline void half_downcast(const float *from, uint16_t *to, int32_t dtype, int64_t n)
 {
     if (dtype == TUTTI_BF16) {
-        int64_t i = 0;
 #if defined(__AVX512BF16__) || defined(__ARM_FEATURE_BF16_VECTOR_ARITHMETIC)
-        for (; i + SIMD_WIDTH <= n; i += SIMD_WIDTH)
-            simd_store_bf16((const simd_f32 *)(from + i), to + i);
+        const int64_t whole = n / SIMD_WIDTH * SIMD_WIDTH;
+#else
+        const int64_t whole = 0;
 #endif
-        OP_LOOP for (int64_t k = i; k < n; k++) to[k] = half_to_bf16(from[k]);
+        for (int64_t i = 0; i < whole; i += SIMD_WIDTH)
+            simd_store_bf16((const simd_f32 *)(from + i), to + i);
+        OP_LOOP for (int64_t i = whole; i < n; i++) to[i] = half_to_bf16(from[i]);
     } else {
         OP_LOOP for (int64_t i = 0; i < n; i++) to[i] = half_to_f16(from[i]);
     }

@@ -6,6 +6,10 @@
 #include "common/dnnl.h"
 #include "conv2d/conv2d.h"
 
+/* Whether this CPU has convolutions of bf16: those of x86-64 with AVX512_BF16.  On 64-bit ARM the host converts to f32,
+ * since loops here have no form for bfmmla. */
+int conv2d_bf16_here(void);
+
 /* How the three tensors are stored, F32 or BF16 each; `bf16`: factors are rounded to bf16 where they are not. */
 typedef struct conv2d_dtypes {
     int32_t x, w, y;

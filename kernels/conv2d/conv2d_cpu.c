@@ -88,6 +88,15 @@ static int has_bf16(const tutti_op_call *c)
            c->out[0].dtype == TUTTI_BF16;
 }
 
+int conv2d_bf16_here(void)
+{
+#if defined(__x86_64__)
+    return gemm_microkernel_at(1, 0) != NULL;
+#else
+    return 0;
+#endif
+}
+
 /* Factors go as bf16 where the CPU multiplies these, and they are bf16 or may be rounded. */
 static conv2d_dtypes dtypes(int kind, const tutti_op_call *c)
 {
@@ -98,7 +107,7 @@ static conv2d_dtypes dtypes(int kind, const tutti_op_call *c)
         t = (conv2d_dtypes){c->out[0].dtype, c->in[1].dtype, c->in[0].dtype, 0};
     else if (kind == DNN_CONV_GRAD_WEIGHT)
         t = (conv2d_dtypes){c->in[0].dtype, c->out[0].dtype, c->in[1].dtype, 0};
-    t.bf16 = has_bf16(c) && (both || rounds) && gemm_microkernel_at(1, 0);
+    t.bf16 = has_bf16(c) && (both || rounds) && conv2d_bf16_here();
     return t;
 }
 

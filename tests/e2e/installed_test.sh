@@ -81,6 +81,7 @@ cat >>mine/CMakeLists.txt <<'CMAKE'
 tutti_isa_sources(input_noise SOURCES level.c DISPATCH mine_level)
 add_executable(level main.c)
 target_link_libraries(level PRIVATE Tutti::sdk)
+target_compile_definitions(level PRIVATE TUTTI_USE_MINOR=2)
 tutti_isa_sources(level SOURCES level.c DISPATCH mine_level LEVELS ${TUTTI_ISA_LEVELS})
 CMAKE
 check "its loops are compiled once per instruction set" cmake --build mine/build

@@ -175,7 +175,7 @@ END_TEST
 
 int main(void)
 {
-    if (!gemm_microkernel_at(1, 0)) {
+    if (!conv2d_bf16_here()) {
         (void)puts("skipped: this CPU has no units for bf16 (AVX512_BF16)");
         return 77;
     }

@@ -127,7 +127,11 @@ START_TEST(the_table_of_operations_follows_the_level)
         others += tutti_op_table[k] != base[k];
     }
     ck_assert_ptr_null(tutti_op_table[n]);
-    ck_assert(TUTTI_ISA_LEVELS == 1 || others > 0);
+#if defined(__x86_64__) /* elsewhere none has variants of its whole descriptor */
+    ck_assert_int_gt(others, 0);
+#else
+    ck_assert_int_eq(others, 0);
+#endif
 }
 END_TEST
 

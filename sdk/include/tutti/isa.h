@@ -3,6 +3,8 @@
 #ifndef TUTTI_ISA_H
 #define TUTTI_ISA_H
 
+#include "base.h"
+
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,12 +29,23 @@ enum {
 #elif defined(__aarch64__)
 enum {
     TUTTI_ISA_base, /* NEON */
+#if TUTTI_USE_MINOR >= 2
+    TUTTI_ISA_bf16, /* ARMv8.2 and FEAT_BF16: bfmmla, bfdot; since 1.2 */
+#endif
     TUTTI_ISA_LEVELS
 };
+#if TUTTI_USE_MINOR >= 2
+/* since 1.2 */
+#define TUTTI_ISA_NAMES                                                                        \
+    {                                                                                          \
+        "base", "bf16"                                                                         \
+    }
+#else
 #define TUTTI_ISA_NAMES                                                                        \
     {                                                                                          \
         "base"                                                                                 \
     }
+#endif
 #else
 enum { TUTTI_ISA_base, TUTTI_ISA_LEVELS };
 #define TUTTI_ISA_NAMES                                                                        \
@@ -137,6 +150,24 @@ static inline int32_t tutti_isa_cpu(void)
                    tutti_isa_permitted()
                ? TUTTI_ISA_amx
                : TUTTI_ISA_bf16;
+}
+#elif defined(__aarch64__) && defined(__linux__)
+#if TUTTI_USE_MINOR >= 2
+/* The C library's getauxval without its header, since 1.2. */
+TUTTI_C_BEGIN
+extern unsigned long tutti_isa_auxv(unsigned long type) __asm__("getauxval");
+TUTTI_C_END
+#endif
+
+/* The best level of this CPU, by what the operating system says of it. */
+static inline int32_t tutti_isa_cpu(void)
+{
+#if TUTTI_USE_MINOR >= 2
+    enum { HWCAP2 = 26, WITH_BF16 = 1 << 14 }; /* AT_HWCAP2, HWCAP2_BF16; since 1.2 */
+    if (tutti_isa_auxv(HWCAP2) & WITH_BF16)
+        return TUTTI_ISA_bf16;
+#endif
+    return TUTTI_ISA_base;
 }
 #else
 static inline int32_t tutti_isa_cpu(void)
