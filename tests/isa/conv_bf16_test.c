@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/gemm_microkernel.h"
 #include "conv2d/conv2d.h"
+#include "conv2d/conv2d_algorithms.h"
 #include "numbers.h"
 
 #include <stdio.h>
