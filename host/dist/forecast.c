@@ -77,7 +77,7 @@ static void fill_parts(const forecast_run *run, int32_t ranks, forecast *ret)
                           (run->largest + run->waiting * run->bucket) * (ranks - 1) / ranks;
     const uint64_t own =
         (uint64_t)(run->weights + run->buffers) * sizeof(float) / (uint64_t)ranks;
-    if (!run->gathers && there < run->weights)
+    if (!run->gathers && !run->whole && there < run->weights)
         ret->gradients = (uint64_t)there * sizeof(float);
     const int64_t read = larger(run->largest, run->bucket) + (run->ahead + 1) * run->bucket;
     const int64_t weights = run->weights / ranks + read * (ranks - 1) / ranks;
@@ -101,20 +101,25 @@ static void fill_memory(const forecast_run *run, const division *d, int32_t rank
     ret->total = ret->weights + ret->gradients + ret->state + ret->sums + run->plan;
 }
 
+/* Bytes of a gradient on its way. */
+static double unit(const forecast_run *run)
+{
+    return run->half ? 2.0 : 4.0;
+}
+
 /* Seconds and bytes of the collectives on one bucket of `numbers`. */
 static double all_to_all_s(const forecast_run *run, const division *d, int32_t ranks,
                            double numbers)
 {
     const double others = (double)(ranks - 1) / ranks;
     return ceil(log2(ranks)) * run->latency_s +
-           numbers * sizeof(float) * d->blocks * others / run->bytes_per_s +
+           numbers * unit(run) * d->blocks * others / run->bytes_per_s +
            run->add_s * numbers * (double)d->all_blocks / ranks;
 }
 
-static double all_gather_s(const forecast_run *run, int32_t ranks, double numbers)
+static double all_gather_s(const forecast_run *run, int32_t ranks, double bytes)
 {
-    return (ranks - 1) * run->latency_s +
-           numbers * sizeof(float) * (ranks - 1) / ranks / run->bytes_per_s;
+    return (ranks - 1) * run->latency_s + bytes * (ranks - 1) / ranks / run->bytes_per_s;
 }
 
 /* When the last bucket is summed, after the backward pass of the last slot has begun. */
@@ -123,11 +128,12 @@ static double summed_s(const forecast_run *run, const division *d, int32_t ranks
     const double numbers = (double)(run->weights + run->buffers);
     const int64_t count = larger(1, (int64_t)ceil(numbers / (double)run->bucket));
     const double one = numbers / (double)count, backward = run->slot_s * 2 / 3;
-    const double takes =
-        all_to_all_s(run, d, ranks, one) + (gathers ? all_gather_s(run, ranks, one) : 0.0);
+    const double takes = all_to_all_s(run, d, ranks, one) +
+                         (gathers ? all_gather_s(run, ranks, one * unit(run)) : 0.0);
     double end = 0.0;
     for (int64_t k = 0; k < count; k++)
-        end = fmax(end, backward * (double)(k + 1) / (double)count) + takes;
+        end = fmax(end, run->late ? backward : backward * (double)(k + 1) / (double)count) +
+              takes;
     return end;
 }
 
@@ -137,6 +143,7 @@ void forecast_step(const forecast_run *run, int32_t ranks, forecast *ret)
     const division d = divide(run, slots, ranks);
     const bool gathers = !run->shards || run->gathers;
     const double others = (double)(ranks - 1) / ranks, bytes = 4.0 * (double)run->weights;
+    const double summed = unit(run) * (double)run->weights;
     *ret = (forecast){.slots = slots, .most_slots = d.most_slots, .blocks = d.blocks};
     fill_memory(run, &d, ranks, ret);
     const double computing = (double)d.most_slots * run->slot_s;
@@ -145,17 +152,16 @@ void forecast_step(const forecast_run *run, int32_t ranks, forecast *ret)
         const double backward = run->slot_s * 2 / 3;
         const bool parts = keeps_parts(run, ranks);
         const double gathered = parts ? 2.0 * (double)d.rounds : run->shards;
-        ret->sent =
-            (uint64_t)(bytes * others * ((double)d.rounds * d.blocks + gathers + gathered));
+        ret->sent = (uint64_t)(others * (summed * ((double)d.rounds * d.blocks + gathers) +
+                                         bytes * gathered));
         ret->exposed_s =
             (double)(d.rounds - 1) * fmax(0.0, summed_s(run, &d, ranks, false) - backward) +
             fmax(0.0, summed_s(run, &d, ranks, gathers) - backward);
         if (parts) /* beside a slot's computation, before its end */
-            ret->exposed_s +=
-                (double)d.rounds *
-                fmax(0.0, 2.0 * all_gather_s(run, ranks, (double)run->weights) - run->slot_s);
+            ret->exposed_s += (double)d.rounds *
+                              fmax(0.0, 2.0 * all_gather_s(run, ranks, bytes) - run->slot_s);
         else if (run->shards)
-            ret->exposed_s += all_gather_s(run, ranks, (double)run->weights);
+            ret->exposed_s += all_gather_s(run, ranks, bytes);
     }
     ret->step_s = computing + update + ret->exposed_s;
     ret->efficiency =

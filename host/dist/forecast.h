@@ -17,6 +17,9 @@ typedef struct forecast_run {
     bool rounds;        /* and, unless it `gathers`, of the gradients: slots go in rounds */
     bool parts;         /* and then of the weights: each slot gathers them twice */
     bool gathers;       /* all ranks get the sums of all gradients, also with `shards` */
+    bool half;          /* sums travel in 16 bits */
+    bool whole;         /* a rank keeps all gradients, also in rounds */
+    bool late;          /* sums begin behind the backward pass */
     int64_t largest;    /* numbers of the largest weight */
     int64_t bucket;     /* numbers that are summed at a time */
     uint32_t ahead;     /* with `parts`: buckets gathered before the one that is read */

@@ -6,15 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-int64_t world_share(const world *w, int64_t n, int32_t rank)
-{
-    const int64_t unit =
-        n / w->info.size < PAGES_EVEN * PAGE_NUMBERS ? SHARE_UNIT : PAGE_NUMBERS;
-    const int64_t units = (n + unit - 1) / unit;
-    const int64_t first = units * rank / w->info.size * unit;
-    return first < n ? first : n;
-}
-
 int64_t world_own(const world *w, int64_t n)
 {
     const int64_t most = world_bucket(w);
@@ -55,20 +46,21 @@ static tutti_status parts_take(const world *w, share_parts *p, tutti_error *err)
                       : tutti_fail(err, TUTTI_E_NOMEM, "no memory for the world of ranks");
 }
 
-static void parts_fill(const world *w, share_parts *p, int64_t n)
+static void parts_fill(const world *w, share_parts *p, int64_t n, uint64_t unit)
 {
     for (int32_t r = 0; r < w->info.size; r++) {
         const int64_t first = world_share(w, n, r);
-        p->offsets[r] = (uint64_t)first * sizeof(float);
-        p->bytes[r] = (uint64_t)(world_share(w, n, r + 1) - first) * sizeof(float);
+        p->offsets[r] = (uint64_t)first * unit;
+        p->bytes[r] = (uint64_t)(world_share(w, n, r + 1) - first) * unit;
     }
 }
 
-static tutti_status gather_one(world *w, const share_parts *p, float *data, tutti_error *err)
+static tutti_status gather_one(world *w, const share_parts *p, void *data, tutti_error *err)
 {
     const tutti_parts parts = {
         .struct_size = sizeof parts, .data = data, .offsets = p->offsets, .bytes = p->bytes};
     uint64_t request = 0;
+    world_count_told(w, p->bytes[w->info.rank]);
     instance_call c = instance_enter(w->options.comm, "all_gather");
     tutti_status s = w->table->all_gather(w->self, &parts, &request, err);
     if (!s)
@@ -77,12 +69,15 @@ static tutti_status gather_one(world *w, const share_parts *p, float *data, tutt
     return world_note(w, s);
 }
 
-tutti_status world_gather_piece(world *w, float *data, int64_t n, tutti_error *err)
+tutti_status world_gather_piece(world *w, void *data, int64_t n, uint64_t unit,
+                                tutti_error *err)
 {
     share_parts p;
+    if (w->machines.levels)
+        return world_gather_by_levels(w, data, n, unit, err);
     tutti_status s = parts_take(w, &p, err);
     if (!s) {
-        parts_fill(w, &p, n);
+        parts_fill(w, &p, n, unit);
         s = gather_one(w, &p, data, err);
     }
     free(p.offsets);
@@ -92,29 +87,16 @@ tutti_status world_gather_piece(world *w, float *data, int64_t n, tutti_error *e
 tutti_status world_gather_shares(world *w, float *data, int64_t n, tutti_error *err)
 {
     const int64_t most = world_bucket(w);
-    share_parts p;
+    tutti_status s = TUTTI_OK;
     if (w->info.size == 1)
         return TUTTI_OK;
     background_drain(&w->background);
-    tutti_status s = parts_take(w, &p, err);
     for (int64_t first = 0; first < n && !s; first += most) {
-        parts_fill(w, &p, n - first < most ? n - first : most);
-        s = gather_one(w, &p, data + first, err);
+        w->counts.blocking++;
+        s = world_gather_piece(w, data + first, n - first < most ? n - first : most,
+                               sizeof *data, err);
     }
-    free(p.offsets);
     return s;
-}
-
-tutti_status world_all_to_all(world *w, const tutti_parts *out, const tutti_parts *in,
-                              tutti_error *err)
-{
-    uint64_t request = 0;
-    instance_call c = instance_enter(w->options.comm, "all_to_all");
-    tutti_status s = w->table->all_to_all(w->self, out, in, &request, err);
-    if (!s)
-        s = w->table->wait(w->self, request, err);
-    instance_leave(&c);
-    return world_note(w, s);
 }
 
 /* What of [first, first + count) lies in [from, to), as a span; empty ones begin at `first`. */
@@ -169,6 +151,7 @@ tutti_status world_collect_shares(world *w, const float *mine, int64_t n, const 
         s = parts_take(w, &p[1], err);
     for (int64_t at = 0; at < n && !s; at += most) {
         const int64_t length = n - at < most ? n - at : most;
+        w->counts.blocking++;
         s = collect_one(w, at, length, bounds, p, mine, part, err);
         mine += world_share(w, length, w->info.rank + 1) - world_share(w, length, w->info.rank);
     }

@@ -2,7 +2,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "dist/slots.h"
 
+#include "tutti/half.h"
+
 #include <stddef.h>
+#include <string.h>
 
 slot_span slots_of_rank(int64_t slots, int32_t size, int32_t rank)
 {
@@ -50,17 +53,37 @@ uint32_t slots_blocks(slot_span span, slot_span blocks[SLOT_BLOCKS])
     return n;
 }
 
-static void add(float *to, const float *from, int64_t n, int threads)
+static float round_one(float x)
+{
+    const uint32_t bits = (uint32_t)tutti_to_bf16(x) << 16;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+void slots_round(float *numbers, int64_t n, int threads)
 {
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (int64_t i = 0; i < n; i++)
+        numbers[i] = round_one(numbers[i]);
+}
+
+/* The first `rounded` of the sums are. */
+static void add(float *to, const float *from, int64_t n, int64_t rounded, int threads)
+{
+    if (rounded > n)
+        rounded = n;
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (int64_t i = 0; i < rounded; i++)
+        to[i] = round_one(to[i] + from[i]);
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (int64_t i = rounded; i < n; i++)
         to[i] += from[i];
 }
 
 static void join_last(slot_stack *s, int64_t n, int threads)
 {
     slot_sum *left = &s->sums[s->count - 2];
-    add(left->data, left[1].data, n, threads);
+    add(left->data, left[1].data, n, s->rounded, threads);
     left->span.count += left[1].span.count;
     s->count--;
 }
@@ -75,8 +98,9 @@ void slot_stack_push(slot_stack *s, slot_sum sum, int64_t n, int threads)
 void slot_stack_add_part(const slot_stack *s, const float *part, int64_t at, int64_t n,
                          int threads)
 {
+    const int64_t rounded = s->rounded > at ? s->rounded - at : 0;
     for (uint32_t k = s->count; k > 0; k--) {
-        add(s->sums[k - 1].data + at, part, n, threads);
+        add(s->sums[k - 1].data + at, part, n, rounded, threads);
         part = s->sums[k - 1].data + at;
     }
 }

@@ -44,6 +44,7 @@ typedef struct slot_sum {
 typedef struct slot_stack {
     slot_sum sums[64];
     uint32_t count;
+    int64_t rounded; /* so many of the first numbers of a sum are rounded to bf16 */
 } slot_stack;
 
 /* Puts the sum of a node behind those that are there, its left neighbours: equal ones become one, in place of the
@@ -55,6 +56,8 @@ void slot_stack_add_part(const slot_stack *s, const float *part, int64_t at, int
                          int threads);
 /* Whether the next slot, pushed now, would be added to what is there at once. */
 int slot_stack_takes(const slot_stack *s, int64_t slot);
+/* Numbers as such a stack's: rounded to bf16. */
+void slots_round(float *numbers, int64_t n, int threads);
 /* The sum of all, in the first one's place; NULL where nothing was pushed. */
 float *slot_stack_finish(slot_stack *s, int64_t n, int threads);
 

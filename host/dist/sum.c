@@ -14,47 +14,29 @@ enum { MOST_RANKS = 4096 };
 
 typedef struct piece {
     world *w;
-    const slot_sum *mine;
-    uint32_t count;
-    int64_t slots;
     const world_piece *one;
-    int64_t at, n;                                         /* of the arrays */
     uint64_t offsets[2][MOST_RANKS], bytes[2][MOST_RANKS]; /* of the all-to-all */
 } piece;
 
-static tutti_status reserve(world *w, uint64_t numbers, tutti_error *err)
+/* Lays this rank's blocks out by share. */
+static void pack(piece *p, void *to)
 {
-    const uint64_t bytes = numbers * sizeof(float);
-    if (numbers <= w->capacity)
-        return TUTTI_OK;
-    free(w->memory);
-    w->memory = aligned_alloc(64, (bytes + 63) / 64 * 64);
-    w->capacity = w->memory ? numbers : 0;
-    return w->memory ? TUTTI_OK
-                     : tutti_fail(err, TUTTI_E_NOMEM,
-                                  "no memory for %llu bytes of gradients under way",
-                                  (unsigned long long)bytes);
-}
-
-/* Lays this rank's blocks out by share; returns how many numbers there are. */
-static int64_t pack(piece *p, float *to)
-{
-    int64_t end = 0;
+    const world_piece *one = p->one;
+    const uint64_t unit = wire_unit(one);
+    uint64_t end = 0;
     for (int32_t r = 0; r < p->w->info.size; r++) {
-        const int64_t first = world_share(p->w, p->n, r),
-                      n = world_share(p->w, p->n, r + 1) - first;
-        p->offsets[0][r] = (uint64_t)end * sizeof(float);
-        p->bytes[0][r] = (uint64_t)n * p->count * sizeof(float);
-        for (uint32_t k = 0; k < p->count; k++, end += n)
-            if (p->mine[k].data)
-                memcpy(to + end, p->mine[k].data + p->at + first, (size_t)n * sizeof(float));
-            else
-                memset(to + end, 0, (size_t)n * sizeof(float));
+        const int64_t first = world_share(p->w, one->n, r),
+                      n = world_share(p->w, one->n, r + 1) - first;
+        p->offsets[0][r] = end * unit;
+        p->bytes[0][r] = (uint64_t)n * one->count * unit;
+        for (uint32_t k = 0; k < one->count; k++, end += (uint64_t)n) {
+            const float *data = one->mine[k].data;
+            wire_put(one, to, end, data ? data + one->at + first : NULL, n);
+        }
     }
-    return end;
 }
 
-static tutti_status transpose(piece *p, float *send, float *receive, tutti_error *err)
+static tutti_status transpose(piece *p, void *send, void *receive, tutti_error *err)
 {
     const tutti_parts out = {.struct_size = sizeof out,
                              .data = send,
@@ -67,83 +49,53 @@ static tutti_status transpose(piece *p, float *send, float *receive, tutti_error
     return world_all_to_all(p->w, &out, &in, err);
 }
 
-/* The blocks of the tree that rank `r` gives to the piece. */
-static uint32_t blocks_of(const piece *p, int32_t r, slot_span blocks[SLOT_BLOCKS])
-{
-    const int32_t size = p->w->info.size;
-    if (!p->one->rounds)
-        return slots_blocks(slots_of_rank(p->slots, size, r), blocks);
-    blocks[0] = (slot_span){p->one->round * size + r, 1};
-    return blocks[0].first < p->slots;
-}
-
-/* What earlier rounds have come to. */
-static void take_up(const piece *p, slot_stack *stack)
+/* What every rank gives to this one's share of n numbers; returns how many numbers. */
+static uint64_t expect(piece *p, int64_t n)
 {
     slot_span blocks[SLOT_BLOCKS];
-    const world_piece *one = p->one;
-    if (!one->rounds)
-        return;
-    stack->count = slots_blocks((slot_span){0, one->round * p->w->info.size}, blocks);
-    for (uint32_t k = 0; k < stack->count; k++)
-        stack->sums[k] = (slot_sum){one->rounds->sums[k] + one->own_at, blocks[k]};
+    const uint64_t unit = wire_unit(p->one);
+    uint64_t all = 0;
+    for (int32_t r = 0; r < p->w->info.size; r++) {
+        const uint64_t count = (uint64_t)n * sum_blocks(p->w, p->one, r, blocks);
+        p->offsets[1][r] = all * unit;
+        p->bytes[1][r] = count * unit;
+        all += count;
+    }
+    return all;
 }
 
-/* The sum where the piece's result is, or, if rounds follow, what there is of it. */
-static void put_down(const piece *p, slot_stack *stack, float *result, int64_t n)
-{
-    const world_piece *one = p->one;
-    if (!one->rounds || (one->round + 1) * p->w->info.size >= p->slots) {
-        memcpy(result, slot_stack_finish(stack, n, 1), (size_t)n * sizeof *result);
-        return;
-    }
-    for (uint32_t k = 0; k < stack->count; k++) {
-        float *to = one->rounds->sums[k] + one->own_at;
-        if (to != stack->sums[k].data)
-            memcpy(to, stack->sums[k].data, (size_t)n * sizeof *to);
-    }
-}
-
-/* This rank's share of the piece, summed in the tree's order. */
-static tutti_status sum_share(piece *p, float *result, tutti_error *err)
+/* This rank's share of the piece, n numbers, summed in the tree's order. */
+static tutti_status sum_share(piece *p, float *result, int64_t n, tutti_error *err)
 {
     world *w = p->w;
     const world_piece *one = p->one;
-    const int64_t first = world_share(w, p->n, w->info.rank);
-    const int64_t n = world_share(w, p->n, w->info.rank + 1) - first;
     slot_span blocks[SLOT_BLOCKS];
-    slot_stack stack = {.count = 0};
-    uint64_t all = 0;
-    for (int32_t r = 0; r < w->info.size; r++) {
-        const uint32_t count = blocks_of(p, r, blocks);
-        p->offsets[1][r] = all * sizeof(float);
-        p->bytes[1][r] = (uint64_t)n * count * sizeof(float);
-        all += (uint64_t)n * count;
-    }
-    const uint64_t sent = (uint64_t)p->n * p->count;
-    tutti_status s = reserve(w, sent + all + 1, err);
+    slot_stack stack = {.rounded = one->half ? n : 0};
+    const uint64_t sent = (uint64_t)one->n * one->count, all = expect(p, n);
+    tutti_status s = world_reserve(&w->memory, sent + all + 1, err);
     if (s)
         return s;
-    (void)pack(p, w->memory);
+    float *received = w->memory.data + sent;
+    pack(p, w->memory.data);
     if (one->was_read)
-        one->was_read(one->ctx, p->at, p->n);
-    float *received = w->memory + sent;
-    if ((s = transpose(p, w->memory, received, err)))
+        one->was_read(one->ctx, one->at, one->n);
+    if ((s = transpose(p, w->memory.data, wire_place(one, received, all), err)))
         return s;
-    take_up(p, &stack);
+    wire_open(one, received, all);
+    sum_take_up(w, one, &stack);
     for (int32_t r = 0; r < w->info.size; r++) {
-        const uint32_t count = blocks_of(p, r, blocks);
+        const uint32_t count = sum_blocks(w, one, r, blocks);
         for (uint32_t k = 0; k < count; k++, received += n)
             slot_stack_push(&stack, (slot_sum){received, blocks[k]}, n, 1);
     }
-    put_down(p, &stack, result + p->at + first, n);
+    sum_put_down(w, one, &stack, result, n);
     return TUTTI_OK;
 }
 
 /* A world of one adds up its blocks. */
 static void sum_alone(const world *w, const world_piece *p)
 {
-    slot_stack stack = {.count = 0};
+    slot_stack stack = {.rounded = p->half ? p->n : 0};
     for (uint32_t k = 0; k < p->count; k++)
         if (p->mine[k].data)
             slot_stack_push(&stack, (slot_sum){p->mine[k].data + p->at, p->mine[k].span}, p->n,
@@ -153,7 +105,26 @@ static void sum_alone(const world *w, const world_piece *p)
         memcpy(p->result + p->at, sum, (size_t)p->n * sizeof(float));
 }
 
-static tutti_status sum_piece(world *w, const world_piece *one, tutti_error *err)
+/* The sums of all shares to all. */
+static tutti_status gather_sums(world *w, const world_piece *one, tutti_error *err)
+{
+    float *result = one->result + one->at;
+    if (!one->half)
+        return world_gather_piece(w, result, one->n, sizeof *result, err);
+    tutti_status s = world_reserve(&w->memory, (uint64_t)one->n, err);
+    const int64_t first = world_share(w, one->n, w->info.rank);
+    if (!s) {
+        wire_put(one, w->memory.data, (uint64_t)first, result + first,
+                 world_share(w, one->n, w->info.rank + 1) - first);
+        s = world_gather_piece(w, w->memory.data, one->n, wire_unit(one), err);
+    }
+    if (!s)
+        wire_read(w->memory.data, result, one->n);
+    return s;
+}
+
+static tutti_status sum_at_once(world *w, const world_piece *one, float *result, int64_t n,
+                                tutti_error *err)
 {
     if (w->info.size > MOST_RANKS)
         return tutti_fail(err, TUTTI_E_RANGE, "a world of %d ranks, want at most %d",
@@ -163,30 +134,37 @@ static tutti_status sum_piece(world *w, const world_piece *one, tutti_error *err
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for the world of ranks");
     p->w = w;
     p->one = one;
-    p->mine = one->mine;
-    p->count = one->count;
-    p->slots = one->slots;
-    p->at = one->at;
-    p->n = one->n;
-    tutti_status s = sum_share(p, one->result, err);
-    const bool is_over = !one->rounds || (one->round + 1) * w->info.size >= one->slots;
-    if (!s && is_over && !one->share_only)
-        s = world_gather_piece(w, one->result + one->at, one->n, err);
+    const tutti_status s = sum_share(p, result, n, err);
     free(p);
     return s;
+}
+
+static tutti_status sum_piece(world *w, const world_piece *one, tutti_error *err)
+{
+    const int64_t first = world_share(w, one->n, w->info.rank);
+    const int64_t n = world_share(w, one->n, w->info.rank + 1) - first;
+    float *result = one->result + one->at + first;
+    const tutti_status s = w->machines.levels ? world_sum_by_levels(w, one, result, err)
+                                              : sum_at_once(w, one, result, n, err);
+    return s || !sum_is_over(w, one) || one->share_only ? s : gather_sums(w, one, err);
 }
 
 static tutti_status run(void *ctx, const world_piece *one, tutti_error *err)
 {
     world *w = ctx;
+    w->counts.records += one->told != NULL;
+    w->counts.gathers += one->gathers;
+    w->counts.sums += !one->told && !one->gathers;
+    if (one->told)
+        return world_tell_all(w, one->told, one->all, one->bytes, err);
     char phase[48];
     (void)snprintf(phase, sizeof phase, "%s, bucket %llu",
                    one->gathers ? "gathering weights" : "summing gradients",
-                   (unsigned long long)++w->told[one->gathers]);
+                   (unsigned long long)++w->buckets[one->gathers]);
     world_tell_phase(w, phase);
-    return world_note(w, one->gathers
-                             ? world_gather_piece(w, one->result + one->at, one->n, err)
-                             : sum_piece(w, one, err));
+    return world_note(w, one->gathers ? world_gather_piece(w, one->result + one->at, one->n,
+                                                           sizeof(float), err)
+                                      : sum_piece(w, one, err));
 }
 
 tutti_status world_start(world *w, const world_piece *one, tutti_error *err)
@@ -195,6 +173,14 @@ tutti_status world_start(world *w, const world_piece *one, tutti_error *err)
         return background_start(&w->background, run, w, one, err);
     sum_alone(w, one);
     return TUTTI_OK;
+}
+
+tutti_status world_start_exchange(world *w, const void *mine, void *all, uint64_t bytes,
+                                  tutti_error *err)
+{
+    const world_piece one = {.told = mine, .all = all, .bytes = bytes};
+    return w->info.size > 1 ? background_start(&w->background, run, w, &one, err)
+                            : world_tell_all(w, mine, all, bytes, err);
 }
 
 uint64_t world_started(const world *w)

@@ -29,6 +29,35 @@ static uint32_t milliseconds(double seconds)
     return seconds >= 4e6 ? UINT32_MAX : (uint32_t)ceil(seconds * 1e3);
 }
 
+static void forget_machines(world *w)
+{
+    free(w->machines.first);
+    w->machines.first = w->machines.size = NULL;
+}
+
+/* Asks all ranks where they are. */
+static tutti_status find_machines(world *w, tutti_error *err)
+{
+    const rank_place mine = {w->info.local_rank, w->info.local_size};
+    const int32_t size = w->info.size;
+    w->machines.count = 1;
+    if (mine.size == size || mine.size < 1) /* on every rank; a comm may not say */
+        return TUTTI_OK;
+    rank_place *all = calloc((size_t)size, sizeof *all);
+    w->machines.first = calloc(2 * (size_t)size, sizeof *w->machines.first);
+    w->machines.size = w->machines.first ? w->machines.first + size : NULL;
+    tutti_status s = all && w->machines.first
+                         ? world_exchange(w, &mine, all, sizeof mine, err)
+                         : tutti_fail(err, TUTTI_E_NOMEM, "no memory for the world of ranks");
+    if (!s && !machines_find(&w->machines, all, size)) {
+        forget_machines(w);
+        w->machines.levels = false;
+        w->machines.count = 0;
+    }
+    free(all);
+    return s;
+}
+
 tutti_status world_join(const world_options *options, world **ret_world, tutti_error *err)
 {
     const tutti_collectives_v1 *table = instance_query(options->comm, TUTTI_COLLECTIVES_V1);
@@ -62,6 +91,10 @@ tutti_status world_join(const world_options *options, world **ret_world, tutti_e
     }
     table->set_timeout(w->self, milliseconds(options->timeout_s));
     background_init(&w->background);
+    if ((s = find_machines(w, err))) {
+        world_leave(w, true);
+        return s;
+    }
     *ret_world = w;
     return TUTTI_OK;
 }
@@ -74,7 +107,9 @@ void world_leave(world *w, bool failed)
     instance_call c = instance_enter(w->options.comm, "leave");
     w->table->leave(w->self, failed && !w->agreed);
     instance_leave(&c);
-    free(w->memory);
+    forget_machines(w);
+    free(w->memory.data);
+    free(w->gathered.data);
     free(w);
 }
 
@@ -86,6 +121,11 @@ int32_t world_rank(const world *w)
 int32_t world_size(const world *w)
 {
     return w->info.size;
+}
+
+int32_t world_machine_count(const world *w)
+{
+    return w->machines.count;
 }
 
 int64_t world_bucket(const world *w)
@@ -103,7 +143,7 @@ const tutti_world_v1 *world_service(const world *w)
 void world_tell(world *w, uint64_t step, const char *phase)
 {
     w->step = step;
-    w->told[0] = w->told[1] = 0;
+    w->buckets[0] = w->buckets[1] = 0;
     world_tell_phase(w, phase);
 }
 
@@ -117,12 +157,23 @@ void world_tell_phase(world *w, const char *phase)
     w->table->tell(w->self, &p);
 }
 
-tutti_status world_exchange(world *w, const void *mine, void *all, uint64_t bytes,
+void world_count_told(world *w, uint64_t bytes)
+{
+    const world_machines *m = &w->machines;
+    w->counts.bytes += bytes * (uint64_t)(w->info.size - 1);
+    if (m->first)
+        w->counts.far += bytes * (uint64_t)(w->info.size - m->size[w->info.rank]);
+}
+
+const world_counts *world_counted(const world *w)
+{
+    return &w->counts;
+}
+
+tutti_status world_tell_all(world *w, const void *mine, void *all, uint64_t bytes,
                             tutti_error *err)
 {
-    background_drain(&w->background);
-    if (atomic_load(&w->broken))
-        return tutti_fail(err, TUTTI_E_STATE, "what ranks exchange has failed before");
+    world_count_told(w, bytes);
     instance_call c = instance_enter(w->options.comm, "exchange");
     const tutti_status s = w->table->exchange(w->self, mine, all, bytes, err);
     instance_leave(&c);
@@ -134,6 +185,16 @@ tutti_status world_note(world *w, tutti_status s)
     if (s)
         atomic_store(&w->broken, true);
     return s;
+}
+
+tutti_status world_exchange(world *w, const void *mine, void *all, uint64_t bytes,
+                            tutti_error *err)
+{
+    background_drain(&w->background);
+    if (atomic_load(&w->broken))
+        return tutti_fail(err, TUTTI_E_STATE, "what ranks exchange has failed before");
+    w->counts.blocking++;
+    return world_tell_all(w, mine, all, bytes, err);
 }
 
 /* ---- agreeing ---- */
@@ -207,6 +268,8 @@ tutti_status world_compare(world *w, const world_item *items, size_t n, tutti_er
 static tutti_status broadcast(world *w, void *data, uint64_t bytes, tutti_error *err)
 {
     background_drain(&w->background);
+    w->counts.blocking++;
+    world_count_told(w, w->info.rank == 0 ? bytes : 0);
     instance_call c = instance_enter(w->options.comm, "broadcast");
     const tutti_status s = w->table->broadcast(w->self, data, bytes, 0, err);
     instance_leave(&c);

@@ -30,6 +30,9 @@ TUTTI_NODISCARD tutti_status world_join(const world_options *options, world **re
 void world_leave(world *w, bool failed);
 int32_t world_rank(const world *w);
 int32_t world_size(const world *w);
+/* Machines, among which sums go once they are made on each; 0: their ranks do not follow each other, and sums go among all
+ * ranks at once. */
+int32_t world_machine_count(const world *w);
 const tutti_world_v1 *world_service(const world *w);
 int64_t world_bucket(const world *w); /* numbers that are summed at a time, a multiple of 16 */
 /* Where this rank is, for the others' messages; buckets are counted from here on.  Nothing is under way.  [step] */
@@ -78,7 +81,13 @@ typedef struct world_piece {
     int64_t own_at; /* of the piece's share in the arrays of `rounds` */
     uint32_t
         most; /* so many pieces have begun and are not over: more wait in world_start; 0: any number */
+    bool
+        half; /* the numbers have no more than bf16's bits, and all sums are rounded to these */
     bool gathers; /* no sum: the ranks' shares of `result` go to all */
+    /* No sum: `all` gets what every rank has in `told`, by rank; NULL: not this. */
+    const void *told;
+    void *all;
+    uint64_t bytes;
     /* Once `mine` has been read, on the world's thread; may be NULL. */
     void (*was_read)(void *ctx, int64_t at, int64_t n);
     void *ctx;
@@ -86,12 +95,25 @@ typedef struct world_piece {
 /* Begins the sum of one piece, which a thread of the world's goes on with: pieces one after the other, begun in the same
  * order by all ranks.  Errors: E_NOMEM.  [step] */
 TUTTI_NODISCARD tutti_status world_start(world *w, const world_piece *piece, tutti_error *err);
+/* As world_exchange, behind the pieces that have begun; `mine` and `all` are borrowed until world_finish.  Errors:
+ * E_NOMEM.  [step] */
+TUTTI_NODISCARD tutti_status world_start_exchange(world *w, const void *mine, void *all,
+                                                  uint64_t bytes, tutti_error *err);
 /* What has begun, sums and gathers, is counted from 1: the number of the last one. */
 uint64_t world_started(const world *w);
 /* Waits until number `n` is over; an error is world_finish's.  [step] */
 void world_wait(world *w, uint64_t n);
 /* Waits for all sums that have begun.  The first error of any; nothing is left to wait for then.  [step] */
 TUTTI_NODISCARD tutti_status world_finish(world *w, tutti_error *err);
+/* Collectives of this rank since joining, and what it has given to them.  Behind world_finish. */
+typedef struct world_counts {
+    uint64_t blocking; /* the caller waited for them */
+    uint64_t sums, gathers,
+        records;    /* pieces, and what world_start_exchange told, beside the caller */
+    uint64_t bytes; /* to other ranks */
+    uint64_t far;   /* of these to other machines, where world_machine_count knows them */
+} world_counts;
+const world_counts *world_counted(const world *w);
 /* How long world_finish has waited since joining. */
 int64_t world_waited_ns(const world *w);
 

@@ -31,6 +31,23 @@ typedef struct background {
     int64_t waited_ns;
 } background;
 
+typedef struct world_memory {
+    float *data;
+    uint64_t capacity; /* numbers */
+} world_memory;
+
+/* Of a rank, among those of its machine. */
+typedef struct rank_place {
+    int32_t rank, size;
+} rank_place;
+
+/* Of a rank: the first one of its machine, and how many that has. */
+typedef struct world_machines {
+    int32_t count; /* as world_machine_count */
+    int32_t *first, *size;
+    bool levels; /* there is more than one, and one has more than one rank */
+} world_machines;
+
 struct world {
     world_options options;
     const tutti_collectives_v1 *table;
@@ -40,10 +57,12 @@ struct world {
     bool agreed; /* on a failure */
     /* An operation has failed here: the others may be in the midst of it, and no other one is begun. */
     atomic_bool broken;
-    float *memory;     /* of sums: what is sent, then what is received */
-    uint64_t capacity; /* numbers */
-    uint64_t step;     /* world_tell */
-    uint64_t told[2];  /* pieces since then: sums, gathers */
+    world_machines machines;
+    world_memory memory;   /* of sums: what is sent, then what is received */
+    world_memory gathered; /* of gathers */
+    uint64_t step;         /* world_tell */
+    uint64_t buckets[2];   /* pieces since then: sums, gathers */
+    world_counts counts;   /* of whoever speaks with the other ranks */
     background background;
 };
 
@@ -51,12 +70,44 @@ struct world {
 tutti_status world_note(world *w, tutti_status s);
 /* As world_tell, of the same step. */
 void world_tell_phase(world *w, const char *phase);
+/* `bytes` go to each of the others. */
+void world_count_told(world *w, uint64_t bytes);
+/* What is there is lost where it grows. */
+TUTTI_NODISCARD tutti_status world_reserve(world_memory *m, uint64_t numbers, tutti_error *err);
+/* Whether the ranks of each machine follow each other; `all` says by rank where they are.  `m` has room for `size`. */
+bool machines_find(world_machines *m, const rank_place *all, int32_t size);
+
 /* Part r of `out` goes to rank r, part r of `in` comes from it; waits.  Errors: the comm's. */
 TUTTI_NODISCARD tutti_status world_all_to_all(world *w, const tutti_parts *out,
                                               const tutti_parts *in, tutti_error *err);
-/* The ranks' shares of one bucket to all. */
-TUTTI_NODISCARD tutti_status world_gather_piece(world *w, float *data, int64_t n,
+/* world_exchange on whichever thread speaks with the other ranks. */
+TUTTI_NODISCARD tutti_status world_tell_all(world *w, const void *mine, void *all,
+                                            uint64_t bytes, tutti_error *err);
+/* The ranks' shares of one bucket of `n` numbers, `unit` bytes each, to all. */
+TUTTI_NODISCARD tutti_status world_gather_piece(world *w, void *data, int64_t n, uint64_t unit,
                                                 tutti_error *err);
+/* The same, and this rank's share of a piece's sum, from machine to machine once each machine has done its part. */
+TUTTI_NODISCARD tutti_status world_gather_by_levels(world *w, void *data, int64_t n,
+                                                    uint64_t unit, tutti_error *err);
+TUTTI_NODISCARD tutti_status world_sum_by_levels(world *w, const world_piece *one,
+                                                 float *result, tutti_error *err);
+/* The blocks of the tree that rank `r` gives to the piece. */
+uint32_t sum_blocks(const world *w, const world_piece *one, int32_t r,
+                    slot_span blocks[SLOT_BLOCKS]);
+/* What earlier rounds have come to. */
+void sum_take_up(const world *w, const world_piece *one, slot_stack *stack);
+/* No round follows. */
+bool sum_is_over(const world *w, const world_piece *one);
+/* The sum where the piece's result is, or, if rounds follow, what there is of it. */
+void sum_put_down(const world *w, const world_piece *one, slot_stack *stack, float *result,
+                  int64_t n);
+/* A piece's numbers as they travel: bytes of one, n of them put at number `at` (no data: zeros), and where `n` of them are
+ * received that wire_open then makes f32. */
+uint64_t wire_unit(const world_piece *one);
+void wire_put(const world_piece *one, void *to, uint64_t at, const float *from, int64_t n);
+void *wire_place(const world_piece *one, float *numbers, uint64_t n);
+void wire_open(const world_piece *one, float *numbers, uint64_t n);
+void wire_read(const void *from, float *to, int64_t n); /* bf16; `from` may lie above `to` */
 void background_init(background *b);
 /* Behind the piece under way; what has not begun is left. */
 void background_fini(background *b);

@@ -106,6 +106,130 @@ def shares(tutti, folder, report):
         report.check(f"shares, {what}: the bits of whole state", not text, text)
 
 
+def ranks_kept(folder):
+    """What the record has of ranks: how many, and what rank 0's last step took of the others."""
+    with open(os.path.join(folder, "runs/ranks/record.json"), encoding="utf-8") as f:
+        return json.load(f)["ranks"]
+
+
+def collectives(tutti, folder, report):
+    """A step waits for sums of gradients alone: what ranks tell each other goes beside them."""
+    for size, sharding in ((1, "none"), (2, "none"), (3, "none"), (3, "gradients"), (2, "weights")):
+        run = changed(max_duration="4ba", callbacks=[], eval=[])
+        run["distributed"]["sharding"] = sharding
+        where = os.path.join(folder, f"{sharding}-{size}")
+        write(where, run)
+        status, _, err = World(tutti, where, size).end()
+        step = {} if any(status) else ranks_kept(where)["last_step"]
+        rounds = -(-8 // size) if sharding != "none" else 1
+        updates = {"gradients": step.get("sums", 0) // rounds - 1}.get(sharding, 0)  # weights, a bucket at a time
+        report.check(f"{size} ranks, sharding {sharding}: one record a step, nothing blocks but {updates} gathers of weights",
+                     not any(status) and step["records"] == (size > 1) and step["blocking"] == updates and
+                     (step["sums"] > rounds) == (size > 1) and step["sums"] % rounds == 0, f"{status} {err} {step}")
+
+
+def machines(tutti, folder, report):
+    """Ranks of a machine sum first, then machines: the bits of one rank wherever ranks are, and of two ranks a machine
+    half the bytes cross."""
+    run = changed(max_duration="4ba", eval=[])
+    whole = os.path.join(folder, "whole")
+    write(whole, run)
+    World(tutti, whole, 1).end()
+    summed = sum(len(tensor[2]) for name, tensor in final(whole).items() if name.startswith("model."))  # bytes
+    for size, together, sharding in ((4, 2, "none"), (3, 2, "none"), (5, 2, "none"), (4, 3, "states"), (5, 3, "gradients"),
+                                     (4, 2, "weights"), (4, 1, "none")):
+        run["distributed"]["sharding"] = sharding
+        run["distributed"]["comm"]["machine_ranks"] = together
+        where = os.path.join(folder, f"{size}-{together}-{sharding}")
+        write(where, run)
+        status, _, err = World(tutti, where, size).end()
+        text = f"{status} {err}" if any(status) else difference(whole, where)
+        what = f"{size} ranks, {together} a machine, sharding {sharding}"
+        report.check(f"{what}: the bits of one", not text, text)
+        kept = {} if any(status) else ranks_kept(where)
+        report.check(f"{what}: machines are counted", kept.get("machines") == -(-size // together), f"{kept}")
+        if size == 4 and sharding == "none":  # to two or three other ranks, a quarter each, and of the sums as much
+            crossed = kept["last_step"]["bytes_between_machines"] if kept else 0
+            want = {2: 2 * summed / 4, 1: 6 * summed / 4}[together]
+            report.check(f"{what}: {want:.0f} bytes cross", abs(crossed - want) < 0.05 * want, f"{crossed} {kept}")
+
+
+def halves(tutti, folder, report):
+    """Gradients in 16 bits on their way: the bits of one process for any number of ranks and machines, half the bytes."""
+    cases = {"plain": ({}, {}, (2, 3, 4)), "more ranks than slots": ({"microbatch_size": 15}, {}, (3,)),
+             "no batch norm": ({"model": {"name": "mlp", "hidden": [16]}}, {}, (3,)),
+             "states": ({}, {"sharding": "states"}, (3,)), "gradients": ({}, {"sharding": "gradients"}, (2, 3)),
+             "weights": ({}, {"sharding": "weights"}, (3,)), "fp16": ({"precision": "amp_fp16"}, {}, (3,)),
+             "machines": ({}, {"comm": {"name": "shared_memory", "mailbox_mib": 1, "machine_ranks": 2}}, (3, 4)),
+             "clipped": ({"algorithms": [{"name": "gradient_clipping", "clipping_type": "norm", "clipping_threshold": 0.5}]},
+                         {"sharding": "gradients"}, (2,))}
+    for what, (more, settings, sizes) in cases.items():
+        run = changed(max_duration="5ba", **more)
+        run["distributed"] |= {"reduce_dtype": "bf16", **settings}
+        same(tutti, folder, report, f"bf16 {what}", run, sizes)
+    full = os.path.join(folder, "f32")
+    write(full, changed(max_duration="5ba"))
+    World(tutti, full, 4).end()
+    text = difference(full, os.path.join(folder, "bf16_plain-4"))
+    report.check("sums in 16 bits are others than in 32", "tensors differ" in text, text)
+    bytes_of = [ranks_kept(os.path.join(folder, name))["last_step"]["bytes"] for name in ("f32", "bf16_plain-4", "bf16_machines-4")]
+    report.check("and take half the bytes", abs(bytes_of[1] / bytes_of[0] - 0.5) < 0.05, f"{bytes_of}")
+    text = difference(os.path.join(folder, "bf16_plain-1"), os.path.join(folder, "bf16_weights-3"))
+    report.check("in parts the bits of whole gradients", not text, text)
+
+
+def syncs(tutti, folder, report):
+    """Sums behind the last microbatch, behind its pass, or of each one: the same bits, as often as the setting says."""
+    want = {"single_auto_sync": "while the last backward pass runs", "multi_auto_sync": "while each backward pass runs",
+            "forced_sync": "when the last backward pass is over: sync is forced_sync"}
+    whole, sums = os.path.join(folder, "whole"), {}
+    run = changed(max_duration="4ba", eval=[])
+    write(whole, run)
+    World(tutti, whole, 1).end()
+    for sync, text in want.items():
+        for sharding in ("none", "states", "weights") if sync != "single_auto_sync" else ("none",):
+            run["distributed"] |= {"sync": sync, "sharding": sharding}
+            where = os.path.join(folder, f"{sync}-{sharding}")
+            write(where, run)
+            status, _, err = World(tutti, where, 3).end()
+            differs = f"{status} {err}" if any(status) else difference(whole, where)
+            report.check(f"{sync}, sharding {sharding}: the bits of one", not differs, differs)
+            said = messages(where)
+            report.check("and nobody is said to read gradients", not any("may read gradients" in line for line in said), f"{said}")
+            sums[sync, sharding] = 0 if any(status) else ranks_kept(where)["last_step"]["sums"]
+        run["distributed"]["sharding"] = "none"
+        write(folder, run)
+        out = subprocess.run([tutti, "explain", "run.json"], cwd=folder, capture_output=True, text=True, check=False).stdout
+        report.check(f"explain says when: {text}", f"gradients: summed over the ranks {text}\n" in out, out)
+    single = sums["single_auto_sync", "none"]
+    report.check("each of three rounds of microbatches is summed", sums["multi_auto_sync", "none"] == 3 * single > 0 and
+                 sums["forced_sync", "none"] == single, f"{sums}")
+
+
+def buffers(tutti, folder, report):
+    """Running statistics of the first microbatch alone: the bits of one for any number of ranks, and those of a run whose
+    batch has nothing else."""
+    run = changed(max_duration="4ba")
+    run["distributed"]["buffers"] = "first"
+    same(tutti, folder, report, "first", run, (2, 3))
+    run["distributed"]["sharding"] = "gradients"
+    same(tutti, folder, report, "first in parts", run, (3,))
+    text = difference(os.path.join(folder, "first-1"), os.path.join(folder, "first_in_parts-3"))
+    report.check("in parts the same", not text, text)
+    statistics = {}
+    for rule, size, batch in (("first", 2, 30), ("average", 2, 30), ("average", 1, 4)):
+        run = changed(max_duration="1ba", eval=[])
+        run["train"] |= {"batch_size": batch, "shuffle": False}
+        run["distributed"]["buffers"] = rule
+        where = os.path.join(folder, f"{rule}-{size}-{batch}")
+        write(where, run)
+        World(tutti, where, size).end()
+        statistics[rule, batch] = {name: tensor for name, tensor in final(where).items() if "running" in name}
+    report.check("those of the first microbatch", statistics["first", 30] == statistics["average", 4] and statistics["average", 4],
+                 f"{list(statistics['average', 4])}")
+    report.check("the mean of all is another", statistics["first", 30] != statistics["average", 30])
+
+
 PARTS = {"plain": ({}, ""),
          "more ranks than slots": ({"microbatch_size": 15}, ""),
          "bf16": ({"precision": "amp_bf16"}, ""),
@@ -421,5 +545,5 @@ def samplers(tutti, folder, report):
 
 
 if __name__ == "__main__":
-    sys.exit(main([plain, precisions, metrics, algorithms, shares, shares_resume, memory, parts, weights, late_reader, parts_memory, whole_weights, groups_resume, explained, onlookers, predictions,
+    sys.exit(main([plain, precisions, metrics, algorithms, collectives, machines, halves, syncs, buffers, shares, shares_resume, memory, parts, weights, late_reader, parts_memory, whole_weights, groups_resume, explained, onlookers, predictions,
                    full_disk, own_order, samplers]))

@@ -90,8 +90,8 @@ class Link:
         """Bytes that side one has sent."""
         return json.loads(self.do(0, "ip", "-statistics", "-json", "link", "show", "link0"))[0]["stats64"]["tx"]["bytes"]
 
-    def mpirun(self, folder, ranks, *command, **environment):
-        """So many ranks on each side, of a command in `folder`; the daemon of side two is started as by ssh."""
+    def mpirun(self, folder, ranks, *command, order="slot", **environment):
+        """So many ranks on each side, of a command in `folder`, numbered by "slot" or by "node" in turn; the daemon of side two is started as by ssh."""
         agent = os.path.join(folder, "agent")
         with open(agent, "w", encoding="utf-8") as f:
             f.write(f"#!/bin/sh\nshift\nexec {' '.join(self.inside(1))} sh -c \"$*\"\n")
@@ -103,6 +103,6 @@ class Link:
                     "OMPI_MCA_oob_tcp_keepalive_intvl": "1", "OMPI_MCA_oob_tcp_keepalive_probes": "2", **environment}
         exported = [word for name in environment for word in ("-x", name)]
         return subprocess.Popen(self.inside(0, "mpirun", "--host", f"10.77.0.1:{ranks},10.77.0.2:{ranks}", "-n", str(2 * ranks),
-                                            *exported, *command),
+                                            "--map-by", order, *exported, *command),
                                 cwd=folder, env={**os.environ, **settings, "PATH": path()}, stdout=subprocess.PIPE,
                                 stderr=subprocess.PIPE, text=True)

@@ -7,7 +7,7 @@ import sys
 import time
 
 from link import Link, missing
-from ranks import World, changed, difference, main, write
+from ranks import World, changed, difference, main, messages, write
 
 RATE = "20mbit"
 
@@ -22,17 +22,22 @@ def bits(tutti, folder, report):
     alone = os.path.join(folder, "alone")
     write(alone, changed())
     World(tutti, alone, 1).end()
-    for sharding in ("none", "states"):
-        where = os.path.join(folder, sharding)
+    carried = {}
+    for sharding, order in (("none", "slot"), ("none", "node"), ("states", "slot")):
+        where = os.path.join(folder, f"{sharding}-{order}")
         write(where, changed(distributed=world(sharding=sharding)))
         with Link(RATE) as link:
-            process = link.mpirun(where, 2, os.path.abspath(tutti), "train", "run.json", TUTTI_TUNE="0")
+            process = link.mpirun(where, 2, os.path.abspath(tutti), "train", "run.json", order=order, TUTTI_TUNE="0")
             out, err = process.communicate(timeout=300)
-            sent = link.carried()
-        report.check(f"{sharding}: it trains", process.returncode == 0 and "trained" in out, f"{process.returncode} {out} {err}")
-        report.check(f"{sharding}: gradients crossed the link", sent > 200_000, f"{sent} bytes")
+            sent = carried[sharding, order] = link.carried()
+        what = f"{sharding}, ranks by {order}"
+        report.check(f"{what}: it trains", process.returncode == 0 and "trained" in out, f"{process.returncode} {out} {err}")
+        report.check(f"{what}: gradients crossed the link", sent > 200_000, f"{sent} bytes")
         text = difference(alone, where) if process.returncode == 0 else "it has not ended well"
-        report.check(f"{sharding}: the bits of one", not text, text)
+        report.check(f"{what}: the bits of one", not text, text)
+        said = sum("do not follow each other" in line for line in messages(where))
+        report.check(f"{what}: ranks of a machine that do not follow each other are told of", said == (order == "node"), f"{said}")
+    report.check("machines that sum first send less", carried["none", "slot"] < 0.7 * carried["none", "node"], f"{carried}")
 
 
 def cut(tutti, folder, report):

@@ -32,6 +32,11 @@ bool distributed_on(const distributed *d)
     return d->world != NULL;
 }
 
+bool distributed_divides(const distributed *d)
+{
+    return d->gradients.rounds.on && d->run->file->distributed.sharding >= SHARDING_GRADIENTS;
+}
+
 bool distributed_first(const distributed *d)
 {
     return !d->world || world_rank(d->world) == 0;
@@ -114,9 +119,9 @@ tutti_status distributed_begin(distributed *d, int64_t slots, const plan *p, tut
     d->begun = !s;
     if (s)
         return note(d, s);
-    d->gradients.share_only =
+    d->gradients.rules.share_only =
         d->run->file->distributed.sharding != SHARDING_NONE && !d->gathers;
-    d->gradients.rounds.gives_back = d->gradients.rounds.on && d->gradients.share_only;
+    d->gradients.rounds.gives_back = distributed_divides(d) && d->gradients.rules.share_only;
     weight_parts *w = &d->gradients.weights;
     int32_t dtype;
     w->on = w->wanted && d->gradients.rounds.gives_back && plan_uses_weights_here(p) &&
@@ -127,10 +132,10 @@ tutti_status distributed_begin(distributed *d, int64_t slots, const plan *p, tut
     return TUTTI_OK;
 }
 
-void distributed_begin_slot(distributed *d)
+tutti_status distributed_begin_slot(distributed *d, tutti_error *err)
 {
-    gradients_begin_slot(&d->gradients);
     metric_set_reset(d->metrics);
+    return gradients_begin_slot(&d->gradients, err);
 }
 
 void distributed_overlap(distributed *d, int64_t slot, plan *p)
@@ -215,15 +220,11 @@ static tutti_status read_records(distributed *d, const char *all, bool *ret_fail
     return TUTTI_OK;
 }
 
-static tutti_status exchange_records(distributed *d, bool failed, bool *ret_failed,
-                                     tutti_error *err)
+/* This rank's record goes to all behind the sums that have begun: one wait is for both. */
+static tutti_status start_record(distributed *d, bool failed, char *all, tutti_error *err)
 {
-    const uint64_t bytes = record_bytes(d);
     const int64_t now = now_ns();
-    char *all = malloc((size_t)world_size(d->world) * bytes);
     record *mine = (record *)(void *)d->values;
-    if (!all)
-        return no_memory(bytes, err);
     *mine = (record){.lap_ns = now - d->began_ns,
                      .weights =
                          d->gradients.weights.on
@@ -236,7 +237,21 @@ static tutti_status exchange_records(distributed *d, bool failed, bool *ret_fail
                      .reads = d->reads,
                      .written = d->written};
     d->began_ns = now;
-    tutti_status s = world_exchange(d->world, mine, all, bytes, err);
+    return world_start_exchange(d->world, mine, all, record_bytes(d), err);
+}
+
+/* All sums and records are there.  A rank that could not begin its sums ends, and the others find it gone. */
+static tutti_status settle(distributed *d, bool failed, bool *ret_failed, tutti_error *err)
+{
+    const uint64_t bytes = (uint64_t)world_size(d->world) * record_bytes(d);
+    tutti_error unheard = TUTTI_ERROR_INIT;
+    char *all = calloc(1, bytes);
+    tutti_status s =
+        all ? gradients_begin_all(&d->gradients, failed, err) : no_memory(bytes, err);
+    if (!s && !d->gradients.error.status)
+        s = start_record(d, failed, all, err);
+    const tutti_status end = gradients_end(&d->gradients, s ? &unheard : err);
+    s = s ? s : end;
     if (!s)
         s = read_records(d, all, ret_failed, err);
     free(all);
@@ -249,7 +264,7 @@ static void tell_gradients(distributed *d)
     char text[200];
     uint64_t whole;
     const int32_t now = d->gradients.rounds.gives_back ? TOLD_PARTS : TOLD_WHOLE;
-    if (!d->gradients.rounds.on || !distributed_first(d) || d->told == now)
+    if (!distributed_divides(d) || !distributed_first(d) || d->told == now)
         return;
     d->told = now;
     const uint64_t here = gradients_resident(&d->gradients, &whole);
@@ -297,9 +312,7 @@ tutti_status distributed_end(distributed *d, tutti_status status, double *ret_lo
     if (!d->begun) /* the others find this rank gone */
         return status;
     d->begun = false;
-    tutti_status s = gradients_end(&d->gradients, status != TUTTI_OK, other);
-    if (!s)
-        s = exchange_records(d, status != TUTTI_OK, &failed, other);
+    const tutti_status s = settle(d, status != TUTTI_OK, &failed, other);
     if (s)
         return status ? status : s;
     if (failed)
@@ -308,4 +321,23 @@ tutti_status distributed_end(distributed *d, tutti_status status, double *ret_lo
     tell_gradients(d);
     *ret_loss = sum_values(d);
     return TUTTI_OK;
+}
+
+void distributed_begin_step(distributed *d)
+{
+    if (d->world)
+        d->counts = *world_counted(d->world);
+}
+
+void distributed_end_step(distributed *d)
+{
+    if (!d->world)
+        return;
+    const world_counts *now = world_counted(d->world);
+    d->last_step = (world_counts){.blocking = now->blocking - d->counts.blocking,
+                                  .sums = now->sums - d->counts.sums,
+                                  .gathers = now->gathers - d->counts.gathers,
+                                  .records = now->records - d->counts.records,
+                                  .bytes = now->bytes - d->counts.bytes,
+                                  .far = now->far - d->counts.far};
 }

@@ -39,9 +39,11 @@ typedef struct distributed {
     bool begun;       /* a batch: all ranks sum its gradients, whatever comes */
     double *values;   /* a slot of mine: its loss by weight, then the metrics' sums */
     uint32_t nvalues;
-    double *all_values; /* of all slots */
-    int64_t began_ns;   /* of the present lap */
-    int64_t lap_ns;     /* rank 0's, for all clocks */
+    double *all_values;     /* of all slots */
+    world_counts counts;    /* as the step under way found them */
+    world_counts last_step; /* of the last one that is over */
+    int64_t began_ns;       /* of the present lap */
+    int64_t lap_ns;         /* rank 0's, for all clocks */
     rank_batches batches;
 } distributed;
 
@@ -61,6 +63,8 @@ void distributed_advise(const distributed *d);
 /* `failed`: the run ends with an error here. */
 void distributed_close(distributed *d, bool failed);
 bool distributed_on(const distributed *d);
+/* Whether the run file divides gradients among ranks, unless somebody reads them. */
+bool distributed_divides(const distributed *d);
 /* Whether this rank writes the run's files and speaks for it. */
 bool distributed_first(const distributed *d);
 /* Once all objects are open: settings, program, plugins, data, threads and CPUs that must be equal.  `samples` are those
@@ -78,7 +82,7 @@ TUTTI_NODISCARD tutti_status distributed_share_choices(distributed *d, tutti_sta
  * then end, with the status of all that.  [step] */
 TUTTI_NODISCARD tutti_status distributed_begin(distributed *d, int64_t slots, const plan *p,
                                                tutti_error *err);
-void distributed_begin_slot(distributed *d);
+TUTTI_NODISCARD tutti_status distributed_begin_slot(distributed *d, tutti_error *err);
 /* Before the backward pass of the last of these slots, which `p` will run and nobody looks at before the batch's end:
  * gradients are summed while it runs. */
 void distributed_overlap(distributed *d, int64_t slot, plan *p);
@@ -88,6 +92,9 @@ TUTTI_NODISCARD tutti_status distributed_end_slot(distributed *d, int64_t slot, 
 /* Gradients, buffers, metrics and *ret_loss are now the batch's.  A failure of any rank is that of all. */
 TUTTI_NODISCARD tutti_status distributed_end(distributed *d, tutti_status status,
                                              double *ret_loss, tutti_error *err);
+/* A step begins, and is over with its update: what it took of the other ranks.  [step] */
+void distributed_begin_step(distributed *d);
+void distributed_end_step(distributed *d);
 /* What must be equal on all ranks, as world_compare. */
 TUTTI_NODISCARD tutti_status distributed_equal(distributed *d, const world_item *items,
                                                size_t n, tutti_error *err);

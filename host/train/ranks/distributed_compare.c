@@ -101,6 +101,16 @@ tutti_status distributed_compare(distributed *d, int64_t samples, const int64_t 
     return compare_machine(d, err);
 }
 
+static void tell_placement(const distributed *d)
+{
+    if (distributed_first(d) && world_machine_count(d->world) == 0)
+        run_log_message(
+            &d->run->log, TUTTI_LOG_WARNING, "distributed",
+            "the ranks of a machine do not follow each other, so gradients go among "
+            "all ranks at once, more of them over the network; want mpirun --map-by "
+            "slot, or srun --distribution=block");
+}
+
 tutti_status distributed_compare_start(distributed *d, tutti_error *err)
 {
     char batch[24], hash[24];
@@ -108,6 +118,7 @@ tutti_status distributed_compare_start(distributed *d, tutti_error *err)
     int64_t n;
     if (!d->world)
         return TUTTI_OK;
+    tell_placement(d);
     net_arena(d->run->net, &weights, &gradients, &n);
     (void)snprintf(batch, sizeof batch, "%lld", (long long)d->run->clock.now.batch);
     (void)snprintf(hash, sizeof hash, "%016llx",

@@ -86,7 +86,11 @@ tutti_status distributed_open(distributed *d, tutti_error *err)
     d->gradients.run = d->run;
     d->gradients.world = d->world;
     d->gradients.rounds.on = /* a rank alone has all shares */
-        file->distributed.sharding >= SHARDING_GRADIENTS && world_size(d->world) > 1;
+        (file->distributed.sharding >= SHARDING_GRADIENTS ||
+         file->distributed.sync == SYNC_MULTI) &&
+        world_size(d->world) > 1;
+    d->gradients.rules.half = file->distributed.reduce_dtype == REDUCE_BF16;
+    d->gradients.rules.first_buffers = file->distributed.buffers == BUFFERS_FIRST;
     d->gradients.weights.run = d->run;
     d->gradients.weights.world = d->world;
     d->gradients.weights.wanted =

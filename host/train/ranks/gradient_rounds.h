@@ -14,6 +14,7 @@ typedef struct gradient_rounds {
     bool on;
     bool gives_back; /* nobody reads whole gradients */
     int64_t at;      /* the round under way */
+    bool begun;      /* all of its sums have */
     int64_t own;     /* this rank's numbers of the gradients; those of buffers follow */
     int64_t numbers; /* with these */
     uint32_t nsums;

@@ -193,12 +193,6 @@ slot_list gradients_slots(const slot_gradients *g, int64_t slots, int32_t rank)
     return g->rounds.on ? slots_in_turn(slots, size, rank) : slots_in_row(slots, size, rank);
 }
 
-/* The last round is one of all ranks. */
-static bool is_over(const slot_gradients *g)
-{
-    return !g->rounds.on || g->rounds.at >= slots_rounds(g->slots, world_size(g->world));
-}
-
 tutti_status gradients_begin(slot_gradients *g, int64_t slots, const plan *p, tutti_error *err)
 {
     tutti_status s = fit(g, p, err);
@@ -210,17 +204,31 @@ tutti_status gradients_begin(slot_gradients *g, int64_t slots, const plan *p, tu
     g->slots = slots;
     g->mine = gradients_slots(g, slots, world_rank(g->world));
     g->nblocks = 0;
-    g->stack.count = 0;
+    g->stack = (slot_stack){.rounded = g->rules.half ? g->ngradients : 0};
     g->started = 0;
+    g->rounds.begun = false;
     g->error = (tutti_error)TUTTI_ERROR_INIT;
     copy_buffers(g, false);
     weights_begin_round(&g->weights);
     return TUTTI_OK;
 }
 
-void gradients_begin_slot(slot_gradients *g)
+/* The round's sums are there, before the next slot's backward pass writes gradients. */
+static tutti_status end_round(slot_gradients *g, tutti_error *err)
 {
+    const tutti_status s = world_finish(g->world, err);
+    g->rounds.at++;
+    g->rounds.begun = false;
+    g->started = g->nblocks = 0;
+    weights_begin_round(&g->weights);
+    return s;
+}
+
+tutti_status gradients_begin_slot(slot_gradients *g, tutti_error *err)
+{
+    const tutti_status s = g->rounds.begun ? end_round(g, err) : TUTTI_OK;
     copy_buffers(g, true);
+    return s;
 }
 
 bool gradients_starts(const slot_gradients *g, int64_t slot)
@@ -263,8 +271,15 @@ static float *take_array(slot_gradients *g)
     return array;
 }
 
-static void pack_buffers(const slot_gradients *g, double share, float *to)
+/* What slot `slot` gives to the sums of buffers. */
+static void pack_buffers(const slot_gradients *g, int64_t slot, double share, float *to)
 {
+    if (g->rules.first_buffers && slot > 0) {
+        memset(to, 0, (size_t)(g->numbers - g->ngradients) * sizeof *to);
+        return;
+    }
+    if (g->rules.first_buffers)
+        share = 1.0;
     for (uint32_t k = 0; k < g->nbuffers; k++) {
         const tutti_tensor *t = &net_weight(g->run->net, g->buffers[k])->data;
         for (int64_t i = 0; i < tutti_numel(&t->desc); i++)
@@ -320,6 +335,8 @@ static void start_bucket(slot_gradients *g)
     weights_before_sum(&g->weights, g->started);
     const gradient_bucket *b = &g->buckets[g->started++];
     float *gradients = arena(g);
+    if (g->rules.half && g->nblocks > 0 && g->blocks[g->nblocks - 1].data) /* a slot of mine */
+        slots_round(gradients + b->first, b->count, g->run->threads);
     slot_stack_add_part(&g->stack, gradients + b->first, b->first, b->count, g->run->threads);
     start(g, &(world_piece){.slots = g->slots,
                             .mine = g->blocks,
@@ -327,11 +344,12 @@ static void start_bucket(slot_gradients *g)
                             .at = b->first,
                             .n = b->count,
                             .result = gradients,
-                            .share_only = g->share_only,
+                            .share_only = g->rules.share_only,
+                            .half = g->rules.half,
                             .rounds = g->rounds.on ? &g->rounds.sums : NULL,
                             .round = g->rounds.at,
                             .own_at = b->own,
-                            .most = g->rounds.on ? GRADIENT_BUCKETS_WAITING : 0,
+                            .most = g->rounds.gives_back ? GRADIENT_BUCKETS_WAITING : 0,
                             .was_read = g->rounds.gives_back ? give_back : NULL,
                             .ctx = g});
 }
@@ -375,25 +393,18 @@ void gradients_watch(slot_gradients *g, plan *p)
     plan_watch_backward(p, passed, g);
 }
 
-/* The round's sums are there, before the next slot's backward pass writes gradients. */
-static tutti_status end_round(slot_gradients *g, tutti_error *err)
-{
-    const tutti_status s = world_finish(g->world, err);
-    g->rounds.at++;
-    g->started = g->nblocks = 0;
-    weights_begin_round(&g->weights);
-    return s;
-}
-
 tutti_status gradients_end_slot(slot_gradients *g, int64_t slot, double share, tutti_error *err)
 {
     float *gradients = arena(g);
     if (gradients_starts(g, slot)) {
         name_blocks(g);
-        pack_buffers(g, share, g->tail);
+        pack_buffers(g, slot, share, g->tail);
         start_rest(g);
-        return g->rounds.on ? end_round(g, err) : TUTTI_OK;
+        g->rounds.begun = g->rounds.on;
+        return TUTTI_OK;
     }
+    if (g->rules.half)
+        slots_round(gradients, g->ngradients, g->run->threads);
     if (g->nbuffers == 0 && slot_stack_takes(&g->stack, slot)) {
         slot_stack_push(&g->stack, (slot_sum){gradients, {slot, 1}}, g->ngradients,
                         g->run->threads);
@@ -402,7 +413,7 @@ tutti_status gradients_end_slot(slot_gradients *g, int64_t slot, double share, t
         if (!array)
             return no_memory((uint64_t)g->numbers * sizeof *array, err);
         memcpy(array, gradients, (size_t)g->ngradients * sizeof *array);
-        pack_buffers(g, share, array + g->ngradients);
+        pack_buffers(g, slot, share, array + g->ngradients);
         slot_stack_push(&g->stack, (slot_sum){array, {slot, 1}}, g->numbers, g->run->threads);
     }
     end_block(g, slot);
@@ -426,27 +437,35 @@ static tutti_status take_part(slot_gradients *g, tutti_error *err)
     return TUTTI_OK;
 }
 
-/* The same in all rounds that are left. */
+/* The same in all rounds that are left; the last one is one of all ranks. */
 static tutti_status take_part_in_rounds(slot_gradients *g, tutti_error *err)
 {
+    const int64_t last = slots_rounds(g->slots, world_size(g->world)) - 1;
     tutti_status s = TUTTI_OK;
-    while (!s && !is_over(g))
-        if (!(s = take_part(g, err)))
+    while (!s && (!g->rounds.begun || g->rounds.at < last)) {
+        if (g->rounds.begun)
             s = end_round(g, err);
+        else if (!(s = take_part(g, err)))
+            g->rounds.begun = true;
+    }
     return s;
 }
 
-tutti_status gradients_end(slot_gradients *g, bool failed, tutti_error *err)
+tutti_status gradients_begin_all(slot_gradients *g, bool failed, tutti_error *err)
 {
     tutti_status s = TUTTI_OK;
     if (g->rounds.on)
         s = take_part_in_rounds(g, err);
     else if (failed || g->mine.count == 0)
         s = take_part(g, err);
-    if (!s)
-        s = world_finish(g->world, err);
     if (!g->error.status)
         g->error = g->weights.error;
+    return s;
+}
+
+tutti_status gradients_end(slot_gradients *g, tutti_error *err)
+{
+    const tutti_status s = world_finish(g->world, err);
     return s || !g->error.status ? s : tutti_fail(err, g->error.status, "%s", g->error.text);
 }
 

@@ -16,8 +16,14 @@ typedef struct gradient_bucket {
     uint32_t reserved;
 } gradient_bucket;
 
+typedef struct slot_rules {
+    bool share_only;    /* each rank gets the sums of its own shares alone */
+    bool half;          /* gradients of slots and all their sums are rounded to bf16 */
+    bool first_buffers; /* buffers are the first slot's */
+} slot_rules;
+
 /* Buffers that the net's forward pass assigns are summed with the gradients, as the slots' mean weighted by
- * samples. */
+ * samples, or the first slot's alone. */
 typedef struct slot_gradients {
     run_context *run;
     world *world;
@@ -34,7 +40,7 @@ typedef struct slot_gradients {
     gradient_bucket
         *buckets; /* in the order of their sums, which is that of the backward pass */
     uint32_t nbuckets;
-    bool share_only; /* each rank gets the sums of its own shares alone */
+    slot_rules rules;
 
     int64_t slots; /* of the batch under way */
     slot_list mine;
@@ -56,8 +62,9 @@ bool gradients_fit(const slot_gradients *g);
 /* A batch of `slots` slots begins; `p` is a training plan of the net.  Errors: E_NOMEM; E_ARG ranks differ.  [step] */
 TUTTI_NODISCARD tutti_status gradients_begin(slot_gradients *g, int64_t slots, const plan *p,
                                              tutti_error *err);
-/* A slot of this rank begins: buffers are as the batch found them. */
-void gradients_begin_slot(slot_gradients *g);
+/* A slot of this rank begins: the sums of the one before are there, where they go in rounds, and buffers are as the batch
+ * found them.  Errors: those of world_finish.  [step] */
+TUTTI_NODISCARD tutti_status gradients_begin_slot(slot_gradients *g, tutti_error *err);
 /* Whether sums begin with this slot of mine: the last one, or each where they go in rounds. */
 bool gradients_starts(const slot_gradients *g, int64_t slot);
 /* The backward pass of such a slot, which `p` is about to run, begins the sums of buckets as it goes on. */
@@ -65,9 +72,14 @@ void gradients_watch(slot_gradients *g, plan *p);
 /* A slot ends: its gradients are there.  `share` is the slot's in the batch's samples.  Errors: E_NOMEM.  [step] */
 TUTTI_NODISCARD tutti_status gradients_end_slot(slot_gradients *g, int64_t slot, double share,
                                                 tutti_error *err);
-/* The batch ends: the sums are in the arena of every rank, or its own shares of them.  `failed`: this rank takes part with zeros.  Errors: those of
- * world_finish.  [step] */
-TUTTI_NODISCARD tutti_status gradients_end(slot_gradients *g, bool failed, tutti_error *err);
+/* Behind the last slot: all sums of the batch have begun, and what is told to all ranks then follows them.  `failed`: this
+ * rank takes part with zeros in what it has not begun.  `g->error` says what this rank could not begin.  Errors: those of world_finish.
+ * [step] */
+TUTTI_NODISCARD tutti_status gradients_begin_all(slot_gradients *g, bool failed,
+                                                 tutti_error *err);
+/* The batch ends: the sums are in the arena of every rank, or its own shares of them.  Errors: those of world_finish, and
+ * `g->error`.  [step] */
+TUTTI_NODISCARD tutti_status gradients_end(slot_gradients *g, tutti_error *err);
 /* Then, if all went well: buffers are the batch's, what is not summed is as before. */
 void gradients_take_buffers(slot_gradients *g);
 /* Bytes of memory that gradients take now, and those of all of them. */

@@ -91,7 +91,7 @@ static void add_modules(text_buffer *b, const program *q)
 static uint64_t count_gradients(const trainer *t, int64_t count)
 {
     const distributed *d = &t->distributed;
-    const bool parts = d->gradients.rounds.on && !d->reads;
+    const bool parts = distributed_divides(d) && !d->reads;
     return (uint64_t)(parts ? world_own(d->world, count) : count) * sizeof(float);
 }
 

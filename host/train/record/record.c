@@ -99,6 +99,21 @@ static void add_reproduction(text_buffer *b, trainer *t)
 
 /* ---- what came of it ---- */
 
+/* Of rank 0: what its last step took of the other ranks. */
+static void add_ranks(text_buffer *b, const distributed *d)
+{
+    const world_counts *c = &d->last_step;
+    if (!d->world)
+        return;
+    text_add(b, ",\n \"ranks\": {\"count\": %d, \"machines\": %d, \"last_step\": {",
+             world_size(d->world), world_machine_count(d->world));
+    text_add(b, "\"blocking\": %llu, \"sums\": %llu, \"gathers\": %llu, \"records\": %llu, ",
+             (unsigned long long)c->blocking, (unsigned long long)c->sums,
+             (unsigned long long)c->gathers, (unsigned long long)c->records);
+    text_add(b, "\"bytes\": %llu, \"bytes_between_machines\": %llu}}",
+             (unsigned long long)c->bytes, (unsigned long long)c->far);
+}
+
 static void add_metrics(text_buffer *b, const run_log *l)
 {
     text_add(b, ",\n \"metrics\": {");
@@ -126,6 +141,7 @@ static void add_outcome(text_buffer *b, const trainer *t, const char *status, co
     text_add(b, ",\n \"batches\": %lld, \"samples\": %lld, \"epochs\": %lld, \"seconds\": %.3f",
              (long long)now->batch, (long long)now->sample, (long long)now->epoch,
              (double)now->total_ns * 1e-9);
+    add_ranks(b, &t->distributed);
     add_metrics(b, &t->run.log);
 }
 

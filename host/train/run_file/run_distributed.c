@@ -7,6 +7,13 @@ static const char seconds[] = "a number of seconds from 0 to 1000000";
 static const char *const shardings[] = {"none", "states", "gradients", "weights",
                                         NULL}; /* SHARDING_* */
 
+static const char *const reduce_dtypes[] = {"f32", "bf16", NULL}; /* REDUCE_* */
+
+static const char *const syncs[] = {"single_auto_sync", "forced_sync", "multi_auto_sync",
+                                    NULL}; /* SYNC_* */
+
+static const char *const buffers[] = {"average", "first", NULL}; /* BUFFERS_* */
+
 static const json_member rows[] = {
     {.name = "comm",
      .flags = MEMBER_REQUIRED,
@@ -30,6 +37,15 @@ static const json_member rows[] = {
      .type = MEMBER_CHOICE,
      .words = shardings,
      MEMBER_AT(run_distributed, sharding)},
+    {.name = "reduce_dtype",
+     .type = MEMBER_CHOICE,
+     .words = reduce_dtypes,
+     MEMBER_AT(run_distributed, reduce_dtype)},
+    {.name = "buffers",
+     .type = MEMBER_CHOICE,
+     .words = buffers,
+     MEMBER_AT(run_distributed, buffers)},
+    {.name = "sync", .type = MEMBER_CHOICE, .words = syncs, MEMBER_AT(run_distributed, sync)},
     {.name = NULL},
 };
 

@@ -84,15 +84,27 @@ typedef struct run_device {
 /* What each rank has a part of. */
 enum { SHARDING_NONE, SHARDING_STATES, SHARDING_GRADIENTS, SHARDING_WEIGHTS };
 
+/* When gradients are summed: while the last microbatch's backward pass runs, behind it, or while each one's does. */
+enum { SYNC_SINGLE, SYNC_FORCED, SYNC_MULTI };
+
+/* Buffers that the forward pass assigns: the mean over the slots, or the first slot's. */
+enum { BUFFERS_AVERAGE, BUFFERS_FIRST };
+
+/* What gradients are summed in. */
+enum { REDUCE_F32, REDUCE_BF16 };
+
 /* Processes that train together; without an object of kind "comm", one. */
 typedef struct run_distributed {
     run_part comm;
     double join_timeout_s;
-    int32_t sharding;  /* SHARDING_* */
-    double timeout_s;  /* 0: for ever */
-    double bucket_mib; /* of gradients that are summed at a time */
-    int32_t rank;      /* set by the trainer: this process; 0 alone */
-    bool told;         /* and that rank 0 knows, and says, why the run has failed */
+    int32_t sharding;     /* SHARDING_* */
+    int32_t reduce_dtype; /* REDUCE_* */
+    int32_t sync;         /* SYNC_* */
+    int32_t buffers;      /* BUFFERS_* */
+    double timeout_s;     /* 0: for ever */
+    double bucket_mib;    /* of gradients that are summed at a time */
+    int32_t rank;         /* set by the trainer: this process; 0 alone */
+    bool told;            /* and that rank 0 knows, and says, why the run has failed */
 } run_distributed;
 
 enum { RUN_MICROBATCH_AUTO = -1, RUN_MOST_THREADS = 4096 };

@@ -88,7 +88,7 @@ static tutti_status aim_scale(trainer *t, plan *p, const part *m, tutti_error *e
 
 bool trainer_overlaps(const trainer *t)
 {
-    return distributed_on(&t->distributed) &&
+    return distributed_on(&t->distributed) && t->run.file->distributed.sync != SYNC_FORCED &&
            !engine_hears(t->run.engine, TUTTI_EVENT_AFTER_BACKWARD);
 }
 
@@ -220,14 +220,15 @@ static tutti_status slots(trainer *t, slot *saved_targets, int64_t size, double 
     d->gradients.weights.overlaps = trainer_overlaps(t);
     if (!s)
         s = distributed_begin(d, (all + size - 1) / size, p, err);
-    t->updater.parts.gradients = d->gradients.share_only && world_size(d->world) > 1;
+    t->updater.parts.gradients = d->gradients.rules.share_only && world_size(d->world) > 1;
     t->guard.parts = t->mirrors.parts = t->updater.parts.weights = d->gradients.weights.on;
     const slot_list mine = s ? (slot_list){0, 0, 1} : d->gradients.mine;
     for (int64_t n = 0; n < mine.count && !s; n++) {
         const int64_t k = mine.first + n * mine.step;
         double loss = 0.0;
-        distributed_begin_slot(d);
-        s = begin_microbatch(t, saved_targets, k, size, err);
+        s = distributed_begin_slot(d, err);
+        if (!s)
+            s = begin_microbatch(t, saved_targets, k, size, err);
         const part m = {true, false, (double)t->tensors.micro.samples / (double)all};
         if (!s)
             s = microbatch(t, &m, saved_targets, &loss, err);
@@ -362,9 +363,11 @@ tutti_status trainer_step_batch(trainer *t, tutti_error *err)
     t->plans.described = NULL;
     t->run.step.step = crash_breadcrumb.step = (uint64_t)t->run.clock.now.batch;
     t->scalars.counted = false;
+    distributed_begin_step(&t->distributed);
     tutti_status s = run_closure(t, &e, err);
     if (!s)
         s = mirrors_flush(&t->mirrors, true, err);
+    distributed_end_step(&t->distributed);
     for (uint32_t k = 0; k < TUTTI_MAX_COLUMNS; k++)
         free(e.saved_targets[k].own);
     device_report_graphs(t);

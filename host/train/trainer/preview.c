@@ -131,7 +131,15 @@ static tutti_status tell_overlap(const trainer *t, FILE *file, tutti_error *err)
             (void)fprintf(file, "%s%s adds to them", before, instance_name(p->items[k]));
             before = ", ";
         }
-    (void)fprintf(file, "%s\n", before == late ? "while the last backward pass runs" : "");
+    if (t->run.file->distributed.sync == SYNC_FORCED) {
+        (void)fprintf(file, "%ssync is forced_sync", before);
+        before = ", ";
+    }
+    (void)fprintf(file, "%s\n",
+                  before != late ? ""
+                  : t->run.file->distributed.sync == SYNC_MULTI
+                      ? "while each backward pass runs"
+                      : "while the last backward pass runs");
     return TUTTI_OK;
 }
 

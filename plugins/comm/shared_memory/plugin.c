@@ -22,7 +22,8 @@ static const struct {
 
 typedef struct shared_memory {
     segment segment;
-    uint64_t room; /* bytes of a mailbox */
+    uint64_t room;         /* bytes of a mailbox */
+    int32_t machine_ranks; /* 0: all */
     int joined;
 } shared_memory;
 
@@ -44,6 +45,7 @@ static tutti_status shared_memory_open(const tutti_host *host, const tutti_param
     if (!m)
         return tutti_fail(err, TUTTI_E_NOMEM, "shared_memory: no memory");
     m->room = (uint64_t)tutti_param_i64(params, "mailbox_mib") << 20;
+    m->machine_ranks = (int32_t)tutti_param_i64(params, "machine_ranks");
     *ret_self = m;
     return TUTTI_OK;
 }
@@ -140,8 +142,12 @@ static tutti_status shared_memory_join(void *self, const tutti_join *how,
     if ((s = segment_open(&m->segment, name, rank, size, m->room, how, err)))
         return s;
     m->joined = 1;
-    ret_world->rank = ret_world->local_rank = rank;
-    ret_world->size = ret_world->local_size = size;
+    const int32_t together = m->machine_ranks ? m->machine_ranks : size;
+    const int32_t left = size - rank / together * together;
+    ret_world->rank = rank;
+    ret_world->size = size;
+    ret_world->local_rank = rank % together;
+    ret_world->local_size = left < together ? left : together;
     return TUTTI_OK;
 }
 

@@ -49,6 +49,12 @@ START_TEST(what_the_link_takes_longer_than_the_backward_pass_is_exposed)
     ck_assert_close(f.exposed_s, 0.45, 1e-9);
     ck_assert_close(f.step_s, 0.6 + 0.1 + 0.45, 1e-9);
     ck_assert_close(f.efficiency, 0.7 / 1.15, 1e-9);
+    run.half =
+        true; /* half of what is sent: the last bucket, 0.075 s, and what waits before it */
+    forecast_step(&run, 4, &f);
+    ck_assert_uint_eq(f.sent, 3000000);
+    ck_assert_close(f.exposed_s, 0.15, 1e-9);
+    run.half = false;
     run.bytes_per_s = 1e9; /* the last bucket alone */
     forecast_step(&run, 4, &f);
     ck_assert_close(f.exposed_s, 0.0015, 1e-9);

@@ -17,29 +17,42 @@ static float number(int64_t slot, int64_t i)
            (float)(1 + (slot * 2654435761u + (uint64_t)i * 97) % 1009);
 }
 
+/* The upper 16 bits, to nearest, ties to even. */
+static float in_bf16(float x)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    bits = (bits + 0x7FFF + (bits >> 16 & 1)) & 0xFFFF0000;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
 /* The definition: aligned neighbours of equal size, then what is left over from right to left. */
-static float naive(int64_t first, int64_t count, int64_t i)
+static float naive(int64_t first, int64_t count, int64_t i, int64_t rounded)
 {
     int64_t half = 1;
-    if (count == 1)
-        return number(first, i);
+    float sum;
     while (half * 2 < count)
         half *= 2;
-    return naive(first, half, i) + naive(first + half, count - half, i);
+    sum = count == 1
+              ? number(first, i)
+              : naive(first, half, i, rounded) + naive(first + half, count - half, i, rounded);
+    return i < rounded ? in_bf16(sum) : sum;
 }
 
 /* Blocks of one rank, summed slot by slot; *ret_data is to be freed. */
-static uint32_t sum_blocks(slot_span span, slot_sum *sums, float **ret_data)
+static uint32_t sum_blocks(slot_span span, int64_t rounded, slot_sum *sums, float **ret_data)
 {
     slot_span blocks[SLOT_BLOCKS];
     const uint32_t n = slots_blocks(span, blocks);
     float *data = calloc((size_t)span.count + 1, NUMBERS * sizeof *data), *at = data;
     for (uint32_t k = 0; k < n; k++) {
-        slot_stack stack = {.count = 0};
+        slot_stack stack = {.rounded = rounded};
         for (int64_t slot = blocks[k].first; slot < blocks[k].first + blocks[k].count;
              slot++, at += NUMBERS) {
             for (int64_t i = 0; i < NUMBERS; i++)
                 at[i] = number(slot, i);
+            slots_round(at, rounded, 1);
             const bool takes = slot_stack_takes(&stack, slot);
             const uint32_t before = stack.count;
             slot_stack_push(&stack, (slot_sum){at, {slot, 1}}, NUMBERS, 1);
@@ -52,11 +65,12 @@ static uint32_t sum_blocks(slot_span span, slot_sum *sums, float **ret_data)
     return n;
 }
 
-START_TEST(every_world_sums_in_one_order)
+/* Worlds of every size sum 1 to MOST slots as naive() does, the first `rounded` numbers in bf16. */
+static void check_worlds(int64_t rounded)
 {
     for (int64_t slots = 1; slots <= MOST; slots++)
         for (int32_t size = 1; size <= MOST; size++) {
-            slot_stack all = {.count = 0};
+            slot_stack all = {.rounded = rounded};
             float *data[MOST];
             int64_t next = 0;
             for (int32_t rank = 0; rank < size; rank++) {
@@ -65,19 +79,30 @@ START_TEST(every_world_sums_in_one_order)
                 ck_assert_int_eq(span.first, next);
                 ck_assert_int_le(span.count, (slots + size - 1) / size);
                 next += span.count;
-                const uint32_t n = sum_blocks(span, sums, &data[rank]);
+                const uint32_t n = sum_blocks(span, rounded, sums, &data[rank]);
                 for (uint32_t k = 0; k < n; k++)
                     slot_stack_push(&all, sums[k], NUMBERS, 1);
             }
             ck_assert_int_eq(next, slots);
             const float *sum = slot_stack_finish(&all, NUMBERS, 1);
             for (int64_t i = 0; i < NUMBERS; i++) {
-                const float want = naive(0, slots, i);
+                const float want = naive(0, slots, i, rounded);
                 ck_assert_mem_eq(&sum[i], &want, sizeof want);
             }
             for (int32_t rank = 0; rank < size; rank++)
                 free(data[rank]);
         }
+}
+
+START_TEST(every_world_sums_in_one_order)
+{
+    check_worlds(0);
+}
+END_TEST
+
+START_TEST(every_world_rounds_the_same_sums)
+{
+    check_worlds(2);
 }
 END_TEST
 
@@ -116,7 +141,7 @@ START_TEST(rounds_sum_in_the_same_order)
             float sum[NUMBERS];
             sum_rounds(slots, size, sum);
             for (int64_t i = 0; i < NUMBERS; i++) {
-                const float want = naive(0, slots, i);
+                const float want = naive(0, slots, i, 0);
                 ck_assert_mem_eq(&sum[i], &want, sizeof want);
             }
         }
@@ -150,6 +175,7 @@ int main(void)
     Suite *suite = suite_create("slots");
     TCase *c = tcase_create("slots");
     tcase_add_test(c, every_world_sums_in_one_order);
+    tcase_add_test(c, every_world_rounds_the_same_sums);
     tcase_add_test(c, rounds_sum_in_the_same_order);
     tcase_add_test(c, blocks_are_aligned_powers_of_two_that_cover_the_span);
     suite_add_tcase(suite, c);

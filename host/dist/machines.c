@@ -1,0 +1,23 @@
+/* machines.c - which ranks share a machine. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "dist/world_internal.h"
+
+bool machines_find(world_machines *m, const rank_place *all, int32_t size)
+{
+    m->count = 0;
+    m->levels = false;
+    for (int32_t first = 0; first < size; first += all[first].size, m->count++) {
+        const int32_t n = all[first].size;
+        if (n < 1 || n > size - first)
+            return false;
+        for (int32_t k = 0; k < n; k++) {
+            if (all[first + k].rank != k || all[first + k].size != n)
+                return false;
+            m->first[first + k] = first;
+            m->size[first + k] = n;
+        }
+        m->levels = m->levels || n > 1;
+    }
+    m->levels = m->levels && m->count > 1;
+    return true;
+}

@@ -1,0 +1,46 @@
+/* parts.c - what sums and gathers are made of: shares of a bucket, and parts that go from rank to rank. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "dist/shares.h"
+#include "dist/world_internal.h"
+
+#include <stdlib.h>
+
+tutti_status world_reserve(world_memory *m, uint64_t numbers, tutti_error *err)
+{
+    const uint64_t bytes = numbers * sizeof(float);
+    if (numbers <= m->capacity)
+        return TUTTI_OK;
+    free(m->data);
+    m->data = aligned_alloc(64, (bytes + 63) / 64 * 64);
+    m->capacity = m->data ? numbers : 0;
+    return m->data ? TUTTI_OK
+                   : tutti_fail(err, TUTTI_E_NOMEM,
+                                "no memory for %llu bytes of gradients under way",
+                                (unsigned long long)bytes);
+}
+
+int64_t world_share(const world *w, int64_t n, int32_t rank)
+{
+    const int64_t unit =
+        n / w->info.size < PAGES_EVEN * PAGE_NUMBERS ? SHARE_UNIT : PAGE_NUMBERS;
+    const int64_t units = (n + unit - 1) / unit;
+    const int64_t first = units * rank / w->info.size * unit;
+    return first < n ? first : n;
+}
+
+tutti_status world_all_to_all(world *w, const tutti_parts *out, const tutti_parts *in,
+                              tutti_error *err)
+{
+    uint64_t request = 0;
+    for (int32_t r = 0; r < w->info.size; r++) {
+        const int32_t *first = w->machines.first;
+        w->counts.bytes += r == w->info.rank ? 0 : out->bytes[r];
+        w->counts.far += first && first[r] != first[w->info.rank] ? out->bytes[r] : 0;
+    }
+    instance_call c = instance_enter(w->options.comm, "all_to_all");
+    tutti_status s = w->table->all_to_all(w->self, out, in, &request, err);
+    if (!s)
+        s = w->table->wait(w->self, request, err);
+    instance_leave(&c);
+    return world_note(w, s);
+}
