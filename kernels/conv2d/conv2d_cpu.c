@@ -97,6 +97,14 @@ int conv2d_bf16_here(void)
 #endif
 }
 
+/* The gradient of weights over patches that do not overlap, of few channels, as in a vision transformer: oneDNN's kernel for
+ * bf16 takes several times as long as that for f32. */
+static int is_faster_in_f32(int kind, const tutti_op_call *c)
+{
+    const conv2d_geometry g = geometry(kind, c);
+    return kind == DNN_CONV_GRAD_WEIGHT && g.c < 16 && g.kh > 1 && g.sh >= g.kh && g.sw >= g.kw;
+}
+
 /* Factors go as bf16 where the CPU multiplies these, and they are bf16 or may be rounded. */
 static conv2d_dtypes dtypes(int kind, const tutti_op_call *c)
 {
@@ -107,7 +115,8 @@ static conv2d_dtypes dtypes(int kind, const tutti_op_call *c)
         t = (conv2d_dtypes){c->out[0].dtype, c->in[1].dtype, c->in[0].dtype, 0};
     else if (kind == DNN_CONV_GRAD_WEIGHT)
         t = (conv2d_dtypes){c->in[0].dtype, c->out[0].dtype, c->in[1].dtype, 0};
-    t.bf16 = has_bf16(c) && (both || rounds) && conv2d_bf16_here();
+    t.bf16 =
+        has_bf16(c) && (both || rounds) && conv2d_bf16_here() && !is_faster_in_f32(kind, c);
     return t;
 }
 

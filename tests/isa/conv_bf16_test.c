@@ -174,6 +174,25 @@ START_TEST(other_halves_are_refused_without_a_word)
 }
 END_TEST
 
+/* The gradient of weights over patches that do not overlap, of few channels, is left to the kernel for F32. */
+START_TEST(patches_of_few_channels_have_their_gradient_in_f32)
+{
+    const shape patches = {2, 64, 3, 32, 16, 16, 0, 1};
+    for (int kind = 0; kind < 3; kind++) {
+        const call q = call_of(&patches, kind, 0);
+        const tutti_op_call c = {sizeof c,    q.nin,   1,    1,    q.descs,
+                                 &q.descs[3], &q.attr, NULL, NULL, NULL};
+        void *state = NULL;
+        uint64_t bytes = 0;
+        tutti_error err = TUTTI_ERROR_INIT;
+        const tutti_status status = ops[kind]->cpu->prepare(&c, &state, &bytes, &err);
+        ck_assert_int_eq(status, kind == 2 ? TUTTI_E_UNSUPPORTED : TUTTI_OK);
+        if (!status)
+            ops[kind]->cpu->destroy(state);
+    }
+}
+END_TEST
+
 int main(void)
 {
     if (!conv2d_bf16_here()) {
@@ -185,6 +204,7 @@ int main(void)
     tcase_set_timeout(t, 60);
     tcase_add_loop_test(t, convolutions_are_those_of_the_rounded_factors, 0, SHAPES);
     tcase_add_loop_test(t, other_halves_are_refused_without_a_word, 0, 3);
+    tcase_add_test(t, patches_of_few_channels_have_their_gradient_in_f32);
     suite_add_tcase(s, t);
     return tutti_run(s);
 }
