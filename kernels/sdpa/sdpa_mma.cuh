@@ -52,6 +52,13 @@ __device__ static inline rows rows_of(const sdpa_cuda_args &a, const cuda_tensor
             (int)a.s.d};
 }
 
+/* Until what this block has begun to copy is there, for all of its threads. */
+__device__ static inline void await_copies()
+{
+    cuda_copy_wait<0>();
+    __syncthreads();
+}
+
 /* Begins to copy N rows from `first` on; zeros where there are none. */
 template <int N, int C>
 __device__ static inline void begin(const rows &from, int64_t first, uint16_t *to)
@@ -330,8 +337,7 @@ __device__ static inline void forward(const sdpa_cuda_args &a, uint16_t *shared)
     cuda_copy_commit();
     for (int64_t j0 = 0; j0 < end; j0 += SIDE) {
         part<SIDE> s;
-        cuda_copy_wait<0>();
-        __syncthreads(); /* the tile is there, and nobody needs the one before */
+        await_copies(); /* the tile is there, and nobody needs the one before */
         if (j0 + SIDE < end) {
             begin<SIDE, C>(k, j0 + SIDE, other);
             begin<SIDE, C>(v, j0 + SIDE, other + SIDE * C);
@@ -353,8 +359,7 @@ __device__ static inline void forward(const sdpa_cuda_args &a, uint16_t *shared)
         stage = other;
         other = swap;
     }
-    cuda_copy_wait<0>(); /* where no key is seen */
-    __syncthreads();
+    await_copies(); /* where no key is seen */
 #pragma unroll
     for (int i = 0; i < 2; i++) {
         const int64_t r = i0 + row(i);
@@ -392,8 +397,7 @@ __device__ static inline void by_query(const sdpa_cuda_args &a, uint16_t *shared
         }
     for (int64_t j0 = 0; j0 < end; j0 += N) {
         part<N> s, dp;
-        cuda_copy_wait<0>();
-        __syncthreads();
+        await_copies();
         if (j0 + N < end) {
             begin<N, C>(k, j0 + N, other);
             begin<N, C>(v, j0 + N, other + N * C);
@@ -419,8 +423,7 @@ __device__ static inline void by_query(const sdpa_cuda_args &a, uint16_t *shared
         stage = other;
         other = swap;
     }
-    cuda_copy_wait<0>(); /* where no key is seen */
-    __syncthreads();
+    await_copies(); /* where no key is seen */
     const float by[2] = {a.scale, a.scale};
     store<DTYPE, C>(queries(a, a.dq, a.s.q, p, i0), q.d, dq, by, shared);
 }
@@ -458,8 +461,7 @@ __device__ static inline void by_key(const sdpa_cuda_args &a, uint16_t *shared)
         numbers[threadIdx.x] = number_of<N>(a, p, first);
     for (int64_t i0 = first; i0 < a.s.tq; i0 += N) {
         part<N> s, dp;
-        cuda_copy_wait<0>();
-        __syncthreads();
+        await_copies();
         if (i0 + N < a.s.tq) {
             begin<N, C>(q, i0 + N, other);
             begin<N, C>(dy, i0 + N, other + N * C);
@@ -499,8 +501,7 @@ __device__ static inline void by_key(const sdpa_cuda_args &a, uint16_t *shared)
         numbers = others;
         others = swapped;
     }
-    cuda_copy_wait<0>(); /* where no query sees the keys */
-    __syncthreads();
+    await_copies(); /* where no query sees the keys */
     const float by[2] = {a.scale, a.scale}, one[2] = {1.0f, 1.0f};
     store<DTYPE, C>(keys(a, a.dk, a.s.k, p, j0), k.d, dk, by, shared);
     store<DTYPE, C>(keys(a, a.dv, a.s.v, p, j0), v.d, dv, one, shared + SIDE * C);

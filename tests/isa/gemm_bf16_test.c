@@ -349,7 +349,7 @@ int main(void)
     Suite *s = suite_create("gemm_bf16");
     TCase *t = tcase_create("products");
     tcase_add_loop_test(t, products_are_those_of_the_rounded_factors, 0, SHAPES * LAYOUTS);
-    tcase_add_test(t, b_is_packed_for_as_much_as_its_panels_serve);
+    tcase_add_loop_test(t, b_is_packed_for_as_much_as_its_panels_serve, 0, here);
     tcase_add_loop_test(t, the_operation_reads_and_writes_bf16, 0,
                         here ? (int)(sizeof calls / sizeof *calls) : 0);
     tcase_add_loop_test(t, gelu_is_within_rounding_where_it_is_stored_as_bf16, 0, FORMS);

@@ -19,6 +19,11 @@ static const named variables[] = {
                         "ran at the start than there are processors"},
     {"TUTTI_ISA", "lowers the instruction set of the kernels: a level that `tutti version` "
                   "knows, such as base or v3"},
+    {"TUTTI_RANK",
+     "of a process that its launcher started as one of several: its number, from 0"},
+    {"TUTTI_WORLD_SIZE",
+     "how many these are; the comm `shared_memory` reads both, and a run without "
+     "`distributed` is refused where there is more than one"},
     {"TUTTI_TUNE", "0: measures no kernels, takes the first of each and reads no choices that "
                    "were kept"},
     {"XDG_CACHE_HOME", "where choices of kernels are kept, in tutti/kernels; ~/.cache without"},

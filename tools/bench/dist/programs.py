@@ -97,7 +97,8 @@ def tutti(options, row, world, threads, folder, distributed=True, link=None):
     part = run["train"]["batch_size"] // world
     if world > 1 and distributed:
         run["microbatch_size"] = part
-        run["distributed"] = {"comm": options.comm, "bucket_mib": options.bucket_mib, "sharding": options.sharding}
+        run["distributed"] = {"comm": options.comm, "bucket_mib": options.bucket_mib, "sharding": options.sharding,
+                              "reduce_dtype": options.reduce_dtype}
     else:
         run["train"]["batch_size"] = part
     where = pathlib.Path(folder) / f"{row}-{world}"
@@ -162,5 +163,6 @@ def add_options(parser):
     parser.add_argument("--link", metavar="RATE", help="half of the ranks each side of a link of that rate, such as 1gbit; as root")
     parser.add_argument("--bucket-mib", type=float, default=4)
     parser.add_argument("--sharding", default="none", choices=("none", "states", "gradients"))
+    parser.add_argument("--reduce-dtype", default="f32", choices=("f32", "bf16"), help="of gradients, summed and sent")
     parser.add_argument("--pairs", type=int, default=7)
     parser.add_argument("--seconds", type=float, default=2, help="of a block")
