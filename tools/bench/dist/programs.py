@@ -1,8 +1,10 @@
 """programs.py - programs of several processes that train in the blocks asked for: Tutti, PyTorch DDP, MPI's own sum."""
 import contextlib
 import json
+import math
 import os
 import pathlib
+import re
 import select
 import signal
 import statistics
@@ -130,11 +132,20 @@ def ddp(options, row, words, folder, link=None):
     return Ranks(commands, [env] * options.world, folder)
 
 
+def weights(row):
+    """How many numbers the row's model has, by its plan."""
+    build = ROOT / "build/release"
+    plan = subprocess.run([build / "tutti", "plan", ROOT / "tools/bench/rows" / f"{row}.json", "--plugin-path", build / "bench"],
+                          capture_output=True, text=True, check=True, env={**os.environ, "TUTTI_TUNE": "0"})
+    shapes = re.findall(r"^%\d+ \S+ \(([\d, ]*)\) = weight \d+$", plan.stdout, re.M)
+    return sum(math.prod(int(n) for n in shape.split(", ") if n) for shape in shapes)
+
+
 def all_reduce(options, row, folder, link=None):
     """One blocking MPI_Allreduce of the row's gradients a step."""
     where = pathlib.Path(folder) / row
     where.mkdir(parents=True)
-    return MpiRanks([options.python, HERE / "allreduce_peer.py", row], options.world, where, link)
+    return MpiRanks([options.python, HERE / "allreduce_peer.py", str(weights(row))], options.world, where, link)
 
 
 def pairs(programs, count, seconds):
@@ -156,7 +167,7 @@ def add_options(parser):
     """What both tables take; a signal ends what they have started."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     peer = ROOT / "build/peer/bin/python3"
-    parser.add_argument("--python", default=str(peer if peer.exists() else sys.executable), help="with torch, and mpi4py for sums")
+    parser.add_argument("--python", default=str(peer if peer.exists() else sys.executable), help="with torch; for sums with mpi4py and numpy")
     parser.add_argument("--world", type=int, nargs="+", default=[2, 4], help="ranks; a table row each")
     parser.add_argument("--threads", type=int, default=1, help="of a rank")
     parser.add_argument("--dtype", default="f32", choices=("f32", "bf16"))
