@@ -16,7 +16,8 @@ enum {
     MPI_LATE_TAG = 7001,
     MPI_LISTEN_MS = 1000,
     MPI_LEAST_PAUSE_US = 20,
-    MPI_MOST_PAUSE_US = 1000
+    /* A large message goes in pieces of some 32 KiB, and only while both sides ask: longer pauses take longer than it. */
+    MPI_MOST_PAUSE_US = 50
 };
 
 typedef struct mpi {
