@@ -10,7 +10,7 @@ cat >plugins/odd/plugin.json <<'JSON'
   "format": "1.0", "id": "test.odd", "version": "1.0.0", "license": "Apache-2.0",
   "abi": {"min": "1.0"}, "library": {"path": "odd.so"},
   "objects": [
-    {"name": "odd", "kind": "dataset", "doc": "As it is told.", "params": {"wrong": {"type": "string", "default": ""}}},
+    {"name": "odd", "kind": "dataset", "doc": "As it is told.", "params": {"path": {"type": "string", "default": ""}, "wrong": {"type": "string", "default": ""}}},
     {"name": "odd", "kind": "transform", "doc": "Likewise.", "params": {"wrong": {"type": "string", "default": ""}}},
     {"name": "odd", "kind": "algorithm", "doc": "Likewise.", "events": ["after_dataloader"],
      "params": {"wrong": {"type": "string", "default": ""}}}
@@ -172,6 +172,12 @@ refused 2 train.dataset dtype 'dataset odd: column input: dtype 77 is none of th
 refused 2 train.dataset rank 'dataset odd: column input has rank 6, want at most 5: a batch has one more'
 refused 2 train.dataset size 'dataset odd: column input: more than 2^63 bytes'
 refused 2 train.dataset columns 'dataset odd: 9 columns, at most 8 are possible'
+inspected() {
+  says "data inspect: $1" 2 "tutti: $2" "$TUTTI" data inspect "$PWD" --as=odd --set wrong="\"$1\"" --plugin-path plugins
+}
+inspected dtype 'data set odd: column input: dtype 77 is none of this ABI'
+inspected size 'data set odd: column input: more than 2^63 bytes'
+inspected columns 'data set odd: 9 columns, at most 8 are possible'
 refused 2 train.transforms.0 dtype 'transform odd: column input: dtype 77 is none of this ABI'
 refused 1 train.transforms.0 later 'sample 6: column input is F64 (8), the others are F32 (8)'
 refused 1 algorithms.0 set 'odd on after_dataloader: input: dtype 77 is none of this ABI'
