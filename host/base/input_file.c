@@ -12,7 +12,8 @@
 /* What the shell hands over as a file, such as /dev/stdin and /dev/fd/63: there somebody writes. */
 static bool is_descriptor(const char *path)
 {
-    return strncmp(path, "/dev/", 5) == 0 || strncmp(path, "/proc/", 6) == 0;
+    return strcmp(path, "/dev/stdin") == 0 || strncmp(path, "/dev/fd/", 8) == 0 ||
+           (strncmp(path, "/proc/", 6) == 0 && strstr(path, "/fd/"));
 }
 
 tutti_status input_file_open(const char *path, FILE **ret_file, tutti_error *err)

@@ -151,7 +151,7 @@ static run_file *named_run(const cli_options *o, registry *r)
     cli_options named = *o;
     named.run = o->generating.run;
     if (!o->generating.tokenizer)
-        return cli_run_file(&named, RUN_FILE_MODEL, r);
+        return cli_ranked_file(&named, RUN_FILE_MODEL, r);
     (void)fprintf(stderr, "tutti: --run has tokens of its own: --set train.dataset=... "
                           "changes them, --tokenizer does not\n");
     return NULL;

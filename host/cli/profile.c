@@ -200,7 +200,7 @@ static tutti_status measure(trainer *t, const run_file *run, const tutti_op *con
     if (trainer_profile_steps(t, &why))
         (void)fprintf(stderr, "tutti: %s\n", why.text);
     const tutti_status s = trainer_fit(t, &options, err);
-    return s ? s : report(t, run, ops, json, err);
+    return s || run->distributed.rank ? s : report(t, run, ops, json, err); /* rank 0 speaks */
 }
 
 static int run(const cli_options *o, const tutti_op *const *ops)

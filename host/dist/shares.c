@@ -93,8 +93,9 @@ tutti_status world_gather_shares(world *w, float *data, int64_t n, tutti_error *
     background_drain(&w->background);
     for (int64_t first = 0; first < n && !s; first += most) {
         w->counts.blocking++;
-        s = world_gather_piece(w, data + first, n - first < most ? n - first : most,
-                               sizeof *data, err);
+        s = world_note(w,
+                       world_gather_piece(w, data + first, n - first < most ? n - first : most,
+                                          sizeof *data, err));
     }
     return s;
 }

@@ -35,13 +35,22 @@ static void forget_machines(world *w)
     w->machines.first = w->machines.size = NULL;
 }
 
-/* Asks all ranks where they are. */
+/* A comm may not say where its ranks are. */
+static bool any_says(const rank_place *all, int32_t size)
+{
+    for (int32_t k = 0; k < size; k++)
+        if (all[k].size > 0)
+            return true;
+    return false;
+}
+
+/* Asks all ranks where they are, also a rank that finds itself on the only machine: others may see it otherwise. */
 static tutti_status find_machines(world *w, tutti_error *err)
 {
     const rank_place mine = {w->info.local_rank, w->info.local_size};
     const int32_t size = w->info.size;
     w->machines.count = 1;
-    if (mine.size == size || mine.size < 1) /* on every rank; a comm may not say */
+    if (size == 1)
         return TUTTI_OK;
     rank_place *all = calloc((size_t)size, sizeof *all);
     w->machines.first = calloc(2 * (size_t)size, sizeof *w->machines.first);
@@ -49,7 +58,9 @@ static tutti_status find_machines(world *w, tutti_error *err)
     tutti_status s = all && w->machines.first
                          ? world_exchange(w, &mine, all, sizeof mine, err)
                          : tutti_fail(err, TUTTI_E_NOMEM, "no memory for the world of ranks");
-    if (!s && !machines_find(&w->machines, all, size)) {
+    if (!s && !any_says(all, size)) {
+        forget_machines(w);
+    } else if (!s && !machines_find(&w->machines, all, size)) {
         forget_machines(w);
         w->machines.levels = false;
         w->machines.count = 0;
@@ -284,8 +295,9 @@ tutti_status world_spread(world *w, const char *text, char **ret_text, tutti_err
         return s;
     char *copy = malloc(bytes);
     if (!copy)
-        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for %llu bytes of rank 0",
-                          (unsigned long long)bytes);
+        return world_note(w,
+                          tutti_fail(err, TUTTI_E_NOMEM, "no memory for %llu bytes of rank 0",
+                                     (unsigned long long)bytes));
     if (w->info.rank == 0)
         memcpy(copy, text, bytes);
     if ((s = broadcast(w, copy, bytes, err)))

@@ -14,7 +14,7 @@
 #define BFMMLA_HERE 1
 #endif
 
-typedef float f32x4 __attribute__((vector_size(16), aligned(4)));
+typedef float f32x4 __attribute__((vector_size(16), aligned(4), may_alias));
 
 /* BFMMLA(sums, a, b): sums (2, 2) += a (2, 4) b' (2, 4), each a register, row by row. */
 #if defined(BFMMLA_MODEL)

@@ -110,6 +110,14 @@ def cpu(tutti, folder, report):
     refused(report, "another CPU on one rank", world, "rank 1 has another CPU than rank 0: ")
 
 
+def machines(tutti, folder, report):
+    """One rank takes all of them to be on its machine; the run file that says so is what is named."""
+    comm = {"name": "shared_memory", "machine_ranks": 2}
+    write(folder, changed(max_duration="1ba", distributed={"comm": comm}))
+    world = World(tutti, folder, 4, own={1: ["--set", "distributed.comm.machine_ranks=4"]})
+    refused(report, "other machines by the run file of one rank", world, "[rank 1] the run file has \"machine_ranks\":4")
+
+
 def advice(tutti, folder, report):
     """What is not refused, and costs time or bits, is said on the terminal and in the log."""
     run = changed(max_duration="1ba", microbatch_size=30)
@@ -158,4 +166,4 @@ def alone(tutti, folder, report):
 
 
 if __name__ == "__main__":
-    sys.exit(main([code, data, plugin, cpu, advice, alone]))
+    sys.exit(main([code, data, plugin, cpu, machines, advice, alone]))

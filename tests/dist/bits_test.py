@@ -130,7 +130,7 @@ def collectives(tutti, folder, report):
 
 def machines(tutti, folder, report):
     """Ranks of a machine sum first, then machines: the bits of one rank wherever ranks are, and of two ranks a machine
-    half the bytes cross."""
+    a third of the bytes cross."""
     run = changed(max_duration="4ba", eval=[])
     whole = os.path.join(folder, "whole")
     write(whole, run)

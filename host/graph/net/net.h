@@ -100,7 +100,7 @@ bool net_has_half(const net *n, const float *at);
 /* Draws what is blank.  Without late_values a commit does; with it who reads weights or runs a plan calls this before,
  * and from then on commits do.  A weight that tutti.module/1 asks for alone is drawn alone. */
 TUTTI_NODISCARD tutti_status net_fill_weights(net *n, tutti_error *err);
-/* The whole weight that lies there is about to be written: nothing is drawn for it. */
+/* The whole weight that lies there has been written: nothing is drawn for it. */
 void net_overwrites(net *n, const void *at);
 /* Whether weights may still be blank: memory that only a run touches is not touched. */
 bool net_is_blank(const net *n);

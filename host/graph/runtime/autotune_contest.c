@@ -200,7 +200,7 @@ static void run_round(measurement *m, bool is_first)
 /* Far behind twice: in the run before the rounds and in the first one. */
 static bool is_hopeless(const measurement *m, uint32_t k, uint32_t best)
 {
-    return m->best[k] >= HOPELESS * m->best[best] && m->entry[k] >= HOPELESS * m->best[best];
+    return m->best[k] >= HOPELESS * m->best[best] && m->entry[k] >= HOPELESS * m->entry[best];
 }
 
 /* Behind in every pair of rounds; algorithm 0 by as much as it takes to choose another one. */

@@ -187,11 +187,11 @@ static tutti_status copy(restoring *r, tutti_error *err)
         const tutti_tensor *to = &r->v->list[k].tensor;
         if (!r->taken[k] || checkpoint_find(r->c, r->v->list[k].name, &from, NULL))
             continue;
-        if (t->run.net)
-            net_overwrites(t->run.net, to->data);
         s = device_copy(to->device == TUTTI_DEVICE_CPU ? NULL : context_device(&t->run),
                         to->data, from.data, tutti_nbytes(&from.desc), TUTTI_COPY_TO_DEVICE,
                         err);
+        if (!s && t->run.net)
+            net_overwrites(t->run.net, to->data);
     }
     return s;
 }

@@ -121,6 +121,8 @@ static tutti_status take(trainer *t, saved_state *w, bool copies, tutti_error *e
     const bool shards = checkpoint_is_index(w->path) && distributed_on(&t->distributed);
     const bool together = t->updater.world || shards;
     tutti_status s = prepare(t, w, err);
+    if (!s && t->run.net) /* a save may come before the run has begun */
+        s = net_fill_weights(t->run.net, err);
     if (!s)
         s = parts_make(t, shards, &w->parts, err);
     if (together && !trainer_hurries()) /* all come, or nobody does */

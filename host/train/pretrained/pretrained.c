@@ -115,8 +115,9 @@ tutti_status pretrained_take(net *n, const char *path, const checkpoint *c,
         const source_weight found = weight_source_find(&f, w->path);
         if (report->rows[k].verdict != LOAD_TAKEN)
             continue;
-        net_overwrites(n, w->data.data);
         s = take(net_device(n), &f, &found, &w->data, err);
+        if (!s)
+            net_overwrites(n, w->data.data);
     }
     net_touch_weights(n);
     return s;

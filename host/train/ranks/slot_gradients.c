@@ -217,6 +217,8 @@ tutti_status gradients_begin(slot_gradients *g, int64_t slots, const plan *p, tu
 static tutti_status end_round(slot_gradients *g, tutti_error *err)
 {
     const tutti_status s = world_finish(g->world, err);
+    if (!g->error.status)
+        g->error = g->weights.error;
     g->rounds.at++;
     g->rounds.begun = false;
     g->started = g->nblocks = 0;

@@ -101,7 +101,9 @@ static tutti_status find_place(int32_t *ret_rank, int32_t *ret_size, const char 
                           "there are; want TUTTI_RANK and TUTTI_WORLD_SIZE");
     if (k < count) {
         *ret_job = getenv(launchers[k].job);
-        if (!read_number(launchers[k].rank, 0, ret_rank) || *ret_rank >= *ret_size)
+        if (*ret_size == 1 && !getenv(launchers[k].rank))
+            *ret_rank = 0;
+        else if (!read_number(launchers[k].rank, 0, ret_rank) || *ret_rank >= *ret_size)
             return tutti_fail(err, TUTTI_E_ARG,
                               "shared_memory: %s is %d, but %s is no rank from 0 to %d",
                               launchers[k].size, *ret_size, launchers[k].rank, *ret_size - 1);
@@ -290,9 +292,9 @@ static tutti_status shared_memory_broadcast(void *self, void *data, uint64_t byt
 {
     segment *g = &((shared_memory *)self)->segment;
     uint64_t offsets[SEGMENT_RANKS] = {0}, sizes[SEGMENT_RANKS] = {0}, request;
-    sizes[root] = bytes;
     if (root < 0 || root >= g->size)
         return tutti_fail(err, TUTTI_E_ARG, "shared_memory: there is no rank %d", root);
+    sizes[root] = bytes;
     const tutti_parts parts = {
         .struct_size = sizeof parts, .data = data, .offsets = offsets, .bytes = sizes};
     return shared_memory_all_gather(self, &parts, &request, err);

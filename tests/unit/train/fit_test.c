@@ -3,6 +3,8 @@
 #include "base/counts.h"
 #include "base/faults.h"
 #include "op_table.h"
+#include "train/checkpoint/resume.h"
+#include "train/checkpoint_file/checkpoint.h"
 #include "train/step/trainer_state.h"
 #include "train/trainer/services.h"
 #include "train/trainer/trainer.h"
@@ -766,10 +768,53 @@ START_TEST(iterations_of_epochs_are_counted)
 }
 END_TEST
 
+/* Of a run that is saved before it begins, with values drawn before that or not. */
+static void save_first(const char *path, bool drawn, float *ret, size_t n)
+{
+    fitting f;
+    checkpoint *c;
+    tutti_tensor t;
+    tutti_error err = TUTTI_ERROR_INIT;
+    const tutti_save_part part = {.struct_size = sizeof part};
+    if (drawn)
+        opened_with_values(&f, ", \"max_duration\": \"1ba\"");
+    else
+        opened(&f, ", \"max_duration\": \"1ba\"");
+    ck_assert_ok(trainer_save(f.t, path, &part, &err), err);
+    char name[128];
+    uint32_t k = 0;
+    while (!strstr(net_weight(f.t->run.net, k)->path, "weight")) /* biases are 0 */
+        k++;
+    (void)snprintf(name, sizeof name, "model.%s", net_weight(f.t->run.net, k)->path);
+    ck_assert_ok(checkpoint_open(path, &c, &err), err);
+    ck_assert_ok(checkpoint_find(c, name, &t, &err), err);
+    ck_assert_uint_ge(tutti_nbytes(&t.desc), n * sizeof *ret);
+    memcpy(ret, t.data, n * sizeof *ret);
+    checkpoint_close(c);
+    closed(&f);
+    (void)unlink(path);
+}
+
+START_TEST(a_save_before_the_run_begins_has_its_first_values)
+{
+    enum { SOME = 8 };
+    char path[] = "/tmp/tutti_fit_XXXXXX.safetensors";
+    float drawn[SOME], saved[SOME], none[SOME] = {0};
+    const int fd = mkstemps(path, 12);
+    ck_assert_int_ge(fd, 0);
+    (void)close(fd);
+    save_first(path, true, drawn, SOME);
+    save_first(path, false, saved, SOME);
+    ck_assert_mem_eq(saved, drawn, sizeof drawn);
+    ck_assert_mem_ne(saved, none, sizeof none);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("fit");
     TCase *tc = tcase_create("all");
+    tcase_add_test(tc, a_save_before_the_run_begins_has_its_first_values);
     suite_add_tcase(suite, tc);
     tcase_add_checked_fixture(tc, start, end);
     tcase_add_test(tc, the_events_of_a_fit_come_in_upstreams_order);
