@@ -49,15 +49,7 @@ enum { ROWS = 0, COLS = 0 };
 #endif
 
 #if defined(TILES)
-#define TILE(rows)                                                                             \
-    static void tile_##rows(int64_t k, const float *a, const float *b, const float *start,     \
-                            float *y, int64_t y_row)                                           \
-    {                                                                                          \
-        tile(rows, k, a, b, start, y, y_row);                                                  \
-    }
-#define TILE_AT(rows) [rows] = tile_##rows,
-TILES(TILE)
-static gemm_tile *const tiles[] = {TILES(TILE_AT)};
+GEMM_TILES(TILES);
 #else
 static gemm_tile *const tiles[] = {NULL};
 #endif

@@ -55,4 +55,17 @@ TUTTI_ISA_VARIANTS(gemm_microkernel_bf16);
 /* Those that this CPU has, the best ones first; NULL behind the last. */
 const gemm_microkernel *gemm_microkernel_at(int bf16, int k);
 
+/* For sources of micro-kernels: tiles[r], a gemm_tile of r rows by `tile` with that constant, for every M(r) of
+ * EACH(M). */
+#define GEMM_TILE(rows)                                                                        \
+    static void tile_##rows(int64_t words, const float *a, const float *b, const float *start, \
+                            float *y, int64_t y_row)                                           \
+    {                                                                                          \
+        tile(rows, words, a, b, start, y, y_row);                                              \
+    }
+#define GEMM_TILE_AT(rows) [rows] = tile_##rows,
+#define GEMM_TILES(EACH)                                                                       \
+    EACH(GEMM_TILE)                                                                            \
+    static gemm_tile *const tiles[] = {EACH(GEMM_TILE_AT)}
+
 #endif

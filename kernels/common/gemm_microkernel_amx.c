@@ -77,15 +77,7 @@ INLINE void tile(int64_t rows, int64_t words, const float *a, const float *b,
     EIGHT(M, 1, 2, 3, 4, 5, 6, 7, 8)                                                           \
     EIGHT(M, 9, 10, 11, 12, 13, 14, 15, 16)                                                    \
     EIGHT(M, 17, 18, 19, 20, 21, 22, 23, 24) EIGHT(M, 25, 26, 27, 28, 29, 30, 31, 32)
-#define TILE(rows)                                                                             \
-    static void tile_##rows(int64_t words, const float *a, const float *b, const float *start, \
-                            float *y, int64_t y_row)                                           \
-    {                                                                                          \
-        tile(rows, words, a, b, start, y, y_row);                                              \
-    }
-#define TILE_AT(rows) [rows] = tile_##rows,
-TILES(TILE)
-static gemm_tile *const tiles[] = {TILES(TILE_AT)};
+GEMM_TILES(TILES);
 
 /* ---- panels ---- */
 

@@ -15,15 +15,7 @@ GEMM_MICROKERNEL_LOOP(loop, f32x16, GEMM_FMA_BF16)
 GEMM_PACKED_TILE(tile, f32x16, 2, loop)
 
 #define TILES(M) M(1) M(2) M(3) M(4) M(5) M(6) M(7) M(8) M(9) M(10) M(11) M(12) M(13) M(14)
-#define TILE(rows)                                                                             \
-    static void tile_##rows(int64_t words, const float *a, const float *b, const float *start, \
-                            float *y, int64_t y_row)                                           \
-    {                                                                                          \
-        tile(rows, words, a, b, start, y, y_row);                                              \
-    }
-#define TILE_AT(rows) [rows] = tile_##rows,
-TILES(TILE)
-static gemm_tile *const tiles[] = {TILES(TILE_AT)};
+GEMM_TILES(TILES);
 
 /* ---- panels ---- */
 

@@ -70,15 +70,7 @@ INLINE void tile(int rows, int64_t words, const float *a, const float *b, const 
 }
 
 #define TILES(M) M(1) M(2) M(3) M(4) M(5) M(6)
-#define TILE(rows)                                                                             \
-    static void tile_##rows(int64_t words, const float *a, const float *b, const float *start, \
-                            float *y, int64_t y_row)                                           \
-    {                                                                                          \
-        tile(rows, words, a, b, start, y, y_row);                                              \
-    }
-#define TILE_AT(rows) [rows] = tile_##rows,
-TILES(TILE)
-static gemm_tile *const tiles[] = {TILES(TILE_AT)};
+GEMM_TILES(TILES);
 
 /* ---- panels ---- */
 

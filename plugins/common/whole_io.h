@@ -26,7 +26,7 @@ static inline int whole_io_goes_on(ssize_t n, size_t *done, int *interrupted)
     return 1;
 }
 
-/* How many bytes were read from byte `at` on; fewer than `size` where the file ends, or with errno. */
+/* How many bytes were read from byte `at` on; fewer than `size` with errno, EIO where the file ends. */
 static inline size_t whole_read(int fd, void *to, size_t size, int64_t at)
 {
     size_t done = 0;

@@ -183,22 +183,6 @@ static tutti_params *read_settings(const object *o, const json_doc *doc, const c
     return p;
 }
 
-/* What the data set says of its columns, as a run's loader has it. */
-static tutti_status check_columns(const data_set *d, const char *name, tutti_error *err)
-{
-    if (d->info.ncolumns > TUTTI_MAX_COLUMNS)
-        return tutti_fail(err, TUTTI_E_RANGE,
-                          "data set %s: %u columns, at most %d are possible", name,
-                          d->info.ncolumns, TUTTI_MAX_COLUMNS);
-    for (uint32_t k = 0; k < d->info.ncolumns; k++) {
-        tutti_error cause = TUTTI_ERROR_INIT;
-        if (tutti_desc_check(&d->info.columns[k].desc, -1, &cause))
-            return tutti_fail(err, cause.status, "data set %s: column %.32s: %s", name,
-                              d->info.columns[k].name, cause.text);
-    }
-    return TUTTI_OK;
-}
-
 static tutti_status open_instance(data_set *d, const object *o, tutti_params *params,
                                   tutti_error *err)
 {
@@ -216,7 +200,9 @@ static tutti_status open_instance(data_set *d, const object *o, tutti_params *pa
         return tutti_fail(err, TUTTI_E_UNSUPPORTED, "data set %s has no " TUTTI_DATASET_V1,
                           name);
     const tutti_status known = d->table->info(instance_self(d->instance), &d->info, err);
-    return known ? known : check_columns(d, name, err);
+    return known ? known
+                 : samples_check_columns("data set", name, d->info.columns, d->info.ncolumns,
+                                         err);
 }
 
 bool data_set_open(data_set *d, registry *r, const char *path, const char *name,

@@ -16,21 +16,15 @@
 static tutti_status check_columns(const loader *l, const instance *who, tutti_error *err)
 {
     const char *kind = object_describe(instance_object(who))->kind;
-    if (l->info.ncolumns > TUTTI_MAX_COLUMNS)
-        return tutti_fail(err, TUTTI_E_RANGE, "%s %s: %u columns, at most %d are possible",
-                          kind, instance_name(who), l->info.ncolumns, TUTTI_MAX_COLUMNS);
-    for (uint32_t k = 0; k < l->info.ncolumns; k++) {
-        tutti_error cause = TUTTI_ERROR_INIT;
-        if (tutti_desc_check(&l->columns[k].desc, -1, &cause))
-            return tutti_fail(err, cause.status, "%s %s: column %.32s: %s", kind,
-                              instance_name(who), l->columns[k].name, cause.text);
+    const tutti_status s =
+        samples_check_columns(kind, instance_name(who), l->columns, l->info.ncolumns, err);
+    for (uint32_t k = 0; !s && k < l->info.ncolumns; k++)
         if (l->columns[k].desc.rank == TUTTI_MAX_RANK)
             return tutti_fail(
                 err, TUTTI_E_SHAPE,
                 "%s %s: column %.32s has rank %d, want at most %d: a batch has one more", kind,
                 instance_name(who), l->columns[k].name, TUTTI_MAX_RANK, TUTTI_MAX_RANK - 1);
-    }
-    return TUTTI_OK;
+    return s;
 }
 
 static tutti_status open_tables(loader *l, tutti_error *err)

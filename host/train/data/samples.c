@@ -113,3 +113,18 @@ tutti_status samples_read(instance *dataset, const tutti_dataset_info *info, int
     }
     return bad < count ? tutti_fail(err, cause.status, "%s", cause.text) : TUTTI_OK;
 }
+
+tutti_status samples_check_columns(const char *kind, const char *name,
+                                   const tutti_column *columns, uint32_t n, tutti_error *err)
+{
+    if (n > TUTTI_MAX_COLUMNS)
+        return tutti_fail(err, TUTTI_E_RANGE, "%s %s: %u columns, at most %d are possible",
+                          kind, name, n, TUTTI_MAX_COLUMNS);
+    for (uint32_t k = 0; k < n; k++) {
+        tutti_error cause = TUTTI_ERROR_INIT;
+        if (tutti_desc_check(&columns[k].desc, -1, &cause))
+            return tutti_fail(err, cause.status, "%s %s: column %.32s: %s", kind, name,
+                              columns[k].name, cause.text);
+    }
+    return TUTTI_OK;
+}

@@ -15,6 +15,12 @@ TUTTI_NODISCARD tutti_status samples_bytes(const tutti_dataset_info *info, uint6
 tutti_status samples_failed(const char *kind, const instance *who, int64_t index,
                             tutti_status status, tutti_error *err);
 
+/* What a dataset or a transform says of its columns; `kind` and `name` begin the sentence.  [any]
+ * Errors: RANGE too many; those of tutti_desc_check. */
+TUTTI_NODISCARD tutti_status samples_check_columns(const char *kind, const char *name,
+                                                   const tutti_column *columns, uint32_t n,
+                                                   tutti_error *err);
+
 /* The dataset's own read.  A file that the dataset has mapped and that became shorter is E_IO with file and
  * sample.  [any] */
 TUTTI_NODISCARD tutti_status samples_read_one(instance *dataset, const tutti_dataset_v1 *table,
