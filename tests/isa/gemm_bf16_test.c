@@ -9,19 +9,44 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* sum a b over K, and in *ret_size sum |a b|. */
-static double sum_of(const gemm *p, const numbers *a, const numbers *b, int64_t i, int64_t j,
-                     double *ret_size)
+/* What every micro-kernel and division is asked for: a (m, k), b (k, n), and of each number of bias + a b its sum in f64 and
+ * the sum of |a b|. */
+typedef struct factors {
+    numbers a, b, bias;
+    double *want, *size; /* (m, n) */
+} factors;
+
+static void sum_of(const gemm *p, factors *f, int64_t i, int64_t j)
 {
     double sum = 0.0, size = 0.0;
     for (int64_t k = 0; k < p->k; k++) {
-        const double x = (double)a->rounded[i * p->a_row + k * p->a_col] *
-                         (double)b->rounded[k * p->b_row + j * p->b_col];
+        const double x = (double)f->a.rounded[i * p->a_row + k * p->a_col] *
+                         (double)f->b.rounded[k * p->b_row + j * p->b_col];
         sum += x;
         size += fabs(x);
     }
-    *ret_size = size;
-    return sum;
+    f->want[i * p->n + j] = (double)f->bias.f32[j] + sum;
+    f->size[i * p->n + j] = size;
+}
+
+static factors factors_make(const gemm *p)
+{
+    factors f = {.a = numbers_make(p->m * p->k, 1),
+                 .b = numbers_make(p->k * p->n, 2),
+                 .bias = numbers_make(p->n, 3),
+                 .want = calloc((size_t)(p->m * p->n), sizeof *f.want),
+                 .size = calloc((size_t)(p->m * p->n), sizeof *f.size)};
+    ck_assert(f.want && f.size);
+    for (int64_t i = 0; i < p->m; i++)
+        for (int64_t j = 0; j < p->n; j++)
+            sum_of(p, &f, i, j);
+    return f;
+}
+
+static void factors_free(factors *f)
+{
+    numbers_free(&f->a), numbers_free(&f->b), numbers_free(&f->bias);
+    free(f->want), free(f->size);
 }
 
 typedef struct kept {
@@ -71,11 +96,9 @@ static const gemm_microkernel *microkernel(int k)
     return all[k];
 }
 
-static void check_product(gemm *p, int how)
+static void check_product(gemm *p, int how, const factors *f)
 {
     const int32_t of[2] = {how & 1 ? TUTTI_BF16 : TUTTI_F32, how & 2 ? TUTTI_BF16 : TUTTI_F32};
-    numbers a = numbers_make(p->m * p->k, 1), b = numbers_make(p->k * p->n, 2);
-    numbers bias = numbers_make(p->n, 3);
     float *y = calloc((size_t)(p->m * p->n), sizeof *y);
     int *times = calloc((size_t)(p->m * p->n), sizeof *times);
     const kept t = {y, p->n, times};
@@ -87,23 +110,19 @@ static void check_product(gemm *p, int how)
     float *scratch = aligned_alloc(64, (bytes + 63) / 64 * 64);
     ck_assert_ptr_nonnull(scratch);
     memset(scratch, 0xFF, bytes); /* NaNs */
-    const gemm_data d = {numbers_as(&a, of[0]),
-                         numbers_as(&b, of[1]),
-                         bias.f32,
+    const gemm_data d = {numbers_as(&f->a, of[0]),
+                         numbers_as(&f->b, of[1]),
+                         f->bias.f32,
                          p->unstored ? NULL : y,
                          keep,
                          &t};
     gemm_run(p, &d, scratch);
-    for (int64_t i = 0; i < p->m; i++)
-        for (int64_t j = 0; j < p->n; j++) {
-            double size;
-            const double want = (double)bias.f32[j] + sum_of(p, &a, &b, i, j, &size);
-            if (times[i * p->n + j] != 1)
-                ck_assert_int_eq(times[i * p->n + j], 1);
-            number_is_close(y[i * p->n + j], want, bound_of(p->k, size + 1.0));
-        }
+    for (int64_t at = 0; at < p->m * p->n; at++) {
+        if (times[at] != 1)
+            ck_assert_int_eq(times[at], 1);
+        number_is_close(y[at], f->want[at], bound_of(p->k, f->size[at] + 1.0));
+    }
     free(scratch), free(y), free(times);
-    numbers_free(&a), numbers_free(&b), numbers_free(&bias);
 }
 
 /* Every division of a product that is stored, then all but that of K of one that is not. */
@@ -114,23 +133,26 @@ START_TEST(products_are_those_of_the_rounded_factors)
     const shape *s = &shapes[_i / LAYOUTS];
     const int64_t m = s->m, n = s->n, k = s->k;
     const int ta = _i & 1, tb = _i >> 1 & 1;
+    const gemm layout = {.m = m,
+                         .n = n,
+                         .k = k,
+                         .a_row = ta ? 1 : k,
+                         .a_col = ta ? m : 1,
+                         .b_row = tb ? 1 : n,
+                         .b_col = tb ? k : 1,
+                         .y_row = n,
+                         .threads = s->threads,
+                         .bf16 = 1};
+    factors f = factors_make(&layout);
     for (int how = 0; microkernel(how / DTYPES); how++)
         for (int32_t way = how % 3 ? GEMM_DEPTH : GEMM_ANY; way < WAYS; way++) {
-            gemm p = {.m = m,
-                      .n = n,
-                      .k = k,
-                      .a_row = ta ? 1 : k,
-                      .a_col = ta ? m : 1,
-                      .b_row = tb ? 1 : n,
-                      .b_col = tb ? k : 1,
-                      .y_row = n,
-                      .threads = s->threads,
-                      .bf16 = 1,
-                      .unstored = way >= GEMM_DIVISIONS,
-                      .division = way % GEMM_DIVISIONS};
+            gemm p = layout;
+            p.unstored = way >= GEMM_DIVISIONS;
+            p.division = way % GEMM_DIVISIONS;
             p.microkernel = microkernel(how / DTYPES);
-            check_product(&p, how);
+            check_product(&p, how, &f);
         }
+    factors_free(&f);
 }
 END_TEST
 

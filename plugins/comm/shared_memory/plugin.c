@@ -253,7 +253,8 @@ static tutti_status shared_memory_all_gather(void *self, const tutti_parts *part
     for (int32_t k = 0; k < g->size; k++)
         longest = parts->bytes[k] > longest ? parts->bytes[k] : longest;
     g->shared->ranks[g->rank].bytes[g->rank] = parts->bytes[g->rank];
-    for (uint64_t at = 0; at < longest && !s; at += room) {
+    /* Of no bytes too, so that a rank which expects some is not taken for one that goes on. */
+    for (uint64_t at = 0; (at < longest || at == 0) && !s; at += room) {
         char *data = parts->data;
         if (at < parts->bytes[g->rank])
             memcpy(segment_mailbox(g, g->rank), data + parts->offsets[g->rank] + at,

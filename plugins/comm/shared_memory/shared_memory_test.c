@@ -190,6 +190,32 @@ START_TEST(a_rank_that_is_killed_is_named)
 }
 END_TEST
 
+/* Rank 1 has nothing to gather from anybody; the others have, or expect, four bytes of rank 0. */
+static void one_gathers_nothing(int rank)
+{
+    member m;
+    tutti_error err = TUTTI_ERROR_INIT;
+    char data[4] = {0};
+    uint64_t offsets[SIZE] = {0}, bytes[SIZE] = {rank == 1 ? 0 : sizeof data}, request = 0;
+    const tutti_parts parts = {sizeof parts, 0, data, offsets, bytes};
+    want_ok(join(&m, 8, 2000, &err), &err);
+    const tutti_status s = m.table->all_gather(m.subject.self, &parts, &request, &err);
+    if (rank == 1) {
+        want(s == TUTTI_E_ARG, "rank 1 expects too little");
+        want(strstr(err.text, "rank 0 gives 4 bytes, of which rank 1 expects 0") != NULL,
+             err.text);
+    }
+    subject_close(&m.subject);
+}
+
+START_TEST(a_rank_that_gathers_nothing_does_not_go_on)
+{
+    int status[SIZE];
+    world(SIZE, one_gathers_nothing, status);
+    ck_assert_int_eq(status[1], 0);
+}
+END_TEST
+
 static void one_leaves(int rank)
 {
     member m;
@@ -389,6 +415,7 @@ int main(void)
     suite_add_tcase(suite, c);
     tcase_set_timeout(c, 60);
     tcase_add_test(c, operations_do_what_their_definition_says);
+    tcase_add_test(c, a_rank_that_gathers_nothing_does_not_go_on);
     tcase_add_test(c, a_rank_that_is_killed_is_named);
     tcase_add_test(c, a_rank_that_is_killed_while_it_waits_is_named);
     tcase_add_test(c, a_rank_that_leaves_for_another_is_not_named);
