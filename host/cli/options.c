@@ -126,11 +126,12 @@ const cli_option cli_option_table[] = {
     {"traffic", NULL, CLI_VALUE_NONE, CLI_TAKES_DRAWING,
      "What operations read and write in a step instead, by bytes, as if no cache held them",
      ONE(preview.traffic), NULL},
-    {"world", "N", CLI_VALUE_ANY, CLI_TAKES_DRAWING,
-     "What a step over N processes would take instead: memory, bytes between them, time",
+    {"world", "N[:L]", CLI_VALUE_ANY, CLI_TAKES_DRAWING,
+     "What a step over N processes, L of them a machine, would take instead: memory, bytes "
+     "between them, time",
      ONE(preview.world), NULL},
     {"link", "GBITS:US", CLI_VALUE_ANY, CLI_TAKES_DRAWING,
-     "With --world: the processes' links in Gbit/s and microseconds, 10:30 without it",
+     "With --world: the machines' links in Gbit/s and microseconds, 10:30 without it",
      ONE(preview.link), NULL},
     {"run", "FILE.json", CLI_VALUE_FILE, CLI_TAKES_CHECK,
      "Of check: a JSON object whose members take the place of those of the run in which "

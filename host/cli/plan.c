@@ -8,12 +8,17 @@
 /* Numbers out of --world and --link. */
 static bool read_world(const cli_options *o, int32_t *ret_ranks, preview_link *ret_link)
 {
-    int end = 0;
-    const char *link = o->preview.link ? o->preview.link : "10:30";
-    if (sscanf(o->preview.world, "%d%n", ret_ranks, &end) != 1 || o->preview.world[end] ||
-        *ret_ranks < 1 || *ret_ranks > 4096) {
-        (void)fprintf(stderr, "tutti: --world %s, want a number of processes from 1 to 4096\n",
-                      o->preview.world);
+    int end = 0, together_end = 0;
+    const char *world = o->preview.world, *link = o->preview.link ? o->preview.link : "10:30";
+    ret_link->together = 1;
+    const int read =
+        sscanf(world, "%d%n:%d%n", ret_ranks, &end, &ret_link->together, &together_end);
+    if (read < 1 || world[read == 2 ? together_end : end] || *ret_ranks < 1 ||
+        *ret_ranks > 4096 || ret_link->together < 1) {
+        (void)fprintf(stderr,
+                      "tutti: --world %s, want a number of processes from 1 to 4096, and "
+                      "behind a colon how many share a machine, such as 64:8\n",
+                      world);
         return false;
     }
     if (sscanf(link, "%lf:%lf%n", &ret_link->gigabits, &ret_link->latency_us, &end) != 2 ||
@@ -75,7 +80,7 @@ static int run(const cli_options *o, const tutti_op *const *ops)
     trainer *t = NULL;
     run_file *run = NULL;
     tutti_error e = TUTTI_ERROR_INIT;
-    preview_link link = {0.0, 0.0};
+    preview_link link = {.together = 1};
     int32_t ranks = 1;
     if (o->preview.world && !read_world(o, &ranks, &link))
         return status;

@@ -41,17 +41,41 @@ typedef struct division {
     int64_t rounds;      /* in which all of this is summed */
     uint32_t blocks;     /* at most on a rank */
     uint64_t all_blocks; /* of all ranks */
+    int32_t machines, together;
+    uint32_t machine_blocks;     /* at most on a machine */
+    uint64_t all_machine_blocks; /* of all machines */
 } division;
+
+/* Blocks of the tree wholly on one machine; of a round each machine has the slots of its ranks. */
+static void divide_machines(const forecast_run *run, int64_t slots, int32_t ranks, division *d)
+{
+    slot_span blocks[SLOT_BLOCKS];
+    d->together = run->together < 1 ? 1 : run->together < ranks ? run->together : ranks;
+    for (int32_t first = 0; first < ranks; first += d->together, d->machines++) {
+        const int32_t end = first + d->together < ranks ? first + d->together : ranks;
+        slot_span span = {first, (end < slots ? end : slots) - (first < slots ? first : slots)};
+        if (!run->rounds) {
+            const slot_span last = slots_of_rank(slots, ranks, end - 1);
+            span = slots_of_rank(slots, ranks, first);
+            span.count = last.first + last.count - span.first;
+        }
+        const uint32_t n = slots_blocks(span, blocks);
+        d->machine_blocks = n > d->machine_blocks ? n : d->machine_blocks;
+        d->all_machine_blocks += n;
+    }
+}
 
 static division divide(const forecast_run *run, int64_t slots, int32_t ranks)
 {
     slot_span blocks[SLOT_BLOCKS];
     division d = {.blocks = 0, .rounds = 1};
-    if (run->rounds && ranks > 1)
-        return (division){.most_slots = slots_rounds(slots, ranks),
-                          .rounds = slots_rounds(slots, ranks),
-                          .blocks = 1,
-                          .all_blocks = (uint64_t)(slots < ranks ? slots : ranks)};
+    divide_machines(run, slots, ranks, &d);
+    if (run->rounds && ranks > 1) {
+        d.most_slots = d.rounds = slots_rounds(slots, ranks);
+        d.blocks = 1;
+        d.all_blocks = (uint64_t)(slots < ranks ? slots : ranks);
+        return d;
+    }
     for (int32_t r = 0; r < ranks; r++) {
         const slot_span span = slots_of_rank(slots, ranks, r);
         const uint32_t n = slots_blocks(span, blocks);
@@ -107,19 +131,40 @@ static double unit(const forecast_run *run)
     return run->half ? 2.0 : 4.0;
 }
 
-/* Seconds and bytes of the collectives on one bucket of `numbers`. */
+/* The share of what is on `n` that goes to the others of them. */
+static double to_others(int32_t n)
+{
+    return (double)(n - 1) / n;
+}
+
+/* Seconds of `bytes` that all ranks of a machine give and get together. */
+static double crossing_s(const forecast_run *run, const division *d, double bytes)
+{
+    return d->machines > 1 ? bytes * to_others(d->machines) / run->bytes_per_s : 0.0;
+}
+
+static double copying_s(const forecast_run *run, const division *d, double bytes)
+{
+    return d->together > 1 ? bytes * to_others(d->together) / run->copied_per_s : 0.0;
+}
+
+/* Seconds of the collectives on one bucket of `numbers`.  Of a machine's ranks each carries its part of the bucket. */
 static double all_to_all_s(const forecast_run *run, const division *d, int32_t ranks,
                            double numbers)
 {
-    const double others = (double)(ranks - 1) / ranks;
-    return ceil(log2(ranks)) * run->latency_s +
-           numbers * unit(run) * d->blocks * others / run->bytes_per_s +
-           run->add_s * numbers * (double)d->all_blocks / ranks;
+    const double bytes = numbers * unit(run);
+    const double near = copying_s(run, d, bytes * d->blocks);
+    const double summed_near = d->together > 1 ? numbers * d->blocks : 0.0;
+    const double far = ceil(log2(d->machines)) * run->latency_s +
+                       crossing_s(run, d, bytes * d->machine_blocks);
+    const double summed_far = numbers * (double)d->all_machine_blocks / ranks;
+    return near + far + run->add_s * (summed_near + summed_far);
 }
 
-static double all_gather_s(const forecast_run *run, int32_t ranks, double bytes)
+static double all_gather_s(const forecast_run *run, const division *d, double bytes)
 {
-    return (ranks - 1) * run->latency_s + bytes * (ranks - 1) / ranks / run->bytes_per_s;
+    return (d->machines - 1) * run->latency_s + crossing_s(run, d, bytes) +
+           copying_s(run, d, bytes);
 }
 
 /* When the last bucket is summed, after the backward pass of the last slot has begun. */
@@ -129,7 +174,7 @@ static double summed_s(const forecast_run *run, const division *d, int32_t ranks
     const int64_t count = larger(1, (int64_t)ceil(numbers / (double)run->bucket));
     const double one = numbers / (double)count, backward = run->slot_s * 2 / 3;
     const double takes = all_to_all_s(run, d, ranks, one) +
-                         (gathers ? all_gather_s(run, ranks, one * unit(run)) : 0.0);
+                         (gathers ? all_gather_s(run, d, one * unit(run)) : 0.0);
     double end = 0.0;
     for (int64_t k = 0; k < count; k++)
         end = fmax(end, run->late ? backward : backward * (double)(k + 1) / (double)count) +
@@ -142,7 +187,7 @@ void forecast_step(const forecast_run *run, int32_t ranks, forecast *ret)
     const int64_t slots = count_slots(run, run->microbatch);
     const division d = divide(run, slots, ranks);
     const bool gathers = !run->shards || run->gathers;
-    const double others = (double)(ranks - 1) / ranks, bytes = 4.0 * (double)run->weights;
+    const double bytes = 4.0 * (double)run->weights;
     const double summed = unit(run) * (double)run->weights;
     *ret = (forecast){.slots = slots, .most_slots = d.most_slots, .blocks = d.blocks};
     fill_memory(run, &d, ranks, ret);
@@ -152,16 +197,21 @@ void forecast_step(const forecast_run *run, int32_t ranks, forecast *ret)
         const double backward = run->slot_s * 2 / 3;
         const bool parts = keeps_parts(run, ranks);
         const double gathered = parts ? 2.0 * (double)d.rounds : run->shards;
-        ret->sent = (uint64_t)(others * (summed * ((double)d.rounds * d.blocks + gathers) +
-                                         bytes * gathered));
+        const double all = summed * gathers + bytes * gathered; /* as often as it is gathered */
+        const double crossing = to_others(d.machines) / d.together *
+                                (summed * (double)d.rounds * d.machine_blocks + all);
+        const double near =
+            to_others(d.together) * (summed * (double)d.rounds * d.blocks + all);
+        ret->crossing = (uint64_t)crossing;
+        ret->sent = (uint64_t)(crossing + near);
         ret->exposed_s =
             (double)(d.rounds - 1) * fmax(0.0, summed_s(run, &d, ranks, false) - backward) +
             fmax(0.0, summed_s(run, &d, ranks, gathers) - backward);
         if (parts) /* beside a slot's computation, before its end */
-            ret->exposed_s += (double)d.rounds *
-                              fmax(0.0, 2.0 * all_gather_s(run, ranks, bytes) - run->slot_s);
+            ret->exposed_s +=
+                (double)d.rounds * fmax(0.0, 2.0 * all_gather_s(run, &d, bytes) - run->slot_s);
         else if (run->shards)
-            ret->exposed_s += all_gather_s(run, ranks, bytes);
+            ret->exposed_s += all_gather_s(run, &d, bytes);
     }
     ret->step_s = computing + update + ret->exposed_s;
     ret->efficiency =

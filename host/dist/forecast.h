@@ -8,28 +8,30 @@
 
 /* A run as one process knows it. */
 typedef struct forecast_run {
-    int64_t samples;    /* of a batch */
-    int64_t microbatch; /* samples of a slot */
-    int64_t weights;    /* numbers that are trained */
-    int64_t buffers;    /* numbers that the forward pass assigns */
-    uint64_t state;     /* bytes of optimizer state */
-    bool shards;        /* each rank has a part of the state */
-    bool rounds;        /* and, unless it `gathers`, of the gradients: slots go in rounds */
-    bool parts;         /* and then of the weights: each slot gathers them twice */
-    bool gathers;       /* all ranks get the sums of all gradients, also with `shards` */
-    bool half;          /* sums travel in 16 bits */
-    bool whole;         /* a rank keeps all gradients, also in rounds */
-    bool late;          /* sums begin behind the backward pass */
-    int64_t largest;    /* numbers of the largest weight */
-    int64_t bucket;     /* numbers that are summed at a time */
-    uint32_t ahead;     /* with `parts`: buckets gathered before the one that is read */
-    uint32_t waiting;   /* buckets that wait for their sums at most, with `rounds` */
-    uint64_t plan;      /* bytes of a slot's results */
-    double slot_s;      /* a slot's forward and backward pass on one rank */
-    double update_s;    /* of all weights on one rank */
-    double add_s;       /* of one number to another */
-    double latency_s;   /* between two ranks */
-    double bytes_per_s; /* of a rank's link, either way */
+    int64_t samples;     /* of a batch */
+    int64_t microbatch;  /* samples of a slot */
+    int64_t weights;     /* numbers that are trained */
+    int64_t buffers;     /* numbers that the forward pass assigns */
+    uint64_t state;      /* bytes of optimizer state */
+    bool shards;         /* each rank has a part of the state */
+    bool rounds;         /* and, unless it `gathers`, of the gradients: slots go in rounds */
+    bool parts;          /* and then of the weights: each slot gathers them twice */
+    bool gathers;        /* all ranks get the sums of all gradients, also with `shards` */
+    bool half;           /* sums travel in 16 bits */
+    bool whole;          /* a rank keeps all gradients, also in rounds */
+    bool late;           /* sums begin behind the backward pass */
+    int64_t largest;     /* numbers of the largest weight */
+    int64_t bucket;      /* numbers that are summed at a time */
+    uint32_t ahead;      /* with `parts`: buckets gathered before the one that is read */
+    uint32_t waiting;    /* buckets that wait for their sums at most, with `rounds` */
+    uint64_t plan;       /* bytes of a slot's results */
+    double slot_s;       /* a slot's forward and backward pass on one rank */
+    double update_s;     /* of all weights on one rank */
+    double add_s;        /* of one number to another */
+    double latency_s;    /* between two machines */
+    double bytes_per_s;  /* of a machine's link, either way */
+    int32_t together;    /* ranks of a machine; 0 or 1: each has a machine of its own */
+    double copied_per_s; /* bytes between two ranks of a machine; with `together` */
 } forecast_run;
 
 typedef struct forecast {
@@ -41,17 +43,19 @@ typedef struct forecast {
     uint64_t weights;
     uint64_t gradients;
     uint64_t state;
-    uint64_t sums;  /* of slots that wait for others, and of buckets under way */
-    uint64_t total; /* with the plan */
-    uint64_t sent;  /* in a step, by the rank that sends most */
+    uint64_t sums;     /* of slots that wait for others, and of buckets under way */
+    uint64_t total;    /* with the plan */
+    uint64_t sent;     /* in a step, by the rank that sends most */
+    uint64_t crossing; /* of it: to other machines */
     double step_s;
     double exposed_s;  /* of it: waiting for other ranks' gradients or weights */
     double efficiency; /* the slots' time and the update on ideal ranks, over the step */
 } forecast;
 
-/* With `ranks` ranks.  Latencies and bandwidths add up as in alpha-beta models of collectives: an all-to-all takes
- * log2 W latencies, an all-gather W - 1; buckets are ready at even distances over the last slot's backward pass,
- * two thirds of its time, and one thread sums them one after the other. */
+/* With `ranks` ranks.  Latencies and bandwidths add up as in alpha-beta models of collectives: an all-to-all among M machines
+ * takes log2 M latencies, an all-gather M - 1; of several ranks a machine these share its link, sums are made on the machine
+ * first, and copies there have no latency.  Buckets are ready at even distances over the last slot's backward pass, two
+ * thirds of its time, and one thread sums them one after the other. */
 void forecast_step(const forecast_run *run, int32_t ranks, forecast *ret);
 /* The microbatch nearest below the run's with which `ranks` ranks have one block of slots each, all equal; 0: none. */
 int64_t forecast_better_microbatch(const forecast_run *run, int32_t ranks);

@@ -121,6 +121,19 @@ PY
 says "an axis that is none" 2 "$(python3 "$bench/scale" --axis depht 2>&1 >/dev/null | head -n -1)
 scale: error: no axis depht; there are batch, depth, sequence, side, threads, width" python3 "$bench/scale" --axis depht
 
+check "a build beside itself" python3 "$bench/builds" "$build" b1_mlp_tiny --after "$build" --pairs 3 --seconds 0.02 --threads 1 \
+  --dtype f32 bf16 --json builds.json
+check "its table" python3 - <<'PY'
+import json
+table = json.load(open("builds.json"))
+assert [(r["row"], r["dtype"]) for r in table] == [("b1_mlp_tiny", "f32"), ("b1_mlp_tiny", "bf16")], table
+for r in table:
+    assert 0 < r["low"] <= r["ratio"] <= r["high"] and r["before_ms"] > 0 < r["after_ms"], r
+PY
+says "no such row" 1 "builds: error: no row b1; there are $(cd "$bench/rows" && ls -v ./*.json | sed 's/^..//; s/.json$//' | paste -sd, | sed 's/,/, /g')" \
+  python3 "$bench/builds" "$build" b1
+says "no such build" 1 "builds: error: nowhere: there is no tutti; want the folder of a build" python3 "$bench/builds" "$work/nowhere"
+
 check "loaders" python3 "$bench/loader" tokens mds tar --samples 256 --pairs 1 --workers 1 2 --build "$build"
 mv check.out loader.txt
 check "their table" python3 - <<'PY'

@@ -51,7 +51,12 @@ check "and the link that was assumed" grep -qE 'assumed: links of 1 Gbit/s, 50 u
 check "no better sizes than these" test "$(grep -c better world.txt)" = 0
 "$TUTTI" plan run.json --world 3 --set microbatch_size=16 >world.txt
 check "better sizes than three ranks are named" grep -qx 'the slots do not divide evenly: better are 2 ranks' world.txt
-says "no number of ranks is refused" 2 "tutti: --world many, want a number of processes from 1 to 4096" "$TUTTI" plan run.json --world many
+says "no number of ranks is refused" 2 "tutti: --world many, want a number of processes from 1 to 4096, and behind a colon how many share a machine, such as 64:8" "$TUTTI" plan run.json --world many
+says "nor one of a machine" 2 "tutti: --world 4:0, want a number of processes from 1 to 4096, and behind a colon how many share a machine, such as 64:8" "$TUTTI" plan run.json --world 4:0
+"$TUTTI" plan run.json --world 4:2 --set microbatch_size=16 >world.txt
+check "ranks of a machine" grep -qx '4 ranks, 2 a machine: 4 slots of at most 16 samples, 1 on a rank at most' world.txt
+check "what crosses is told" grep -qE '^sent by a rank in a step: [0-9.]+ [KM]iB, [0-9.]+ [KM]iB of it to other machines$' world.txt
+check "and that copies were measured" grep -qE 'copies between processes [0-9.]+ .iB a second; assumed: links of 10 Gbit/s a machine, 30 us' world.txt
 check "nothing was trained" test ! -e runs
 "$TUTTI" plan run.json --set 'model={"name":"cnn"}' --set 'loggers=[{"name": "jsonl"}]' \
   --set 'algorithms=[{"name": "squeeze_excite", "min_channels": 1}, {"name": "blurpool", "min_channels": 1}]' >surgery.txt 2>err.txt

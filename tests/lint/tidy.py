@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""tidy.py - clang-tidy over every source of the build, each only when its preprocessed text is new.
+"""tidy.py - clang-tidy over every source of the build, each only when it or a header that it reads is new.
 
-Run from the root with TUTTI_BUILD set. A verdict "clean" is kept in the build folder under the hash
-of the source, of what the compiler sees of it, and of .clang-tidy.
+Run from the root with TUTTI_BUILD set. A verdict "clean" is kept in the build folder under the hash of the command, of
+the source, of the headers that the build's last compilation of it has read, and of .clang-tidy.
 """
 import concurrent.futures
+import functools
 import hashlib
 import json
 import os
@@ -21,21 +22,52 @@ DEPTH = [f"--extra-arg={word}" for word in ("-Xclang", "-analyzer-config", "-Xcl
 APART = ("tests/fixtures/", "tests/check/wicked.c", "tests/campaigns/", "tests/fuzz/")  # broken on purpose; for another compiler
 
 
-def judge(entry, build, salt):
-    """What is wrong with one source, as lines; nothing when it is clean."""
+def headers_of_objects(build):
+    """{object: files that its compilation has read}, as ninja keeps them."""
+    told = subprocess.run(["ninja", "-C", build, "-t", "deps"], capture_output=True, text=True, check=False).stdout
+    found, object_ = {}, None
+    for line in told.splitlines():
+        if line.startswith(" "):
+            found[object_].append(line.strip())
+        elif ": #deps" in line and "(VALID)" in line:
+            object_ = line.split(": #deps")[0]
+            found[object_] = []
+        else:
+            object_ = "none"
+            found[object_] = []
+    return found
+
+
+@functools.lru_cache(maxsize=None)
+def hash_of(path):
+    """Of a file's bytes, its NOLINT comments too."""
+    return hashlib.sha256(path.read_bytes()).digest()
+
+
+def sees(entry, headers):
+    """Hash of all that a compiler reads; None where no compilation has told."""
     words = shlex.split(entry["command"])
-    del words[words.index("-o"):words.index("-o") + 2]
-    words[words.index("-c")] = "-E"
-    words = [w for w in words if not w.endswith("ccache")]
-    seen = subprocess.run(words, cwd=entry["directory"], capture_output=True, check=False).stdout
-    own = pathlib.Path(entry["file"]).read_bytes()  # its NOLINT comments count too
-    mark = build / "tidy" / hashlib.sha256(salt + own + seen).hexdigest()
+    read = headers.get(words[words.index("-o") + 1])
+    if not read:
+        return None
+    folder, seen = pathlib.Path(entry["directory"]), hashlib.sha256(" ".join(w for w in words if not w.endswith("ccache")).encode())
+    for path in sorted({folder / entry["file"], *(folder / name for name in read)}):
+        if not path.exists():  # removed since
+            return None
+        seen.update(hash_of(path))
+    return seen.digest()
+
+
+def judge(entry, build, salt, headers):
+    """What is wrong with one source, as lines; nothing when it is clean."""
+    seen = sees(entry, headers)
+    mark = build / "tidy" / hashlib.sha256(salt + (seen or b"")).hexdigest()
     if seen and mark.exists():
         return []
     run = subprocess.run(["clang-tidy", "--quiet", *DEPTH, "-p", str(build), entry["file"]],
                          capture_output=True, text=True, check=False)
     lines = [line for line in run.stdout.splitlines() if re.search(r"(warning|error):", line)]
-    if run.returncode == 0 and not lines:
+    if seen and run.returncode == 0 and not lines:
         mark.touch()
     return lines or ([] if run.returncode == 0 else [f"{entry['file']}: {run.stderr.strip()}"])
 
@@ -64,8 +96,9 @@ def main():
     version = subprocess.run(["clang-tidy", "--version"], capture_output=True, check=True).stdout
     salt = version + " ".join(DEPTH).encode() + pathlib.Path(".clang-tidy").read_bytes()
     (build / "tidy").mkdir(exist_ok=True)
+    headers = headers_of_objects(build)
     with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        faults = [line for lines in pool.map(lambda e: judge(e, build, salt), mine.values())
+        faults = [line for lines in pool.map(lambda e: judge(e, build, salt, headers), mine.values())
                   for line in lines]
     for line in sorted(set(faults)):
         print(line)

@@ -45,7 +45,9 @@ static tutti_status time_update(trainer *t, double *ret_s, tutti_error *err)
     return s;
 }
 
-static tutti_status time_sums(double *ret_s, tutti_error *err)
+/* The best of a few: seconds that a number takes which is added to another, and that a byte takes from one process of a
+ * machine to another, through memory that both have: it is copied in and out. */
+static tutti_status time_memory(double *ret_add_s, double *ret_byte_s, tutti_error *err)
 {
     float *a = calloc(2 * (size_t)ADDED, sizeof *a);
     slot_stack stack = {.count = 1};
@@ -55,8 +57,13 @@ static tutti_status time_sums(double *ret_s, tutti_error *err)
     for (int k = 0; k < TRIES; k++) {
         const int64_t began = now_ns();
         slot_stack_add_part(&stack, a + ADDED, 0, ADDED, 1);
-        const double took = seconds_since(began) / ADDED;
-        *ret_s = k == 0 || took < *ret_s ? took : *ret_s;
+        const int64_t added = now_ns();
+        memcpy(a, a + ADDED, ADDED * sizeof *a);
+        memcpy(a + ADDED, a, ADDED * sizeof *a);
+        const double add = (double)(added - began) * 1e-9 / ADDED;
+        const double byte = seconds_since(added) / (ADDED * sizeof *a);
+        *ret_add_s = k == 0 || add < *ret_add_s ? add : *ret_add_s;
+        *ret_byte_s = k == 0 || byte < *ret_byte_s ? byte : *ret_byte_s;
     }
     free(a);
     return TUTTI_OK;
@@ -111,11 +118,16 @@ static tutti_status describe_run(trainer *t, plan *p, const preview_link *link,
                           .bucket = (int64_t)ceil(file->distributed.bucket_mib * (1 << 18)),
                           .plan = plan_bytes(p),
                           .latency_s = link->latency_us * 1e-6,
+                          .together = link->together,
                           .bytes_per_s = link->gigabits * 1e9 / 8};
+    double byte_s = 0.0;
     tutti_status s = time_slot(t, p, &ret->slot_s, err);
-    if (s || (s = time_update(t, &ret->update_s, err)))
-        return s;
-    return time_sums(&ret->add_s, err);
+    if (!s)
+        s = time_update(t, &ret->update_s, err);
+    if (!s)
+        s = time_memory(&ret->add_s, &byte_s, err);
+    ret->copied_per_s = byte_s > 0.0 ? 1.0 / byte_s : 0.0;
+    return s;
 }
 
 static void tell_memory(const forecast *f, const forecast_run *run, FILE *file)
@@ -146,28 +158,46 @@ static void tell_better(const forecast_run *run, const forecast *f, int32_t rank
     (void)fprintf(file, "%d ranks\n", fewer);
 }
 
+static void tell_traffic(const forecast *f, const preview_link *link, FILE *file)
+{
+    char sent[32], crossing[32];
+    (void)fprintf(file, "sent by a rank in a step: %s", bytes_text(f->sent, sent, sizeof sent));
+    if (link->together > 1)
+        (void)fprintf(file, ", %s of it to other machines",
+                      bytes_text(f->crossing, crossing, sizeof crossing));
+    (void)fputc('\n', file);
+}
+
+static void tell_measured(const forecast_run *run, const preview_link *link, FILE *file)
+{
+    char sums[32], copies[32];
+    (void)fprintf(file, "measured here: a slot %.3g ms, the update %.3g ms, sums %s a second",
+                  run->slot_s * 1e3, run->update_s * 1e3,
+                  bytes_text((uint64_t)(sizeof(float) / run->add_s), sums, sizeof sums));
+    if (link->together > 1)
+        (void)fprintf(file, ", copies between processes %s a second",
+                      bytes_text((uint64_t)run->copied_per_s, copies, sizeof copies));
+    (void)fprintf(file, "; assumed: links of %g Gbit/s%s, %g us (--link)\n", link->gigabits,
+                  link->together > 1 ? " a machine" : "", link->latency_us);
+}
+
 static void tell(const forecast_run *run, int32_t ranks, const preview_link *link, FILE *file)
 {
     forecast f;
-    char sent[32], sums[32];
     forecast_step(run, ranks, &f);
-    (void)fprintf(
-        file, "%d ranks: %lld slots of at most %lld samples, %lld on a rank at most\n", ranks,
-        (long long)f.slots, (long long)run->microbatch, (long long)f.most_slots);
+    (void)fprintf(file, "%d ranks", ranks);
+    if (link->together > 1)
+        (void)fprintf(file, ", %d a machine", link->together);
+    (void)fprintf(file, ": %lld slots of at most %lld samples, %lld on a rank at most\n",
+                  (long long)f.slots, (long long)run->microbatch, (long long)f.most_slots);
     tell_memory(&f, run, file);
-    (void)fprintf(file, "sent by a rank in a step: %s\n",
-                  bytes_text(f.sent, sent, sizeof sent));
+    tell_traffic(&f, link, file);
     (void)fprintf(file,
                   "predicted: a step of %.3g ms, %.3g ms of it waiting for other ranks; "
                   "efficiency %.2f\n",
                   f.step_s * 1e3, f.exposed_s * 1e3, f.efficiency);
     tell_better(run, &f, ranks, file);
-    (void)fprintf(file,
-                  "measured here: a slot %.3g ms, the update %.3g ms, sums %s a second; "
-                  "assumed: links of %g Gbit/s, %g us (--link)\n",
-                  run->slot_s * 1e3, run->update_s * 1e3,
-                  bytes_text((uint64_t)(sizeof(float) / run->add_s), sums, sizeof sums),
-                  link->gigabits, link->latency_us);
+    tell_measured(run, link, file);
 }
 
 tutti_status trainer_preview_world(trainer *t, FILE *file, int32_t ranks,

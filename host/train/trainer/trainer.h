@@ -88,10 +88,11 @@ enum { PREVIEW_TEXT, PREVIEW_DRAWING, PREVIEW_TRAFFIC };
  * not in it.  [control] */
 TUTTI_NODISCARD tutti_status trainer_preview(trainer *t, FILE *file, int how, tutti_error *err);
 
-/* What connects two ranks. */
+/* What connects two machines. */
 typedef struct preview_link {
     double gigabits; /* a second, either way */
     double latency_us;
+    int32_t together; /* ranks of a machine, from 1 */
 } preview_link;
 /* Measures a slot, an update and sums here, without other ranks, and writes what a step over `ranks` ranks would take:
  * memory, bytes, time, and which sizes would be better.  The trainer is good for nothing else then.  Errors:

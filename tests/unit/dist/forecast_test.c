@@ -64,6 +64,43 @@ START_TEST(what_the_link_takes_longer_than_the_backward_pass_is_exposed)
 }
 END_TEST
 
+/* 4 ranks on 2 machines: a rank gives the other of its machine half of each bucket of 1 MB and carries the sums of the other
+ * half, of which half goes to the other machine; all come back likewise.  A machine's link has 0.5 MB out and in, 0.1 s at 10 MB/s;
+ * a copy of 0.5 MB takes 0.005 s at 100 MB/s, there and back: 0.11 s for each of four buckets. */
+START_TEST(ranks_of_a_machine_sum_before_machines_do)
+{
+    forecast f;
+    forecast_run run = example();
+    run.together = 2;
+    run.copied_per_s = 1e8;
+    forecast_step(&run, 4, &f);
+    ck_assert_uint_eq(f.sent, 2 * (2000000 + 1000000));
+    ck_assert_uint_eq(f.crossing, 2 * 1000000);
+    ck_assert_close(f.exposed_s, 0.05 + 4 * 0.11 - 0.2, 1e-9);
+    run.bytes_per_s = 1e12;
+    run.copied_per_s = 1e12;
+    run.latency_s = 1e-3; /* among two machines one each way */
+    forecast_step(&run, 4, &f);
+    ck_assert_close(f.exposed_s, 2e-3, 1e-5);
+    run.latency_s = 0.0;
+    run.add_s = 1e-8; /* two halves on the machine, then a quarter of both machines' sums */
+    forecast_step(&run, 4, &f);
+    ck_assert_close(f.exposed_s, 250000 * (1.0 + 2.0 / 4) * 1e-8, 1e-5);
+    run.together = 4; /* nothing crosses */
+    forecast_step(&run, 4, &f);
+    ck_assert_uint_eq(f.crossing, 0);
+    ck_assert_uint_eq(f.sent, 6000000);
+    run.together =
+        3; /* of 3 and 1: a machine has slots 0 to 5, two blocks, the other one block */
+    forecast_step(&run, 4, &f);
+    ck_assert_uint_eq(f.crossing, (uint64_t)(4000000.0 / 2 / 3 * (2 + 1)));
+    run.shards = run.rounds = true; /* slots 0, 1, 2 and 3 in a round */
+    run.together = 2;
+    forecast_step(&run, 4, &f);
+    ck_assert_uint_eq(f.crossing, 3 * 1000000);
+}
+END_TEST
+
 START_TEST(state_in_parts_is_a_part)
 {
     forecast f;
@@ -167,6 +204,7 @@ int main(void)
     TCase *c = tcase_create("forecast");
     tcase_add_test(c, one_rank_waits_for_nobody);
     tcase_add_test(c, what_the_link_takes_longer_than_the_backward_pass_is_exposed);
+    tcase_add_test(c, ranks_of_a_machine_sum_before_machines_do);
     tcase_add_test(c, state_in_parts_is_a_part);
     tcase_add_test(c, gradients_in_parts_are_a_part);
     tcase_add_test(c, weights_in_parts_are_a_part);
