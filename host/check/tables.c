@@ -112,6 +112,34 @@ static uint64_t read_orders(const target *t, int turn)
     return h;
 }
 
+/* Where groups begin; they cover the samples without gaps. */
+static uint64_t read_groups(const target *t, int turn)
+{
+    const tutti_sample_groups_v1 *table = t->table;
+    const tutti_dataset_v1 *data = instance_query(t->instance, TUTTI_DATASET_V1);
+    tutti_dataset_info info = {.struct_size = sizeof info};
+    tutti_error e = TUTTI_ERROR_INIT;
+    const int64_t count = table->count(t->self);
+    uint64_t h = digest(0xcbf29ce484222325u, &count, sizeof count);
+    int64_t before = 0;
+    (void)turn;
+    if (!data || data->info(t->self, &info, &e))
+        return h;
+    if (count < 1)
+        fail(t, "there are %lld groups", (long long)count);
+    for (int64_t k = 0; k < count; k++) {
+        const int64_t first = table->first(t->self, k);
+        if (first < before || first > info.samples || (k == 0 && first != 0))
+            fail(t, "group %lld of %lld begins at sample %lld of %lld", (long long)k,
+                 (long long)count, (long long)first, (long long)info.samples);
+        h = digest(h, &first, sizeof first);
+        before = first;
+    }
+    if (TUTTI_HAS(table, tutti_sample_groups_v1, expect) && table->expect)
+        table->expect(t->self, &before, info.samples > before);
+    return h;
+}
+
 /* Numbers that are no sample's, and no room. */
 static void misuse_dataset(const target *t)
 {
@@ -408,11 +436,9 @@ static void try_table(bench *b, instance *i)
     static const struct {
         const char *id;
         uint64_t (*answer)(const target *t, int turn);
-    } rows[] = {{TUTTI_DATASET_V1, read_samples},
-                {TUTTI_SAMPLE_ORDER_V1, read_orders},
-                {TUTTI_SCHEDULER_V1, schedule},
-                {TUTTI_OPTIMIZER_V1, optimize},
-                {TUTTI_METRIC_V1, NULL}};
+    } rows[] = {{TUTTI_DATASET_V1, read_samples},      {TUTTI_SAMPLE_ORDER_V1, read_orders},
+                {TUTTI_SAMPLE_GROUPS_V1, read_groups}, {TUTTI_SCHEDULER_V1, schedule},
+                {TUTTI_OPTIMIZER_V1, optimize},        {TUTTI_METRIC_V1, NULL}};
     bool any = false;
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
         target t = {b, i, instance_query(i, rows[k].id), instance_self(i), rows[k].answer};

@@ -27,6 +27,7 @@
 /* Whoever asks for another one adds it here: "consumes" of manifests and the checks below know it then. */
 static const char *const consumed[] = {TUTTI_DATASET_V1,
                                        TUTTI_SAMPLE_ORDER_V1,
+                                       TUTTI_SAMPLE_GROUPS_V1,
                                        TUTTI_CLASS_NAMES_V1,
                                        TUTTI_STORED_V1,
                                        TUTTI_TRANSFORM_V1,

@@ -70,6 +70,8 @@ CHANGES = [
     ("train.resident", "yes"), ("train.resident", 1), ("eval.0.resident", "no"),
     ("train.sampler", "weighted"), ("train.sampler.name", "by_weight"), ("train.sampler.name", None), ("train.sampler.samples", 0),
     ("train.sampler.replacement", 1), ("train.sampler.column", ""), ("train.sampler.weight", "x"), ("eval.0.sampler", {"name": "by_length"}),
+    ("train.shuffle", {}), ("train.shuffle", {"lanes": 0}), ("train.shuffle", {"lanes": "2"}), ("train.shuffle", {"lanes": 2, "window": 0}),
+    ("train.shuffle", {"window": 2}), ("train.shuffle", {"lanes": 2, "windows": 2}), ("eval.0.shuffle", {"lanes": 1}),
     ("eval.0.generate", 8), ("eval.0.generate", {}), ("eval.0.generate.stop", ""),
     ("eval.0.generate.max_new_tokens", 0), ("eval.0.generate.beams", 2), ("train.generate", {"max_new_tokens": 8}),
     ("train.subset_num_batches", -2), ("train.label", "x"), ("train.interval", "1ep"),
@@ -121,7 +123,7 @@ ENGINE_CHANGES = [
     ("process", None), ("process", 1), ("process", {}), ("process", {"call": "demo.mark", "arg": []}),
     ("process", {"call": "demo.mark", "args": "x"}), ("process", ""), ("max_epochs", 0), ("max_epochs", "2"),
     ("max_iters", 3), ("epoch_length", 0), ("epoch_length", 1.5), ("deterministic", 1), ("seed", -1),
-    ("data", {"dataset": {"name": "glyphs"}}), ("data", []), ("model", None), ("optimizer", None), ("train", None),
+    ("data", {"dataset": {"name": "glyphs"}}), ("data", []), ("eval.0.shuffle", {"lanes": 1}), ("model", None), ("optimizer", None), ("train", None),
     ("eval.0.interval", "1ep"), ("eval.0.on", []), ("eval.0.on", 3), ("eval.0.every", 0), ("eval.0.once", "x"),
     ("eval.0.call", "demo.mark"), ("max_duration", "1ep"), ("iteration_length", "1ep"),
     ("scale_schedule_ratio", 0.5), ("max_epoch", 1),
@@ -200,6 +202,8 @@ def main():
         check("the whole", GOOD, written(GOOD), True)
         auto = changed("microbatch_size", "auto")
         check("microbatch_size = auto", auto, written(auto), True)
+        lanes = changed("train.sampler", None, changed("train.shuffle", {"lanes": 2, "window": 3, "x-why": "shards"}))
+        check("shuffle in lanes", lanes, written(lanes), True)
         for device in ({"name": "cpu"}, {"name": "cuda"}, {"name": "cuda", "index": 3, "memory_limit": 7.5,
                        "graphs": False, "tf32": True, "unordered": True, "require": "libraries", "x-note": 1}):
             run = changed("device", device)

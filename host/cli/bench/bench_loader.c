@@ -69,7 +69,9 @@ static tutti_status data_open(data *d, run_file *run, tutti_error *err)
                                     .drop_last = spec->drop_last,
                                     .batch_size = spec->batch_size,
                                     .subset_num_batches = spec->subset_num_batches,
-                                    .seed = run->seed};
+                                    .seed = run->seed,
+                                    .lanes = spec->lanes,
+                                    .slot_size = run_slot_size(run)};
     if (s || (s = loader_create(&options, &d->loader, err)) ||
         spec->resident != RUN_RESIDENT_YES)
         return s;

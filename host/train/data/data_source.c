@@ -108,6 +108,8 @@ tutti_status source_open(data_source *s, run_context *run, run_data *spec, tutti
                                     .batch_size = spec->batch_size,
                                     .subset_num_batches = spec->subset_num_batches,
                                     .seed = run->seed,
+                                    .lanes = spec->lanes,
+                                    .slot_size = run_slot_size(run->file),
                                     .sampler = &spec->sampler};
     if ((status = loader_create(&options, &s->loader, err)) ||
         (is_resident(run, spec) && (status = make_resident_or_tell(run, s, err))))

@@ -1,4 +1,4 @@
-/* epoch_order.c - orders that a dataset gives are kept for the epochs that workers make batches of. */
+/* epoch_order.c - orders that are lists are kept for the epochs that workers make batches of. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/data/epoch_order.h"
 
@@ -51,6 +51,8 @@ static tutti_status ask(const epoch_orders *o, epoch_list *l, tutti_error *err)
                                .batch_size = o->batch_size};
     if (o->sampler)
         return epoch_sampler_order(o->sampler, &epoch, l->index, err);
+    if (o->lanes.table)
+        return epoch_lanes_order(&o->lanes, &epoch, l->index, err);
     instance_call c = instance_enter(o->dataset, "order");
     const tutti_status s =
         o->table->order(instance_self(o->dataset), &epoch, l->index, (uint64_t)o->places, err);
@@ -101,7 +103,7 @@ static tutti_status add_list(epoch_orders *o, int64_t epoch, tutti_error *err)
 }
 
 /* The list of the epoch, with one user more.  Whoever else wants it waits at the lock. */
-static tutti_status use_list(epoch_orders *o, int64_t epoch, epoch_list **ret, tutti_error *err)
+static tutti_status use_list(epoch_orders *o, int64_t epoch, epoch_order *ret, tutti_error *err)
 {
     epoch_list *l = o->lists;
     tutti_status s = TUTTI_OK;
@@ -109,8 +111,9 @@ static tutti_status use_list(epoch_orders *o, int64_t epoch, epoch_list **ret, t
         l = l->next;
     if (!l && (s = add_list(o, epoch, err)))
         return s;
-    *ret = l ? l : o->lists;
-    (*ret)->users++;
+    ret->fresh = !l;
+    ret->list = l ? l : o->lists;
+    ret->list->users++;
     drop_old(o);
     return TUTTI_OK;
 }
@@ -119,11 +122,11 @@ tutti_status epoch_order_acquire(epoch_orders *o, int64_t epoch, epoch_order *re
                                  tutti_error *err)
 {
     epoch_order order = {.shuffle = o->shuffle};
-    if (!o->table && !o->sampler)
+    if (!o->table && !o->sampler && !o->lanes.table)
         order.formula = permutation_make((uint64_t)o->places, o->seed, (uint64_t)epoch);
     else {
         (void)pthread_mutex_lock(&o->lock);
-        const tutti_status s = use_list(o, epoch, &order.list, err);
+        const tutti_status s = use_list(o, epoch, &order, err);
         (void)pthread_mutex_unlock(&o->lock);
         if (s)
             return s;

@@ -175,6 +175,14 @@ tutti_status loader_create(const loader_options *options, loader **ret_loader, t
         (s = epoch_sampler_create(options->sampler, options->dataset, &l->info,
                                   options->workers, &l->orders.sampler, err)))
         goto fail;
+    if (options->lanes.lanes) {
+        l->orders.lanes = (epoch_lanes){.dataset = options->dataset,
+                                        .batch_size = size,
+                                        .slot_size = options->slot_size,
+                                        .settings = options->lanes};
+        if ((s = epoch_lanes_init(&l->orders.lanes, l->info.samples, err)))
+            goto fail;
+    }
     if ((s = epoch_orders_init(&l->orders, err)))
         goto fail;
     const int64_t places = l->orders.places;
@@ -215,6 +223,7 @@ void loader_destroy(loader *l)
     free(l->ring);
     free((void *)l->tables);
     epoch_sampler_destroy(l->orders.sampler);
+    epoch_lanes_fini(&l->orders.lanes);
     epoch_orders_fini(&l->orders);
     (void)pthread_mutex_destroy(&l->lock);
     (void)pthread_cond_destroy(&l->filled);

@@ -19,17 +19,19 @@ typedef struct loader_options {
     uint32_t workers;  /* threads that read and transform; at least 1 */
     uint32_t prefetch; /* batches ready ahead; at least 1 */
     bool
-        shuffle; /* a seeded permutation for every epoch, or the dataset's own; else in order */
+        shuffle; /* a seeded permutation for every epoch, lanes, or the dataset's own; else in order */
     bool drop_last;             /* leave out a last batch that is not full */
     int64_t batch_size;         /* samples */
     int64_t subset_num_batches; /* batches an epoch at most; -1: all */
     uint64_t seed;
+    run_lanes lanes;   /* with `shuffle`; no more than a batch has slots */
+    int64_t slot_size; /* samples, with lanes: see epoch_lanes.h */
     const run_sampler
         *sampler; /* borrowed; NULL, or of kind NONE: the order is the shuffle's */
 } loader_options;
 
 /* Infers the columns after the transforms; starts nothing and takes no memory for batches yet.  [control]
- * Errors: E_ARG an empty dataset; E_SHAPE columns that still vary in shape after the transforms. */
+ * Errors: E_ARG an empty dataset, or one that has no lanes; E_SHAPE columns that still vary in shape after the transforms. */
 TUTTI_NODISCARD tutti_status loader_create(const loader_options *options, loader **ret_loader,
                                            tutti_error *err);
 void loader_destroy(loader *l); /* stops the threads; NULL is allowed */

@@ -4,6 +4,7 @@
 
 #include "train/data/samples.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static int64_t batch_samples(const loader *l, int64_t batch)
@@ -88,6 +89,33 @@ bool loader_has_row(const loader_rows *rows, int64_t row)
     return behind >= 0 && (rows->step ? behind % rows->step : behind) < rows->count;
 }
 
+/* Which rows of a batch the caller wants. */
+static loader_rows wanted_rows(const loader *l, int64_t batch, int64_t samples)
+{
+    return l->rows.wants ? l->rows.wants(l->rows.ctx, batch, samples)
+                         : (loader_rows){0, samples, 0};
+}
+
+/* A dataset with lanes hears once an epoch which samples are read here. */
+static tutti_status tell_samples(const loader *l, const epoch_order *order, tutti_error *err)
+{
+    int64_t n = 0;
+    int64_t *own = malloc((size_t)l->orders.places * sizeof *own);
+    if (!own)
+        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for the order of %lld samples",
+                          (long long)l->orders.places);
+    for (int64_t batch = 0; batch < l->batches; batch++) {
+        const int64_t samples = batch_samples(l, batch), first = batch * l->options.batch_size;
+        const loader_rows rows = wanted_rows(l, batch, samples);
+        for (int64_t row = 0; row < samples; row++)
+            if (loader_has_row(&rows, row))
+                own[n++] = epoch_order_at(order, first + row);
+    }
+    epoch_lanes_expect(&l->orders.lanes, own, n);
+    free(own);
+    return TUTTI_OK;
+}
+
 void loader_make_rows(worker *w, ring_slot *p, int64_t epoch, int64_t batch, bool others)
 {
     loader *l = w->loader;
@@ -95,7 +123,9 @@ void loader_make_rows(worker *w, ring_slot *p, int64_t epoch, int64_t batch, boo
     epoch_order order;
     if (epoch_order_acquire(&l->orders, epoch, &order, &p->error))
         return;
-    for (int64_t row = 0; row < p->samples; row++) {
+    const bool good = !order.fresh || !l->orders.lanes.table || l->resident ||
+                      tell_samples(l, &order, &p->error) == TUTTI_OK;
+    for (int64_t row = 0; good && row < p->samples; row++) {
         if (loader_has_row(&p->made, row) == others)
             continue;
         if (__atomic_load_n(&l->stop, __ATOMIC_RELAXED))
@@ -110,8 +140,7 @@ static void make_batch(worker *w, ring_slot *p, int64_t epoch, int64_t batch)
 {
     const loader *l = w->loader;
     p->samples = batch_samples(l, batch);
-    p->made = l->rows.wants ? l->rows.wants(l->rows.ctx, batch, p->samples)
-                            : (loader_rows){0, p->samples, 0};
+    p->made = wanted_rows(l, batch, p->samples);
     loader_make_rows(w, p, epoch, batch, false);
     for (uint32_t k = 0; k < l->info.ncolumns; k++)
         p->columns[k].desc.dim[0] = p->samples;

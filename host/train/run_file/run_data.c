@@ -35,7 +35,7 @@ static const json_member data_rows[] = {
      .min = 1,
      .max = MAX_PREFETCH,
      MEMBER_AT(run_data, prefetch)},
-    {.name = "shuffle", .type = MEMBER_BOOL, MEMBER_AT(run_data, shuffle)},
+    {.name = "shuffle"},
     {.name = "drop_last", .type = MEMBER_BOOL, MEMBER_AT(run_data, drop_last)},
     {.name = "resident",
      .type = MEMBER_BOOL,
@@ -150,6 +150,7 @@ static void read_data(run_reader *r, const json_node *at, int role, run_data *re
         json_members_read(at, eval_rows, ret_data, r->faults);
         read_generate(r, json_get(at, "generate"), &ret_data->generate);
     }
+    run_read_shuffle(r, at, role == DATA_TRAIN, ret_data);
     if (role == DATA_TRAIN)
         run_read_sampler(r, at, &ret_data->sampler);
     if (eval && !r->run->engine)

@@ -66,6 +66,9 @@ TUTTI_NODISCARD tutti_status run_file_parse(const char *name, const char *text,
  * has no comm that can be opened; those of JSON.  [control] */
 TUTTI_NODISCARD tutti_status run_file_ranks(const char *path, const char *const *overrides,
                                             registry *r, run_file **ret_run);
+/* Samples of a slot of a training batch: of a microbatch, or of the whole batch where there is one or their size is
+ * "auto". */
+int64_t run_slot_size(const run_file *run);
 /* Leaves out the loggers that write to the terminal: those with the tag "terminal". */
 void run_file_be_quiet(run_file *run);
 /* Leaves out the others, which keep what a training run has logged. */

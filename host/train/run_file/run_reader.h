@@ -35,6 +35,8 @@ void run_parts_fini(run_parts *parts);
 /* "train", "data" and "eval". */
 void run_read_data(run_reader *r, const json_node *root);
 void run_data_fini(run_file *run);
+/* "shuffle" of data whose other members are read, run_shuffle.c; lanes are for those that `trains`. */
+void run_read_shuffle(run_reader *r, const json_node *at, bool trains, run_data *ret_data);
 /* "sampler" of training data, run_sampler.c. */
 void run_read_sampler(run_reader *r, const json_node *at, run_sampler *ret_sampler);
 /* "optimizer" with its "groups". */

@@ -40,6 +40,12 @@ typedef struct run_sampler {
     char *weights;      /* the file's path; owned */
 } run_sampler;
 
+/* Training data shuffled in lanes of groups of samples, such as shards (train/data/epoch_lanes.h). */
+typedef struct run_lanes {
+    int64_t lanes;  /* 0: all samples are shuffled with all */
+    int64_t window; /* groups whose samples are shuffled with each other */
+} run_lanes;
+
 /* Of an evaluation that lets a language model go on from prompts. */
 typedef struct run_generate {
     int64_t max_new_tokens; /* 0: it does not */
@@ -60,6 +66,7 @@ typedef struct run_data {
     uint32_t prefetch;
     bool shuffle;
     bool drop_last;
+    run_lanes lanes; /* with `shuffle` */
     run_sampler sampler;
     int resident;        /* RUN_RESIDENT_* */
     tutti_time interval; /* of an evaluation of a training run */

@@ -1,5 +1,6 @@
 /* dataset.h - tutti.dataset/1: samples by index; tutti.sample_order/1: the order of an epoch;
- * tutti.class_names/1: what classes are called; tutti.stored/1: pictures as the files that they are. */
+ * tutti.class_names/1: what classes are called; tutti.stored/1: pictures as the files that they are;
+ * tutti.sample_groups/1: which samples lie together. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef TUTTI_DATASET_H
 #define TUTTI_DATASET_H
@@ -90,6 +91,26 @@ typedef struct tutti_stored_v1 {
     tutti_status (*file)(void *self, int64_t index, uint32_t column, void *to,
                          uint64_t capacity, uint64_t *ret_size, tutti_error *err);
 } tutti_stored_v1;
+#endif
+
+#if TUTTI_USE_MINOR >= 2
+#define TUTTI_SAMPLE_GROUPS_V1 "tutti.sample_groups/1"
+
+/* since 1.2.  A dataset answers this to query where its samples lie in groups that are cheap to read one after the other,
+ * such as shards.  A run can then shuffle in lanes of groups, so that a process reads few of them. */
+typedef struct tutti_sample_groups_v1 {
+    uint32_t struct_size;
+    uint32_t reserved;
+    /* How many groups there are, at least 1.  Fixed after open.  [any] */
+    int64_t (*count)(void *self);
+    /* The number of the first sample of group `group`, below `count`.  Group 0 begins at sample 0, each other one where
+     * the one before it ends, the last one ends with the data set; a group may be empty.  Fixed after open.  [any] */
+    int64_t (*first)(void *self, int64_t group);
+    /* The samples that this process reads in an epoch, about in this order, for fetching ahead: `count` numbers, which are
+     * the caller's and go after the call.  Comes in runs with lanes alone, before the epoch's first read, also
+     * while samples of the epoch before are read.  NULL: the data set fetches nothing ahead.  [any] */
+    void (*expect)(void *self, const int64_t *samples, uint64_t count);
+} tutti_sample_groups_v1;
 #endif
 
 TUTTI_C_END

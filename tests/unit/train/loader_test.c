@@ -382,6 +382,70 @@ START_TEST(a_wrong_order_is_refused)
 }
 END_TEST
 
+/* ---- lanes ---- */
+
+static int64_t heard[SAMPLES], nheard;
+
+static void hear(void *self, const int64_t *samples, uint64_t count)
+{
+    (void)self;
+    ck_assert_uint_le(count, SAMPLES);
+    memcpy(heard, samples, count * sizeof *samples);
+    nheard = (int64_t)count;
+}
+
+static const tutti_sample_groups_v1 groups_table = {.struct_size = sizeof groups_table,
+                                                    .expect = hear};
+
+/* Ten groups of 5 samples on two lanes, in slots of 4. */
+static loader *made_with_lanes(uint32_t workers)
+{
+    loader *l = made(workers, true, false, -1);
+    int64_t *first = malloc(11 * sizeof *first);
+    ck_assert_ptr_nonnull(first);
+    for (int64_t g = 0; g <= 10; g++)
+        first[g] = 5 * g;
+    l->orders.lanes = (epoch_lanes){.dataset = glyphs,
+                                    .table = &groups_table,
+                                    .first = first,
+                                    .groups = 10,
+                                    .batch_size = BATCH,
+                                    .slot_size = 4,
+                                    .settings = {2, 2}};
+    return l;
+}
+
+START_TEST(lanes_make_the_same_batches_and_their_samples_are_told)
+{
+    static float one[BATCH * PIXELS], many[BATCH * PIXELS];
+    int32_t a[BATCH], b[BATCH];
+    int64_t order[BATCH], n, told = 0;
+    tutti_error err = TUTTI_ERROR_INIT;
+    loader *l = made_with_lanes(1), *m = made_with_lanes(4);
+    for (int k = 0; k < 2 * 8; k++) {
+        n = next(l, one, a);
+        ck_assert_int_eq(next(m, many, b), n);
+        ck_assert_mem_eq(one, many, (size_t)n * PIXELS * sizeof *one);
+    }
+    loader_destroy(m);
+    m = made_with_lanes(1);
+    loader_choose_rows(m, some_rows, &plugins);
+    ck_assert_ok(loader_seek(m, 5, 3, &err), err); /* within an epoch: all of it is told */
+    (void)next(m, many, b);
+    loader_choose_rows(m, NULL, NULL); /* stops the workers */
+    for (int64_t batch = 0; batch < 7; batch++) {
+        ck_assert_ok(loader_order(l, 5, batch, order, &n, &err), err);
+        for (int64_t row = 0; row < n; row++)
+            if (wants(batch, n, row))
+                ck_assert_int_eq(heard[told++], order[row]);
+    }
+    ck_assert_int_gt(told, 0);
+    ck_assert_int_eq(told, nheard);
+    loader_destroy(l);
+    loader_destroy(m);
+}
+END_TEST
+
 /* ---- failures without a reason ---- */
 
 static tutti_status silent_read(void *self, int64_t index, tutti_tensor *columns,
@@ -526,6 +590,7 @@ int main(void)
     tcase_add_test(t, classes_are_balanced);
     tcase_add_test(t, an_order_is_asked_for_once_an_epoch);
     tcase_add_test(t, a_wrong_order_is_refused);
+    tcase_add_test(t, lanes_make_the_same_batches_and_their_samples_are_told);
     tcase_add_test(t, a_failure_without_a_reason_is_one);
     tcase_add_test(t, an_epoch_may_be_cut);
     tcase_add_test(t, no_whole_batch_is_refused);
