@@ -101,4 +101,15 @@ static inline void shelf_refused(shelf *s, const char *name, const given *g,
     shelf_says(s, &err, status, sentence);
 }
 
+#if TUTTI_USE_MINOR >= 2
+/* The dataset's groups begin at these samples. */
+static inline void shelf_groups(shelf *s, const int64_t *first, int64_t count)
+{
+    const tutti_sample_groups_v1 *of = subject_query(&s->subject, TUTTI_SAMPLE_GROUPS_V1);
+    ck_assert_int_eq(of->count(s->subject.self), count);
+    for (int64_t k = 0; k < count; k++)
+        ck_assert_int_eq(of->first(s->subject.self, k), first[k]);
+}
+#endif
+
 #endif

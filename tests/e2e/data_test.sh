@@ -72,7 +72,7 @@ middle = [tuple(rows[4 + r * 116 + 56][3 * (4 + c * 116 + 56):][:3]) for r in ra
 want = [(255, 0, 0)] * 6 + [(0, 255, 0)] * 4 + [(0, 0, 255)] * 2 + [(16, 16, 16)] * 4
 assert middle == want, middle
 PY
-check "shards" eval '"$TUTTI" data inspect shards | grep -q "shards: data set mds, 10 samples"'
+check "shards" eval '"$TUTTI" data inspect shards | grep -q "^shards: data set mds, 10 samples in 1 group$"'
 check "some of the samples" eval '"$TUTTI" data inspect shards --samples 4 | grep -q "^classes, of 4 of the samples$"'
 check "tokens as text" eval '"$TUTTI" data inspect words.txt --set length=24 | grep -q "  input *\"one two three four five \""'
 check "an array" eval '"$TUTTI" data inspect grey.npy --sheet grey.png | grep -q "sample 2"'

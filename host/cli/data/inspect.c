@@ -172,12 +172,28 @@ static tutti_status no_room(const text_buffer *b, tutti_error *err)
                      : TUTTI_OK;
 }
 
+/* Groups of samples, such as shards, that a shuffle in lanes deals; 0: there are none. */
+static int64_t count_groups(const data_set *d)
+{
+    const tutti_sample_groups_v1 *table = instance_query(d->instance, TUTTI_SAMPLE_GROUPS_V1);
+    if (!table)
+        return 0;
+    instance_call c = instance_enter(d->instance, "groups");
+    const int64_t n = table->count(instance_self(d->instance));
+    instance_leave(&c);
+    return n;
+}
+
 tutti_status inspect_text(data_set *d, const char *path, int64_t shown, int64_t counted,
                           text_buffer *b, tutti_error *err)
 {
     const char *name = object_describe(instance_object(d->instance))->name;
     classes c;
-    text_add(b, "%s: data set %s, %lld samples\n", path, name, (long long)d->info.samples);
+    const int64_t groups = count_groups(d);
+    text_add(b, "%s: data set %s, %lld samples", path, name, (long long)d->info.samples);
+    if (groups)
+        text_add(b, " in %lld group%s", (long long)groups, groups == 1 ? "" : "s");
+    text_add(b, "\n");
     add_columns(b, d);
     for (int64_t k = 0; k < shown && k < d->info.samples; k++) {
         const tutti_status s = data_set_read(d, k, err);
@@ -260,7 +276,8 @@ tutti_status inspect_json(data_set *d, const char *path, int64_t shown, int64_t 
     text_add_quoted(b, path);
     text_add(b, ", \"dataset\": ");
     text_add_quoted(b, object_describe(instance_object(d->instance))->name);
-    text_add(b, ", \"samples\": %lld, \"columns\": [", (long long)d->info.samples);
+    text_add(b, ", \"samples\": %lld, \"groups\": %lld, \"columns\": [",
+             (long long)d->info.samples, (long long)count_groups(d));
     add_json_columns(b, d);
     text_add(b, "], \"first\": [");
     for (int64_t k = 0; k < shown && k < d->info.samples && !s; k++) {

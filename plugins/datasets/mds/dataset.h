@@ -70,6 +70,8 @@ TUTTI_NODISCARD tutti_status mds_open_order(mds *m, const tutti_params *params,
 void mds_close_order(mds *m);
 /* tutti.sample_order/1; NULL: the host has the order. */
 const tutti_sample_order_v1 *mds_order_table(const mds *m);
+/* tutti.sample_groups/1: the shards. */
+const tutti_sample_groups_v1 *mds_groups_table(void);
 
 /* open.c: settles the columns of an open set, and reads what has to be known of all samples.  [control] */
 TUTTI_NODISCARD tutti_status mds_open_outputs(mds *m, const tutti_params *params,

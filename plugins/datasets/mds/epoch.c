@@ -1,4 +1,4 @@
-/* epoch.c - what an epoch has of the set, and in which order, for the host: tutti.sample_order/1. */
+/* epoch.c - what an epoch has of the set, and in which order, for the host: tutti.sample_order/1, tutti.sample_groups/1. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "batches.h"
 #include "cache.h"
@@ -53,6 +53,36 @@ const tutti_sample_order_v1 *mds_order_table(const mds *m)
     static const tutti_sample_order_v1 table = {
         .struct_size = sizeof table, .places = epoch_places, .order = epoch_order};
     return m->epochs.order.shards ? &table : NULL;
+}
+
+/* ---- shards, for lanes of the host ---- */
+
+static int64_t shards_count(void *self)
+{
+    return (int64_t)((const mds *)self)->set.nshards;
+}
+
+static int64_t shards_first(void *self, int64_t shard)
+{
+    return ((const mds *)self)->set.shards[shard].first;
+}
+
+/* Where there is no memory for the plan nothing more is fetched ahead. */
+static void shards_expect(void *self, const int64_t *samples, uint64_t count)
+{
+    const mds *m = self;
+    tutti_error ignored = TUTTI_ERROR_INIT;
+    if (m->set.cache)
+        (void)!mds_cache_plan(m->set.cache, samples, (int64_t)count, &ignored);
+}
+
+const tutti_sample_groups_v1 *mds_groups_table(void)
+{
+    static const tutti_sample_groups_v1 table = {.struct_size = sizeof table,
+                                                 .count = shards_count,
+                                                 .first = shards_first,
+                                                 .expect = shards_expect};
+    return &table;
 }
 
 /* ---- settings ---- */

@@ -289,6 +289,8 @@ static const void *mds_query(void *self, const char *id)
         return &stored;
     if (strcmp(id, TUTTI_SAMPLE_ORDER_V1) == 0)
         return mds_order_table(self);
+    if (strcmp(id, TUTTI_SAMPLE_GROUPS_V1) == 0)
+        return mds_groups_table();
     if (strcmp(id, TUTTI_CLASS_NAMES_V1) == 0)
         return ((const mds *)self)->names.count ? &names : NULL;
     return strcmp(id, TUTTI_DATASET_V1) == 0 ? &table : NULL;

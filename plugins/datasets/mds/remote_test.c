@@ -355,6 +355,32 @@ START_TEST(shards_of_a_shuffle_are_fetched_ahead)
 }
 END_TEST
 
+/* A run in lanes tells which samples are read here: their shards alone are fetched ahead. */
+START_TEST(shards_that_are_expected_are_fetched_ahead)
+{
+    static const int64_t expected[] = {20, 21, 40, 41, 22, 42, 60, 80, 81, 61};
+    static const uint32_t want[SHARDS] = {
+        [0] = 1, [1] = 1, [2] = 1, [5] = 1, [10] = 1, [15] = 1};
+    nshards = SHARDS;
+    predownload = 2;
+    server_start(&there);
+    open_remote();
+    server_wait(&there, 4); /* the index, shard 0 for its shape, and two ahead */
+    const tutti_sample_groups_v1 *of = subject_query(&it, TUTTI_SAMPLE_GROUPS_V1);
+    ck_assert_int_eq(of->count(it.self), SHARDS);
+    for (int k = 0; k < SHARDS; k++)
+        ck_assert_int_eq(of->first(it.self, k), (int64_t)k * SAMPLES);
+    of->expect(it.self, expected, sizeof expected / sizeof *expected);
+    read_sample(20);
+    server_wait(&there, 7);
+    read_sample(21);
+    read_sample(22);
+    subject_close(&it);
+    for (int k = 0; k < SHARDS; k++)
+        ck_assert_uint_eq(asked[k], want[k]);
+}
+END_TEST
+
 /* Opens a set and waits for what that fetches: the index, shard 0 for its shape, and two ahead. */
 static void open_with_three(void)
 {
@@ -524,6 +550,7 @@ int main(void)
     tcase_add_test(c, the_disk_is_bounded);
     tcase_add_test(c, shards_are_fetched_ahead);
     tcase_add_test(c, shards_of_a_shuffle_are_fetched_ahead);
+    tcase_add_test(c, shards_that_are_expected_are_fetched_ahead);
     tcase_add_test(c, missing_shards_are_fetched_under_any_other_order);
     tcase_add_test(c, but_not_where_others_had_to_leave_for_them);
     tcase_add_test(c, threads_share_the_disk);

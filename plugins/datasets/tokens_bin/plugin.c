@@ -1,5 +1,7 @@
 /* plugin.c - tokens_bin: token files of llm.c as blocks of tokens with the next ones as targets. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#define TUTTI_USE_MINOR 2 /* tutti.sample_groups/1 */
+#define TUTTI_MIN_MINOR 0 /* which older hosts do not ask for */
 #include "../common/blocks.h"
 #include "../common/vocab.h"
 #include "file.h"
@@ -179,12 +181,26 @@ static const char *tokens_token(void *self, int64_t token, uint64_t *ret_size)
     return vocab_words_token(&((tokens_bin *)self)->vocab, token, ret_size);
 }
 
+static int64_t tokens_files(void *self)
+{
+    return (int64_t)((const tokens_bin *)self)->count;
+}
+
+static int64_t tokens_file_first(void *self, int64_t file)
+{
+    return ((const tokens_bin *)self)->shards[file].first;
+}
+
 static const void *tokens_query(void *self, const char *id)
 {
     static const tutti_dataset_v1 dataset = {
         .struct_size = sizeof dataset, .info = tokens_info, .read = tokens_read};
     static const tutti_vocabulary_v1 words = {
         .struct_size = sizeof words, .encode = tokens_encode, .token = tokens_token};
+    static const tutti_sample_groups_v1 groups = {
+        .struct_size = sizeof groups, .count = tokens_files, .first = tokens_file_first};
+    if (strcmp(id, TUTTI_SAMPLE_GROUPS_V1) == 0)
+        return &groups;
     if (strcmp(id, TUTTI_VOCABULARY_V1) == 0)
         return ((tokens_bin *)self)->vocab.size ? &words : NULL;
     return strcmp(id, TUTTI_DATASET_V1) == 0 ? &dataset : NULL;

@@ -1,5 +1,6 @@
 /* tokens_bin_test.c - blocks of one and of several files, and files that are refused. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#define TUTTI_USE_MINOR 2 /* tutti.sample_groups/1 */
 #include "../common/small_vocab.h"
 #include "../dataset_check.h"
 
@@ -134,6 +135,7 @@ START_TEST(files_of_a_pattern_follow_each_other_in_byte_order)
     expect(0, 100, 4);
     expect(1, 300, 4);
     expect(2, 304, 4);
+    shelf_groups(&s, (const int64_t[]){0, 1, 1}, 3); /* one a file, the second one is empty */
     subject_close(&s.subject);
 }
 END_TEST

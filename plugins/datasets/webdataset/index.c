@@ -244,6 +244,7 @@ static tutti_status read_shards(reading *r, tutti_error *err)
     tutti_status s = TUTTI_OK;
     for (uint32_t k = 0; s == TUTTI_OK && k < x->shards.count; k++) {
         r->shard = &x->shards.all[k];
+        x->shards.all[k].first = x->count;
         s = shards_first(&x->shards, &fetch, k, err);
         if (s == TUTTI_OK)
             s = read_shard(r, err);

@@ -1,7 +1,7 @@
 /* plugin.c - webdataset: images, arrays or texts and classes out of tar shards. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#define TUTTI_USE_MINOR 1 /* tutti.class_names/1, tutti.stored/1 */
-#define TUTTI_MIN_MINOR 0 /* which an older host does not ask for */
+#define TUTTI_USE_MINOR 2 /* tutti.class_names/1, tutti.stored/1, tutti.sample_groups/1 */
+#define TUTTI_MIN_MINOR 0 /* which older hosts do not ask for */
 #include "index.h"
 
 #include "../common/pictures.h"
@@ -207,16 +207,30 @@ static tutti_status wds_file(void *self, int64_t index, uint32_t column, void *t
     return TUTTI_OK;
 }
 
+static int64_t wds_shards_count(void *self)
+{
+    return ((const webdataset *)self)->index.shards.count;
+}
+
+static int64_t wds_shards_begin(void *self, int64_t number)
+{
+    return ((const webdataset *)self)->index.shards.all[number].first;
+}
+
 static const void *wds_query(void *self, const char *id)
 {
     static const tutti_class_names_v1 names = {.struct_size = sizeof names, .name = wds_class};
     static const tutti_stored_v1 stored = {.struct_size = sizeof stored, .file = wds_file};
+    static const tutti_sample_groups_v1 groups = {
+        .struct_size = sizeof groups, .count = wds_shards_count, .first = wds_shards_begin};
     static const tutti_dataset_v1 table = {
         .struct_size = sizeof table, .info = wds_info, .read = wds_read};
     if (strcmp(id, TUTTI_CLASS_NAMES_V1) == 0)
         return ((const webdataset *)self)->index.names.count ? &names : NULL;
     if (strcmp(id, TUTTI_STORED_V1) == 0)
         return &stored;
+    if (strcmp(id, TUTTI_SAMPLE_GROUPS_V1) == 0)
+        return &groups;
     return strcmp(id, TUTTI_DATASET_V1) == 0 ? &table : NULL;
 }
 

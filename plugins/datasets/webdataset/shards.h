@@ -15,6 +15,7 @@ typedef struct shard {
     mapped_file file;     /* what is in it, unpacked */
     uint64_t size, sum;   /* of the file that was read first, where there is an address */
     uint64_t bytes;       /* of the disk, unpacked too */
+    int64_t first;        /* number of its first sample; the reader's */
     uint64_t used;        /* atomic: when it was used last */
     pthread_mutex_t lock; /* of `file` and `users`, where there is an address */
     int32_t users;

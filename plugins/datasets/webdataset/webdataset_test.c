@@ -1,6 +1,6 @@
 /* webdataset_test.c - tar shards of every kind of header, names with braces, and broken ones. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#define TUTTI_USE_MINOR 1 /* tutti.class_names/1, tutti.stored/1 */
+#define TUTTI_USE_MINOR 2 /* tutti.class_names/1, tutti.stored/1, tutti.sample_groups/1 */
 #include "../picture_check.h"
 
 #include <stdio.h>
@@ -159,6 +159,7 @@ START_TEST(samples_of_all_shards_come_in_order)
     void *const data[TUTTI_MAX_COLUMNS] = {pixels, pixels};
     ck_assert_int_eq(shelf_read(&s, 6, columns, data, 90, &err), TUTTI_E_RANGE);
     ck_assert_str_eq(err.text, "webdataset: sample 6, there are 6");
+    shelf_groups(&s, (const int64_t[]){0, 2, 4}, 3);
     subject_close(&s.subject);
 }
 END_TEST
