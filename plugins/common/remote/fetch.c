@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { FIRST_WAIT_MS = 250, LONGEST_WAIT_MS = 30000 };
+enum { FIRST_WAIT_MS = 250, LONGEST_WAIT_MS = REMOTE_LONGEST_WAIT_MS };
 
 /* What has come so far. */
 typedef struct part {
@@ -72,7 +72,7 @@ static tutti_status fetch_once(remote *r, const remote_request *request, part *p
     return s;
 }
 
-static bool must_end(const remote *r, const remote_check *check)
+bool remote_must_end(const remote *r, const remote_check *check)
 {
     return remote_is_stopped(r) || (check->must_end && check->must_end(check->ctx));
 }
@@ -87,7 +87,7 @@ static void wait_for_turn(const remote *r, const remote_check *check, int64_t tu
         ms *= 2;
     ms = 1000 * asked_s > ms ? 1000 * asked_s : ms;
     ms = ms < LONGEST_WAIT_MS ? ms : LONGEST_WAIT_MS;
-    for (int64_t waited = 0; waited < ms && !must_end(r, check); waited += 50)
+    for (int64_t waited = 0; waited < ms && !remote_must_end(r, check); waited += 50)
         (void)nanosleep(&step, NULL);
 }
 
@@ -102,10 +102,10 @@ static void make_folders(const char *path)
     }
 }
 
-tutti_status remote_fetch(remote *r, const char *name, const char *path,
-                          const remote_check *check, tutti_error *err)
+/* To `path`, by way of the part. */
+static tutti_status fetch_file(remote *r, const char *name, const char *path, part *p,
+                               const remote_check *check, tutti_error *err)
 {
-    part p = {.have = 0};
     tutti_error cause = TUTTI_ERROR_INIT;
     remote_answer answer = {.again = true};
     int64_t tries = 0;
@@ -115,22 +115,56 @@ tutti_status remote_fetch(remote *r, const char *name, const char *path,
                                     .most = check->most,
                                     .must_end = check->must_end,
                                     .ctx = check->ctx};
+    for (; s && answer.again && tries <= r->retries; tries++) {
+        if (tries > 0)
+            wait_for_turn(r, check, tries, answer.wait_s);
+        cause = (tutti_error)TUTTI_ERROR_INIT;
+        s = fetch_once(r, &request, p, check, &answer, &cause);
+    }
+    if (s == TUTTI_OK && rename(p->path, path) != 0)
+        s = tutti_fail(&cause, TUTTI_E_IO, "%s: %s", path, strerror(errno));
+    if (s == TUTTI_OK)
+        return s;
+    (void)unlink(p->path);
+    return tries > 1 ? tutti_fail(err, s, "%s; tried %lld times", cause.text, (long long)tries)
+                     : tutti_fail(err, s, "%s", cause.text);
+}
+
+/* Whether another process has fetched the right one. */
+static bool is_here(const remote *r, const char *name, const char *path,
+                    const remote_check *check)
+{
+    struct stat st;
+    char address[REMOTE_ADDRESS];
+    tutti_error why = TUTTI_ERROR_INIT;
+    if (stat(path, &st) != 0 || remote_address(r, name, NULL, address, &why))
+        return false;
+    return !check->check ||
+           check->check(check->ctx, path, (uint64_t)st.st_size, address, &why) == TUTTI_OK;
+}
+
+static tutti_status fetch_in_turn(remote *r, const char *name, const char *path, part *p,
+                                  const remote_check *check, tutti_error *err)
+{
+    remote_turn turn;
+    if (!remote_turn_take(r, check, path, p->path, &turn))
+        return tutti_fail(err, TUTTI_E_INTERRUPTED, "%s: not fetched, it is being closed",
+                          path);
+    const tutti_status s =
+        is_here(r, name, path, check) ? TUTTI_OK : fetch_file(r, name, path, p, check, err);
+    remote_turn_end(&turn);
+    return s;
+}
+
+tutti_status remote_fetch(remote *r, const char *name, const char *path,
+                          const remote_check *check, tutti_error *err)
+{
+    part p = {.have = 0};
     const uint32_t number = __atomic_fetch_add(&r->fetches, 1, __ATOMIC_RELAXED);
     if ((size_t)snprintf(p.path, sizeof p.path, "%s.part-%ld-%u", path, (long)getpid(),
                          number) >= sizeof p.path)
         return tutti_fail(err, TUTTI_E_ARG, "%s: the path is too long", path);
     make_folders(path);
-    for (; s && answer.again && tries <= r->retries; tries++) {
-        if (tries > 0)
-            wait_for_turn(r, check, tries, answer.wait_s);
-        cause = (tutti_error)TUTTI_ERROR_INIT;
-        s = fetch_once(r, &request, &p, check, &answer, &cause);
-    }
-    if (s == TUTTI_OK && rename(p.path, path) != 0)
-        s = tutti_fail(&cause, TUTTI_E_IO, "%s: %s", path, strerror(errno));
-    if (s == TUTTI_OK)
-        return s;
-    (void)unlink(p.path);
-    return tries > 1 ? tutti_fail(err, s, "%s; tried %lld times", cause.text, (long long)tries)
-                     : tutti_fail(err, s, "%s", cause.text);
+    return check->shared ? fetch_in_turn(r, name, path, &p, check, err)
+                         : fetch_file(r, name, path, &p, check, err);
 }

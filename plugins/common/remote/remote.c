@@ -81,6 +81,7 @@ tutti_status remote_open(const remote_options *options, remote **ret_remote, tut
     if (!r)
         return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory", options->who);
     r->retries = options->retries;
+    r->log = options->log;
     r->silence_s = options->silence_s;
     bool sound = true;
     if (strncmp(options->url, "s3://", 5) == 0)

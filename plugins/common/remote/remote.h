@@ -4,6 +4,7 @@
 #define PLUGIN_REMOTE_H
 
 #include "tutti/base.h"
+#include "tutti/log.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -17,8 +18,9 @@ typedef struct remote_options {
     const char *url; /* "https://host/folder", "s3://bucket/folder" */
     const char *
         endpoint; /* of a server that speaks S3: "https://host:port"; NULL: S3_ENDPOINT_URL, else Amazon's */
-    int64_t retries;  /* of remote_fetch, after the first attempt */
-    double silence_s; /* how long a server may neither send nor take anything */
+    int64_t retries;         /* of remote_fetch, after the first attempt */
+    double silence_s;        /* how long a server may neither send nor take anything */
+    const tutti_log_v1 *log; /* of the host, hears warnings; NULL: nobody does */
 } remote_options;
 
 /* Credentials for s3 are AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN of the environment, and the
@@ -74,11 +76,14 @@ typedef struct remote_check {
                           tutti_error *err);
     bool (*must_end)(void *ctx); /* as of requests, and between them; NULL: only remote_stop */
     void *ctx;                   /* of both */
+    bool
+        shared; /* other processes of the machine may want the same path: one fetches, the others wait and take its file */
 } remote_check;
 
 /* Fetches `name` to `path`, whose folders it makes; the file is there whole or not at all.  Failures that may pass are
  * tried again, after longer and longer waits; what was cut goes on where it ended if the server can do that and
- * says by an ETag that the file is the same.  Errors: those of remote_send and of the check.  [any] */
+ * says by an ETag that the file is the same.  `shared`: a lock (flock) on `path`.lock, which goes with the process
+ * that has it, however that ends; a file that is there by then, and is the right one, is not fetched.  Errors: those of remote_send and of the check.  [any] */
 TUTTI_NODISCARD tutti_status remote_fetch(remote *r, const char *name, const char *path,
                                           const remote_check *check, tutti_error *err);
 

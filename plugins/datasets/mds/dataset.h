@@ -10,6 +10,7 @@
 #include "weights.h"
 
 #include "tutti/dataset.h"
+#include "tutti/log.h"
 #include "tutti/params.h"
 
 #define MDS_CLASSES                                                                            \
@@ -35,6 +36,7 @@ typedef struct mds_epochs {
 } mds_epochs;
 
 typedef struct mds {
+    const tutti_log_v1 *log; /* NULL: nobody hears */
     mds_set set;
     output outputs[OUTPUTS];
     uint32_t noutputs;

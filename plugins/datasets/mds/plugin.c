@@ -228,7 +228,6 @@ static uint64_t inflate_limit(int64_t given_mib)
 static tutti_status mds_open_self(const tutti_host *host, const tutti_params *params,
                                   void **ret_self, tutti_error *err)
 {
-    (void)host;
     mds *m = calloc(1, sizeof *m);
     image_pool *pool = image_pool_make();
     if (!m || !pool) {
@@ -237,6 +236,7 @@ static tutti_status mds_open_self(const tutti_host *host, const tutti_params *pa
         return tutti_fail(err, TUTTI_E_NOMEM, "mds: no memory");
     }
     m->pool = pool;
+    m->log = host->query(host->ctx, TUTTI_LOG_V1);
     tutti_status s = mds_open_set(m, params, err);
     m->set.most_inflated = inflate_limit(tutti_param_i64(params, "inflated_mib"));
     if (s || (s = mds_open_order(m, params, err)) || (s = mds_open_outputs(m, params, err)) ||

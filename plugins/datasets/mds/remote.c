@@ -41,6 +41,7 @@ tutti_status mds_remote_fetch(remote *r, const char *name, const char *path,
     wanted w = {want, verify};
     const remote_check check = {.most = want ? want->bytes : UINT64_C(1) << 30,
                                 .check = want ? check_file : NULL,
-                                .ctx = &w};
+                                .ctx = &w,
+                                .shared = true};
     return remote_fetch(r, name, path, &check, err);
 }

@@ -12,9 +12,12 @@
 static tutti_status add_source(mds *m, const tutti_params *params, const char *folder,
                                const char *url, tutti_error *err)
 {
-    const remote_options from = {"mds: remote", url, tutti_param_str(params, "endpoint"),
-                                 tutti_param_i64(params, "download_retry"),
-                                 tutti_param_f64(params, "download_timeout")};
+    const remote_options from = {.who = "mds: remote",
+                                 .url = url,
+                                 .endpoint = tutti_param_str(params, "endpoint"),
+                                 .retries = tutti_param_i64(params, "download_retry"),
+                                 .silence_s = tutti_param_f64(params, "download_timeout"),
+                                 .log = m->log};
     char index[4096];
     remote *there = NULL;
     if (!url)

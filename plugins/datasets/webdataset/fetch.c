@@ -55,19 +55,25 @@ static tutti_status open_folder(wds_fetch *f, const char *address, size_t size,
     fetch_end(f);
     memcpy(f->base, address, size);
     f->base[size] = '\0';
-    const remote_options from = {"webdataset: path", f->base, f->source->endpoint,
-                                 f->source->retries, f->source->silence_s};
+    const remote_options from = {.who = "webdataset: path",
+                                 .url = f->base,
+                                 .endpoint = f->source->endpoint,
+                                 .retries = f->source->retries,
+                                 .silence_s = f->source->silence_s,
+                                 .log = f->source->log};
     return remote_open(&from, &f->from, err);
 }
 
-tutti_status fetch_source(wds_source *x, const tutti_params *params, tutti_error *err)
+tutti_status fetch_source(wds_source *x, const tutti_params *params, const tutti_log_v1 *log,
+                          tutti_error *err)
 {
     const char *folder = tutti_param_str(params, "cache_folder");
     const char *endpoint = tutti_param_str(params, "endpoint");
     *x = (wds_source){.folder = folder ? strdup(folder) : NULL,
                       .endpoint = endpoint ? strdup(endpoint) : NULL,
                       .retries = tutti_param_i64(params, "download_retry"),
-                      .silence_s = tutti_param_f64(params, "download_timeout")};
+                      .silence_s = tutti_param_f64(params, "download_timeout"),
+                      .log = log};
     if ((folder && !x->folder) || (endpoint && !x->endpoint))
         return tutti_fail(err, TUTTI_E_NOMEM, "webdataset: no memory");
     return TUTTI_OK;
@@ -82,7 +88,8 @@ void fetch_source_free(wds_source *x)
 
 tutti_status fetch_shard(wds_fetch *f, const char *address, char **ret_path, tutti_error *err)
 {
-    static const remote_check check = {.most = UINT64_C(1) << 50, .check = check_archive};
+    static const remote_check check = {
+        .most = UINT64_C(1) << 50, .check = check_archive, .shared = true};
     const char *folder = f->source->folder;
     const char *rest = strstr(address, "://") + 3, *name = strrchr(address, '/') + 1;
     char here[PATH_ROOM];

@@ -13,11 +13,12 @@ typedef struct wds_source {
     char *endpoint; /* NULL: that of the environment */
     int64_t retries;
     double silence_s;
+    const tutti_log_v1 *log; /* NULL: nobody hears */
 } wds_source;
 
 /* `x` is for fetch_source_free even after an error.  Errors: E_NOMEM.  [control] */
 TUTTI_NODISCARD tutti_status fetch_source(wds_source *x, const tutti_params *params,
-                                          tutti_error *err);
+                                          const tutti_log_v1 *log, tutti_error *err);
 void fetch_source_free(wds_source *x);
 
 /* One after the other; starts as zeros but for `source`. */
@@ -31,7 +32,7 @@ typedef struct wds_fetch {
 int fetch_is_address(const char *path);
 
 /* Fetches the shard at `address` unless its file is here; *ret_path is that, malloced.  The file is there whole or not at
- * all.
+ * all; of several processes that want it one fetches it.
  * Errors, which name the address: E_ARG there is no cache_folder, or ".." in the address; those of remote_fetch; E_FORMAT what
  * the server sends is no archive.  [any] */
 TUTTI_NODISCARD tutti_status fetch_shard(wds_fetch *f, const char *address, char **ret_path,

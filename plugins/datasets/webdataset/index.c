@@ -255,10 +255,11 @@ static tutti_status read_shards(reading *r, tutti_error *err)
     return s;
 }
 
-tutti_status wds_open(wds_index *x, const tutti_params *params, tutti_error *err)
+tutti_status wds_open(wds_index *x, const tutti_params *params, const tutti_log_v1 *log,
+                      tutti_error *err)
 {
     memset(x, 0, sizeof *x);
-    tutti_status s = shards_open(&x->shards, params, err);
+    tutti_status s = shards_open(&x->shards, params, log, err);
     reading *r = calloc(1, sizeof *r);
     if (s == TUTTI_OK && !r)
         s = tutti_fail(err, TUTTI_E_NOMEM, "webdataset: no memory");

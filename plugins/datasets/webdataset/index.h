@@ -33,7 +33,7 @@ typedef struct wds_index {
  * Errors, which name the shard and the sample: E_IO, E_FORMAT, E_RANGE, E_UNSUPPORTED, E_NOMEM.
  * [control] */
 TUTTI_NODISCARD tutti_status wds_open(wds_index *x, const tutti_params *params,
-                                      tutti_error *err);
+                                      const tutti_log_v1 *log, tutti_error *err);
 void wds_close(wds_index *x);
 
 #endif

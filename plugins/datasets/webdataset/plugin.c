@@ -167,14 +167,14 @@ static tutti_status wds_close_self(void *self, tutti_error *err)
 static tutti_status wds_open_self(const tutti_host *host, const tutti_params *params,
                                   void **ret_self, tutti_error *err)
 {
-    (void)host;
+    const tutti_log_v1 *log = host->query(host->ctx, TUTTI_LOG_V1);
     webdataset *w = calloc(1, sizeof *w);
     if (!w)
         return tutti_fail(err, TUTTI_E_NOMEM, "webdataset: no memory");
     (void)snprintf(w->key, sizeof w->key, "%s", tutti_param_str(params, "input_key"));
     tutti_status s = pictures_open(&w->pictures, params, err);
     if (s == TUTTI_OK)
-        s = wds_open(&w->index, params, err);
+        s = wds_open(&w->index, params, log, err);
     if (s == TUTTI_OK)
         s = w->index.kind == WDS_IMAGE ? webdataset_probe(w, err) : probe_values(w, err);
     if (s)

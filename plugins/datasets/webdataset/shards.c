@@ -131,14 +131,15 @@ static const char *unpack_folder(const tutti_params *params)
     return given ? given : usual && *usual ? usual : "/var/tmp";
 }
 
-tutti_status shards_open(wds_shards *x, const tutti_params *params, tutti_error *err)
+tutti_status shards_open(wds_shards *x, const tutti_params *params, const tutti_log_v1 *log,
+                         tutti_error *err)
 {
     braces names;
     memset(x, 0, sizeof *x);
     (void)pthread_mutex_init(&x->lock, NULL);
     x->limit = (uint64_t)tutti_param_i64(params, "disk_mib") << 20;
     x->unpack = strdup(unpack_folder(params));
-    tutti_status s = x->unpack ? fetch_source(&x->source, params, err) : no_memory(err);
+    tutti_status s = x->unpack ? fetch_source(&x->source, params, log, err) : no_memory(err);
     if (s)
         return s;
     s = braces_expand(&names, tutti_param_str(params, "path"), err);

@@ -37,7 +37,7 @@ typedef struct wds_shards {
 /* The names of the shards, of none the file.  `x` is for shards_close even after an error.  Errors: those of braces_expand;
  * E_NOMEM.  [control] */
 TUTTI_NODISCARD tutti_status shards_open(wds_shards *x, const tutti_params *params,
-                                         tutti_error *err);
+                                         const tutti_log_v1 *log, tutti_error *err);
 void shards_close(wds_shards *x);
 
 /* Makes shard `k` readable for the first time; `fetch` goes from one to the next.  Errors: those of fetch_shard, mapped_file_open and unpack_file.  [control] */
