@@ -2,6 +2,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifdef WICKED_OPTIMIZER
 #define TUTTI_USE_MINOR 1 /* slot_shape */
+#elif defined(WICKED_DATASET)
+#define TUTTI_USE_MINOR 2 /* tutti.sample_groups/1 */
+#define TUTTI_MIN_MINOR 0
 #endif
 #include "tutti/dataset.h"
 #include "tutti/engine.h"
@@ -187,10 +190,28 @@ static tutti_status read_sample(void *self, int64_t index, tutti_tensor *columns
     return TUTTI_OK;
 }
 
+#ifdef WICKED_DATASET
+static int64_t count_groups(void *self)
+{
+    return 4;
+}
+
+static int64_t first_sample(void *self, int64_t group)
+{
+    return group == 2 && is(self, "groups") ? 15 : 16 * group;
+}
+#endif
+
 static const void *query_dataset(void *self, const char *interface_id)
 {
     static const tutti_dataset_v1 table = {
         .struct_size = sizeof table, .info = info, .read = read_sample};
+#ifdef WICKED_DATASET
+    static const tutti_sample_groups_v1 groups = {
+        .struct_size = sizeof groups, .count = count_groups, .first = first_sample};
+    if (strcmp(interface_id, TUTTI_SAMPLE_GROUPS_V1) == 0)
+        return &groups;
+#endif
     return strcmp(interface_id, TUTTI_DATASET_V1) == 0 ? &table : NULL;
 }
 

@@ -28,6 +28,7 @@ ROWS = [
     ("leak_thread", "algorithm", "leaks", "leaves a thread behind"),
     ("single", "algorithm", "instances", "cannot be opened: not now"),
     ("range", "dataset", "calls", "read gives a sample -?[0-9]+ of 64"),
+    ("groups", "dataset", "calls", "group 2 of 4 begins at sample 15 of 64"),
     ("impure", "scheduler", "calls", "another answer the second time"),
     ("overrun", "optimizer", "calls", "update writes behind slot 0, which has 1 numbers"),
     ("shape", "optimizer", "calls", r"slot_shape gives slot 0 of a weight \(25, 40\) dimension 0 is -2, want at least 0"),
