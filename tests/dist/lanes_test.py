@@ -134,6 +134,20 @@ def one_fetch(tutti, folder, report):
             report.check(f"{what}: no lock stays", not left, f"{left}")
 
 
+def forecast(tutti, folder, report):
+    """`tutti plan` says how many lanes a rank reads at most: its slots', in a row or in rounds."""
+    write_shards(os.path.join(folder, "set"), [20] * 9)
+    run = run_on({"name": "mds", "path": os.path.join(folder, "set"), "classes": 10}, 24, max_duration="1ep")
+    run["microbatch_size"] = 3  # eight slots
+    for ranks, sharding, lanes, want in ((2, "none", 4, 4), (4, "none", 4, 2), (2, "gradients", 4, 2), (3, "none", 8, 3), (8, "none", 2, 1)):
+        run["distributed"]["sharding"] = sharding
+        run["train"]["shuffle"]["lanes"] = lanes
+        write(folder, run)
+        ended = subprocess.run([tutti, "plan", "run.json", "--world", str(ranks)], cwd=folder, capture_output=True, text=True, check=False)
+        report.check(f"{ranks} ranks, {lanes} lanes, sharding {sharding}: a rank reads {want}",
+                     f"lanes: a rank reads {want} of {lanes} at most\n" in ended.stdout, f"{ended.stdout} {ended.stderr}")
+
+
 def refusals(tutti, folder, report):
     """What has no lanes, or fewer than are wanted."""
     write_shards(os.path.join(folder, "set"), [20] * 3)
@@ -170,4 +184,4 @@ def refusals(tutti, folder, report):
 
 
 if __name__ == "__main__":
-    sys.exit(main([bits, resume, shards, one_fetch, refusals]))
+    sys.exit(main([bits, resume, shards, one_fetch, forecast, refusals]))

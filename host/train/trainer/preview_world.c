@@ -200,6 +200,41 @@ static void tell(const forecast_run *run, int32_t ranks, const preview_link *lin
     tell_measured(run, link, file);
 }
 
+/* How many lanes the slots of a rank read. */
+static int64_t count_lanes(slot_list mine, int64_t lanes, int32_t mark, int32_t *marks)
+{
+    int64_t n = 0;
+    for (int64_t k = 0; k < mine.count; k++) {
+        int32_t *at = &marks[(mine.first + k * mine.step) % lanes];
+        n += *at != mark;
+        *at = mark;
+    }
+    return n;
+}
+
+static tutti_status tell_lanes(const run_lanes *settings, const forecast_run *run,
+                               int32_t ranks, FILE *file, tutti_error *err)
+{
+    const int64_t slots = (run->samples + run->microbatch - 1) / run->microbatch;
+    int64_t most = 0;
+    if (!settings->lanes)
+        return TUTTI_OK;
+    int32_t *marks = calloc((size_t)settings->lanes, sizeof *marks);
+    if (!marks)
+        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for %lld lanes",
+                          (long long)settings->lanes);
+    for (int32_t rank = 0; rank < ranks; rank++) {
+        const slot_list mine =
+            run->rounds ? slots_in_turn(slots, ranks, rank) : slots_in_row(slots, ranks, rank);
+        const int64_t n = count_lanes(mine, settings->lanes, rank + 1, marks);
+        most = n > most ? n : most;
+    }
+    free(marks);
+    (void)fprintf(file, "lanes: a rank reads %lld of %lld at most\n", (long long)most,
+                  (long long)settings->lanes);
+    return TUTTI_OK;
+}
+
 tutti_status trainer_preview_world(trainer *t, FILE *file, int32_t ranks,
                                    const preview_link *link, tutti_error *err)
 {
@@ -215,7 +250,8 @@ tutti_status trainer_preview_world(trainer *t, FILE *file, int32_t ranks,
         s = trainer_preview_plan(t, &p, err);
     if (!s)
         s = describe_run(t, p, link, &run, err);
-    if (!s)
-        tell(&run, ranks, link, file);
-    return s;
+    if (s)
+        return s;
+    tell(&run, ranks, link, file);
+    return tell_lanes(&t->run.file->train.lanes, &run, ranks, file, err);
 }
