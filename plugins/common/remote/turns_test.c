@@ -114,6 +114,14 @@ static pid_t start_process(int go)
     _exit(fetch(opened(NULL), path, &err) || !is_whole(path));
 }
 
+static uint32_t requests(void)
+{
+    (void)pthread_mutex_lock(&there.lock);
+    const uint32_t n = there.requests;
+    (void)pthread_mutex_unlock(&there.lock);
+    return n;
+}
+
 static void assert_ends(pid_t pid, int status)
 {
     int ended = -1;
@@ -147,7 +155,7 @@ START_TEST(one_of_many_processes_fetches)
     server_start(&there);
     for (int k = 0; k < 4; k++)
         assert_ends(pids[k], 0);
-    ck_assert_uint_eq(there.requests, 1);
+    ck_assert_uint_eq(requests(), 1);
     ck_assert_int_eq(files(), 1); /* no lock stays */
 }
 END_TEST
@@ -164,11 +172,11 @@ START_TEST(the_death_of_the_first_is_the_turn_of_the_second)
     ck_assert_int_eq(write(go[1], "x", 1), 1);
     (void)usleep(1000 * SLOW_MS);
     ck_assert_int_eq(waitpid(second, &status, WNOHANG), 0); /* it waits */
-    ck_assert_uint_eq(there.requests, 1);
+    ck_assert_uint_eq(requests(), 1);
     ck_assert_int_eq(kill(first, SIGKILL), 0);
     assert_ends(first, SIGKILL);
     assert_ends(second, 0);
-    ck_assert_uint_eq(there.requests, 2);
+    ck_assert_uint_eq(requests(), 2);
 }
 END_TEST
 
@@ -196,7 +204,7 @@ START_TEST(a_wait_is_interrupted)
     const tutti_error err = *(const tutti_error *)ended;
     (void)snprintf(want, sizeof want, "%s: not fetched, it is being closed", path);
     ck_assert_error(err, TUTTI_E_INTERRUPTED, want);
-    ck_assert_uint_eq(there.requests, 1);
+    ck_assert_uint_eq(requests(), 1);
     ck_assert_int_eq(kill(first, SIGKILL), 0);
     assert_ends(first, SIGKILL);
     remote_close(r);
@@ -232,7 +240,7 @@ START_TEST(without_locks_each_fetches_and_one_sentence_says_so)
     (void)snprintf(other, sizeof other, "%s/a/other", folder);
     ck_assert_ok(fetch(r, other, &err), err);
     ck_assert(is_whole(path) && is_whole(other));
-    ck_assert_uint_eq(there.requests, 3);
+    ck_assert_uint_eq(requests(), 3);
     ck_assert_int_eq(said, 1);
     (void)snprintf(want, sizeof want,
                    "%s: the file system has no locks (flock), so each process fetches it",
@@ -288,7 +296,7 @@ START_TEST(a_wrong_file_is_replaced)
     ck_assert_ok(fetch(r, path, &err), err);
     ck_assert(is_whole(path));
     ck_assert_ok(fetch(r, path, &err), err);
-    ck_assert_uint_eq(there.requests, 1);
+    ck_assert_uint_eq(requests(), 1);
     remote_close(r);
 }
 END_TEST

@@ -394,11 +394,12 @@ static void hear(void *self, const int64_t *samples, uint64_t count)
     nheard = (int64_t)count;
 }
 
-static const tutti_sample_groups_v1 groups_table = {.struct_size = sizeof groups_table,
-                                                    .expect = hear};
+static const tutti_sample_groups_v1 deaf_table = {.struct_size = sizeof deaf_table};
+static const tutti_sample_groups_v1 hearing_table = {.struct_size = sizeof hearing_table,
+                                                     .expect = hear};
 
 /* Ten groups of 5 samples on two lanes, in slots of 4. */
-static loader *made_with_lanes(uint32_t workers)
+static loader *made_with_lanes(uint32_t workers, const tutti_sample_groups_v1 *table)
 {
     loader *l = made(workers, true, false, -1);
     int64_t *first = malloc(11 * sizeof *first);
@@ -406,7 +407,7 @@ static loader *made_with_lanes(uint32_t workers)
     for (int64_t g = 0; g <= 10; g++)
         first[g] = 5 * g;
     l->orders.lanes = (epoch_lanes){.dataset = glyphs,
-                                    .table = &groups_table,
+                                    .table = table,
                                     .first = first,
                                     .groups = 10,
                                     .batch_size = BATCH,
@@ -421,14 +422,14 @@ START_TEST(lanes_make_the_same_batches_and_their_samples_are_told)
     int32_t a[BATCH], b[BATCH];
     int64_t order[BATCH], n, told = 0;
     tutti_error err = TUTTI_ERROR_INIT;
-    loader *l = made_with_lanes(1), *m = made_with_lanes(4);
+    loader *l = made_with_lanes(1, &deaf_table), *m = made_with_lanes(4, &deaf_table);
     for (int k = 0; k < 2 * 8; k++) {
         n = next(l, one, a);
         ck_assert_int_eq(next(m, many, b), n);
         ck_assert_mem_eq(one, many, (size_t)n * PIXELS * sizeof *one);
     }
     loader_destroy(m);
-    m = made_with_lanes(1);
+    m = made_with_lanes(1, &hearing_table);
     loader_choose_rows(m, some_rows, &plugins);
     ck_assert_ok(loader_seek(m, 5, 3, &err), err); /* within an epoch: all of it is told */
     (void)next(m, many, b);
