@@ -21,3 +21,15 @@ bool machines_find(world_machines *m, const rank_place *all, int32_t size)
     m->levels = m->levels && m->count > 1;
     return true;
 }
+
+world_place machines_place(const rank_place *all, int32_t size, int32_t rank, bool found)
+{
+    world_place p = {all[rank].rank, all[rank].size, -1, 0};
+    for (int32_t k = 0; k < size; k++) {
+        p.machines += all[k].rank == 0;
+        p.machine += found && k <= rank && all[k].rank == 0;
+    }
+    if (p.machines == 0) /* a comm that numbers the ranks of machines otherwise */
+        p.machines = 1;
+    return p;
+}

@@ -50,6 +50,7 @@ static tutti_status find_machines(world *w, tutti_error *err)
     const rank_place mine = {w->info.local_rank, w->info.local_size};
     const int32_t size = w->info.size;
     w->machines.count = 1;
+    w->place = (world_place){w->info.rank, size, 0, 1};
     if (size == 1)
         return TUTTI_OK;
     rank_place *all = calloc((size_t)size, sizeof *all);
@@ -58,10 +59,13 @@ static tutti_status find_machines(world *w, tutti_error *err)
     tutti_status s = all && w->machines.first
                          ? world_exchange(w, &mine, all, sizeof mine, err)
                          : tutti_fail(err, TUTTI_E_NOMEM, "no memory for the world of ranks");
-    if (!s && !any_says(all, size)) {
+    const bool says = !s && any_says(all, size);
+    const bool found = says && machines_find(&w->machines, all, size);
+    if (says)
+        w->place = machines_place(all, size, w->info.rank, found);
+    if (!s && !found)
         forget_machines(w);
-    } else if (!s && !machines_find(&w->machines, all, size)) {
-        forget_machines(w);
+    if (says && !found) {
         w->machines.levels = false;
         w->machines.count = 0;
     }
@@ -137,6 +141,16 @@ int32_t world_size(const world *w)
 int32_t world_machine_count(const world *w)
 {
     return w->machines.count;
+}
+
+const world_place *world_where(const world *w)
+{
+    return &w->place;
+}
+
+const char *world_comm(const world *w)
+{
+    return object_describe(instance_object(w->options.comm))->name;
 }
 
 int64_t world_bucket(const world *w)
@@ -276,13 +290,16 @@ tutti_status world_compare(world *w, const world_item *items, size_t n, tutti_er
     return s;
 }
 
-static tutti_status broadcast(world *w, void *data, uint64_t bytes, tutti_error *err)
+tutti_status world_broadcast(world *w, void *data, uint64_t bytes, int32_t root,
+                             tutti_error *err)
 {
     background_drain(&w->background);
+    if (atomic_load(&w->broken))
+        return tutti_fail(err, TUTTI_E_STATE, "what ranks exchange has failed before");
     w->counts.blocking++;
-    world_count_told(w, w->info.rank == 0 ? bytes : 0);
+    world_count_told(w, w->info.rank == root ? bytes : 0);
     instance_call c = instance_enter(w->options.comm, "broadcast");
-    const tutti_status s = w->table->broadcast(w->self, data, bytes, 0, err);
+    const tutti_status s = w->table->broadcast(w->self, data, bytes, root, err);
     instance_leave(&c);
     return world_note(w, s);
 }
@@ -290,7 +307,7 @@ static tutti_status broadcast(world *w, void *data, uint64_t bytes, tutti_error 
 tutti_status world_spread(world *w, const char *text, char **ret_text, tutti_error *err)
 {
     uint64_t bytes = w->info.rank == 0 ? strlen(text) + 1 : 0;
-    tutti_status s = broadcast(w, &bytes, sizeof bytes, err);
+    tutti_status s = world_broadcast(w, &bytes, sizeof bytes, 0, err);
     if (s)
         return s;
     char *copy = malloc(bytes);
@@ -300,7 +317,7 @@ tutti_status world_spread(world *w, const char *text, char **ret_text, tutti_err
                                      (unsigned long long)bytes));
     if (w->info.rank == 0)
         memcpy(copy, text, bytes);
-    if ((s = broadcast(w, copy, bytes, err)))
+    if ((s = world_broadcast(w, copy, bytes, 0, err)))
         free(copy);
     else
         *ret_text = copy;

@@ -33,6 +33,13 @@ int32_t world_size(const world *w);
 /* Machines, among which sums go once they are made on each; 0: their ranks do not follow each other, and sums go among all
  * ranks at once. */
 int32_t world_machine_count(const world *w);
+/* Where this rank is: among those of its machine, and that among the machines; -1: their ranks do not follow each other. */
+typedef struct world_place {
+    int32_t local_rank, local_size;
+    int32_t machine, machines;
+} world_place;
+const world_place *world_where(const world *w);
+const char *world_comm(const world *w); /* the object that connects the ranks, borrowed */
 const tutti_world_v1 *world_service(const world *w);
 int64_t world_bucket(const world *w); /* numbers that are summed at a time, a multiple of 16 */
 /* Where this rank is, for the others' messages; buckets are counted from here on.  Nothing is under way.  [step] */
@@ -41,6 +48,9 @@ void world_tell(world *w, uint64_t step, const char *phase);
 /* `all` gets what every rank has in `mine`, by rank.  [step] */
 TUTTI_NODISCARD tutti_status world_exchange(world *w, const void *mine, void *all,
                                             uint64_t bytes, tutti_error *err);
+/* `data` of rank `root`, which there is, to all.  [step] */
+TUTTI_NODISCARD tutti_status world_broadcast(world *w, void *data, uint64_t bytes, int32_t root,
+                                             tutti_error *err);
 /* The first failure of any rank, in the order of ranks, becomes that of all: "[rank 2] ...".  `err` is this rank's
  * where `status` is one.  [step] */
 TUTTI_NODISCARD tutti_status world_agree(world *w, tutti_status status, tutti_error *err);

@@ -58,6 +58,7 @@ struct world {
     /* An operation has failed here: the others may be in the midst of it, and no other one is begun. */
     atomic_bool broken;
     world_machines machines;
+    world_place place;
     world_memory memory;   /* of sums: what is sent, then what is received */
     world_memory gathered; /* of gathers */
     uint64_t step;         /* world_tell */
@@ -76,6 +77,8 @@ void world_count_told(world *w, uint64_t bytes);
 TUTTI_NODISCARD tutti_status world_reserve(world_memory *m, uint64_t numbers, tutti_error *err);
 /* Whether the ranks of each machine follow each other; `all` says by rank where they are.  `m` has room for `size`. */
 bool machines_find(world_machines *m, const rank_place *all, int32_t size);
+/* Where rank `rank` is; `found`: as machines_find says. */
+world_place machines_place(const rank_place *all, int32_t size, int32_t rank, bool found);
 
 /* Part r of `out` goes to rank r, part r of `in` comes from it; waits.  Errors: the comm's. */
 TUTTI_NODISCARD tutti_status world_all_to_all(world *w, const tutti_parts *out,

@@ -7,6 +7,7 @@
 #include "train/context/observers.h"
 #include "train/data/data_source.h"
 #include "train/ranks/distributed.h"
+#include "train/ranks/ranks_service.h"
 #include "train/step/async_metrics.h"
 #include "train/step/write_behind.h"
 #include "train/update/plugin_kernels.h"
@@ -85,6 +86,7 @@ typedef struct trainer_services {
     tutti_plan_v1 plan;
     tutti_checkpoint_v1 checkpoint;
     tutti_export_v1 exporting;
+    ranks_service ranks;
 } trainer_services;
 
 /* How a checkpoint is taken up, and what came of it. */

@@ -219,6 +219,12 @@ void rank_batches_open(trainer *t)
     t->tensors.complete_ctx = t;
 }
 
+void rank_batches_close(trainer *t)
+{
+    ranks_service_fini(&t->services.ranks);
+    distributed_close(&t->distributed, t->failed);
+}
+
 tutti_status rank_batches_compare(trainer *t, tutti_error *err)
 {
     int64_t *evaluations = calloc(t->nevals + 1, sizeof *evaluations);

@@ -106,6 +106,7 @@ void trainer_services_init(trainer *t)
     plan_service_init(t);
     weights_service_init(&t->services.weights, &t->updater);
     export_service_init(t);
+    ranks_service_init(&t->services.ranks);
     t->services.checkpoint = (tutti_checkpoint_v1){.struct_size = sizeof t->services.checkpoint,
                                                    .ctx = t,
                                                    .due = checkpoint_due,
@@ -129,6 +130,10 @@ const void *trainer_service(void *ctx, instance *i, const char *interface_id)
                           i ? instance_name(i) : "a plugin");
     if (strcmp(interface_id, TUTTI_WORLD_V1) == 0)
         return distributed_on(&t->distributed) ? world_service(t->distributed.world) : NULL;
+    if (strcmp(interface_id, TUTTI_RANKS_V1) == 0) {
+        t->services.ranks.world = t->distributed.world;
+        return &t->services.ranks.table;
+    }
     if (strcmp(interface_id, TUTTI_STATE_V1) == 0)
         return &t->services.state;
     if (strcmp(interface_id, TUTTI_METRICS_V1) == 0)

@@ -440,7 +440,7 @@ void trainer_destroy(trainer *t)
     free(t->evals);
     free(t->on_events);
     source_close(&t->train); /* may lie on the device */
-    distributed_close(&t->distributed, t->failed);
+    rank_batches_close(t);
     updater_close(&t->updater);
     scalars_fini(&t->scalars);
     if (run->device.device.table) {

@@ -11,7 +11,7 @@ TUTTI_C_BEGIN
 
 /* What a plugin that writes files, or looks at one process, asks the host for.  A plugin that never asks is right
  * nevertheless: the batch, the weights, the gradients of `after_train_batch`, logged numbers and clocks are
- * equal on all ranks.  A run in one process has no such service. */
+ * equal on all ranks.  A run in one process has no such service.  tutti.ranks/1 is there in every run, and does more. */
 typedef struct tutti_world_v1 {
     uint32_t struct_size;
     uint32_t reserved;
