@@ -10,13 +10,22 @@
 #include <stdio.h>
 #include <string.h>
 
+/* A line of one call: those of several ranks may share a terminal. */
+static void print_words(const run_file *run, const char *text)
+{
+    if (run->distributed.rank != 0)
+        (void)printf("[rank %d] %s\n", run->distributed.rank, text);
+    else
+        (void)printf("%s\n", text);
+}
+
 /* What functions say is the command's output; what is wrong goes to stderr. */
 static void message(void *ctx, int level, const char *component, const char *text)
 {
     if (level >= TUTTI_LOG_WARNING)
         cli_message(ctx, level, component, text);
     else if (level == TUTTI_LOG_INFO && strcmp(component, RUN_LOG_FUNCTIONS) == 0)
-        (void)printf("%s\n", text);
+        print_words(ctx, text);
 }
 
 static void message_verbose(void *ctx, int level, const char *component, const char *text)
@@ -42,7 +51,8 @@ static void print_results(const loop_run *l, const trainer *t, const run_file *r
 }
 
 /* A run that is over already has done what --resume auto asks for. */
-static int go(loop_run *l, trainer *t, const cli_options *o, tutti_error *err)
+static int go(loop_run *l, trainer *t, const run_file *run, const cli_options *o,
+              tutti_error *err)
 {
     const record_options start = {.version = TUTTI_VERSION, .resume = o->resume};
     tutti_status s = trainer_keep_record(t, &start, err);
@@ -52,7 +62,7 @@ static int go(loop_run *l, trainer *t, const cli_options *o, tutti_error *err)
                        s ? err->text : NULL);
     if (s == TUTTI_OK)
         return CLI_OK;
-    (void)fprintf(stderr, "tutti: %s\n", err->text);
+    cli_print_failure(run, err->text);
     if (trainer_signal())
         return 128 + trainer_signal();
     return s == TUTTI_E_STATE && o->resume && strcmp(o->resume, "auto") == 0 &&
@@ -70,11 +80,11 @@ static int run(const cli_options *o, const tutti_op *const *ops)
     loop_run *l = NULL;
     tutti_error e = TUTTI_ERROR_INIT;
     registry *r = cli_registry(o);
-    if (!r || !(run = cli_run_file(o, RUN_FILE_ENGINE, r)) || !cli_may_train(run))
+    if (!r || !(run = cli_ranked_file(o, RUN_FILE_ENGINE, r)) || !cli_may_train(run))
         goto end;
     trainer_catch_signals(run->checkpoints.signals);
     if (trainer_create(run, r, ops, &t, &e) || loop_run_create(run, t, r, &l, &e)) {
-        (void)fprintf(stderr, "tutti: %s\n", e.text);
+        cli_print_failure(run, e.text);
         goto end;
     }
     trainer_on_message(t, o->talk.verbose ? message_verbose : message, run, true);
@@ -83,10 +93,11 @@ static int run(const cli_options *o, const tutti_op *const *ops)
         trainer_on_fact(t, cli_print_fact, NULL);
     }
     cli_watch(run);
-    status = go(l, t, o, &e);
-    if (status == CLI_OK)
+    status = go(l, t, run, o, &e);
+    const bool first = run->distributed.rank == 0;
+    if (status == CLI_OK && first)
         print_results(l, t, run);
-    if (status == CLI_OK && !o->talk.quiet && run->model.object)
+    if (status == CLI_OK && first && !o->talk.quiet && run->model.object)
         where = cli_find_places(t);
     status = cli_finish(status, r);
 
@@ -122,6 +133,7 @@ const cli_command cli_run = {
         "eval        as in run files, each at the events of its \"on\" (epoch_completed)\n"
         "max_epochs  or max_iters, the limit; one epoch without either\n"
         "epoch_length, seed, deterministic  as Ignite's\n"
+        "distributed  as in run files: several processes, started by mpirun or srun\n"
         "All other keys are those of run files.  eval, predict, export, generate and plan\n"
         "take engine files with a model, too.\n"
         "\n"

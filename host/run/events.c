@@ -73,13 +73,24 @@ static tutti_status after(loop_run *l, int32_t event, tutti_error *err)
     }
 }
 
-/* What handlers ask of the trainer holds for the loop: a stop, a signal. */
-static void pass_on(loop_run *l)
+/* What handlers ask of the trainer holds for the loop: a stop, a signal, a checkpoint; of several ranks for all loops. */
+static tutti_status pass_on(loop_run *l, int32_t event, tutti_status status, tutti_error *err)
 {
+    if (training_is_stopped(l->trainer))
+        run_request(l, RUN_TERMINATE, false);
+    const tutti_status s = status ? status : run_agree(l, event, err);
     if (trainer_signal())
         tutti_loop_signal(l->loop, trainer_signal());
-    if (training_is_stopped(l->trainer))
-        tutti_loop_terminate(l->loop, 0);
+    return s || event != TUTTI_EVENT_ITERATION_COMPLETED ? s
+                                                         : training_save_asked(l->trainer, err);
+}
+
+/* Over ranks handlers hear what went wrong, and the run ends: the other ranks may not have gone wrong. */
+static tutti_status end_by(loop_run *l, const tutti_error *exception, tutti_error *err)
+{
+    l->ranks.raised = true;
+    *err = *exception;
+    return err->status;
 }
 
 static tutti_status hear(tutti_loop *loop, const tutti_loop_firing *firing, void *ctx,
@@ -89,7 +100,8 @@ static tutti_status hear(tutti_loop *loop, const tutti_loop_firing *firing, void
     const tutti_loop_firing *const outer = l->firing;
     const int32_t event = firing->event, around = surrounding(event);
     /* Whoever heard errors may be gone: then this one is as if nobody had ever listened. */
-    if (event == TUTTI_EVENT_EXCEPTION_RAISED && !engine_listens(l->engine, event)) {
+    const bool raised = event == TUTTI_EVENT_EXCEPTION_RAISED;
+    if (raised && (l->ranks.raised || !engine_listens(l->engine, event))) {
         *err = *firing->exception;
         return err->status;
     }
@@ -100,8 +112,8 @@ static tutti_status hear(tutti_loop *loop, const tutti_loop_firing *firing, void
     if (!s)
         s = after(l, event, err);
     l->firing = outer;
-    pass_on(l);
-    return s;
+    s = pass_on(l, event, s, err);
+    return !s && raised && l->ranks.count ? end_by(l, firing->exception, err) : s;
 }
 
 /* What filters count: Ignite's numbers at Ignite's events and custom ones, the trainer's elsewhere. */

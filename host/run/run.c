@@ -82,6 +82,7 @@ tutti_status loop_run_create(run_file *run, trainer *t, registry *r, loop_run **
     options.process = process;
     options.warn = warn;
     options.process_ctx = options.warn_ctx = l;
+    l->ranks.count = training_ranks(t);
     run_fill_data(l);
     run_fill_service(l);
     run_join_checkpoints(l);
@@ -91,6 +92,8 @@ tutti_status loop_run_create(run_file *run, trainer *t, registry *r, loop_run **
         s = run_join_events(l, err);
     if (!s && !run->loop.supervised)
         s = function_open(&run->loop.process, engine_service(l->engine), err);
+    s = training_agree(t, s, err);
+    training_over(t, s);
     if (s)
         loop_run_destroy(l);
     else
@@ -148,11 +151,12 @@ static tutti_status go_back(loop_run *l, tutti_loop_run_args *args, tutti_error 
     return s;
 }
 
-tutti_status loop_run_go(loop_run *l, const char *resume, bool accept_bits, tutti_error *err)
+static tutti_status go(loop_run *l, const char *resume, bool accept_bits, tutti_error *err)
 {
     tutti_loop_run_args args = l->run->loop.args;
     tutti_status s = training_begin(l->trainer, resume, accept_bits, err);
-    if (s || (s = check_limit(l, err)) || (s = training_plan(l->trainer, err)))
+    if (s || (s = training_agree(l->trainer, check_limit(l, err), err)) ||
+        (s = training_plan(l->trainer, err)))
         return s;
     args.data = training_batches(l->trainer) < 0 ? NULL : &l->data;
     do
@@ -167,5 +171,12 @@ tutti_status loop_run_go(loop_run *l, const char *resume, bool accept_bits, tutt
     } else if (!s) {
         s = training_check(l->trainer, err);
     }
+    return s;
+}
+
+tutti_status loop_run_go(loop_run *l, const char *resume, bool accept_bits, tutti_error *err)
+{
+    const tutti_status s = go(l, resume, accept_bits, err);
+    training_over(l->trainer, s);
     return s;
 }

@@ -15,7 +15,8 @@ TUTTI_NODISCARD tutti_status loop_run_create(run_file *run, trainer *t, registry
                                              loop_run **ret_run, tutti_error *err);
 void loop_run_destroy(loop_run *l); /* NULL is allowed */
 
-/* To the file's limit.  `resume` and `accept_bits` as in fit_options.  [control]
+/* To the file's limit, of a file with "distributed" on all ranks.  `resume` and `accept_bits` as in
+ * fit_options.  [control]
  * Errors: E_INTERRUPTED a caught signal ended it, after which a checkpoint has been written if the run
  * has a saver; E_STATE a resumed run has reached its limit already; those of functions and data. */
 TUTTI_NODISCARD tutti_status loop_run_go(loop_run *l, const char *resume, bool accept_bits,

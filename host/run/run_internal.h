@@ -7,6 +7,18 @@
 #include "train/trainer/training_loop.h"
 #include "tutti/loop.h"
 
+/* What a function can ask of the loop. */
+enum { RUN_TERMINATE, RUN_TERMINATE_EPOCH, RUN_INTERRUPT, RUN_REQUESTS };
+
+/* Of a run over ranks, agree.c. */
+typedef struct run_ranks {
+    int32_t count; /* 0: a run without "distributed" */
+    int32_t asked
+        [RUN_REQUESTS]; /* here, since the ranks have agreed last: 1, or 2 to skip the end's event */
+    bool raised;        /* exception_raised was heard */
+    int64_t data;       /* which data a function has set, as a hash; 0: none */
+} run_ranks;
+
 struct loop_run {
     run_file *run;
     trainer *trainer;
@@ -26,11 +38,20 @@ struct loop_run {
     const tutti_loop_firing *firing; /* under way, for tutti.loop/1; or NULL */
     int64_t counted;                 /* what filters of a Composer event count */
     tutti_loop_v1 service;
+    run_ranks ranks;
 };
 
 /* ---- events.c: the loop's events, heard in the engine ---- */
 
 TUTTI_NODISCARD tutti_status run_join_events(loop_run *l, tutti_error *err);
+
+/* ---- agree.c: what one rank's functions ask of the loop ---- */
+
+/* Holds for this loop behind the event under way; over ranks for all of them, behind the next event at which they agree. */
+void run_request(loop_run *l, int request, bool skip);
+/* Behind event `event`: where ranks agree there, the requests of all hold.  Errors: E_STATE the ranks' loops differ, which
+ * all find; those of training_exchange. */
+TUTTI_NODISCARD tutti_status run_agree(loop_run *l, int32_t event, tutti_error *err);
 
 /* ---- data.c ---- */
 

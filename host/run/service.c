@@ -1,6 +1,7 @@
 /* service.c - tutti.loop/1: what functions of plugins can ask of the loop that calls them. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "run/run_internal.h"
+#include "tutti/rng.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -27,17 +28,17 @@ static double get_output(void *ctx)
 
 static void terminate(void *ctx, int32_t skip)
 {
-    tutti_loop_terminate(((loop_run *)ctx)->loop, skip);
+    run_request(ctx, RUN_TERMINATE, skip != 0);
 }
 
 static void terminate_epoch(void *ctx, int32_t skip)
 {
-    tutti_loop_terminate_epoch(((loop_run *)ctx)->loop, skip);
+    run_request(ctx, RUN_TERMINATE_EPOCH, skip != 0);
 }
 
 static void interrupt(void *ctx)
 {
-    tutti_loop_interrupt(((loop_run *)ctx)->loop);
+    run_request(ctx, RUN_INTERRUPT, false);
 }
 
 static int64_t *limit_of(loop_run *l, int32_t which)
@@ -92,7 +93,7 @@ static tutti_status load_state_dict(void *ctx, const char *json, tutti_error *er
     }
     free(l->pending);
     l->pending = copy;
-    tutti_loop_interrupt(l->loop);
+    run_request(l, RUN_INTERRUPT, false);
     return TUTTI_OK;
 }
 
@@ -102,6 +103,7 @@ static tutti_status set_data(void *ctx, const char *label, tutti_error *err)
     const tutti_status s = training_use_data(l->trainer, label, err);
     l->pass = -1;
     l->placed = false;
+    l->ranks.data = s ? l->ranks.data : (int64_t)tutti_hash(label);
     return s ? s : tutti_loop_set_data(l->loop, &l->data, err);
 }
 

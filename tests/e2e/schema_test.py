@@ -113,7 +113,7 @@ CHANGES = [
 
 # An engine file: what it shares with a run file is tried above, and only referred to by its schema.
 ENGINE = {key: value for key, value in GOOD.items()
-          if key not in ("max_duration", "iteration_length", "scale_schedule_ratio", "distributed")}
+          if key not in ("max_duration", "iteration_length", "scale_schedule_ratio")}
 ENGINE = copy.deepcopy(ENGINE) | {"process": "supervised", "max_epochs": 2, "epoch_length": 3,
                                   "deterministic": True, "seed": None, "data": None, "max_iters": None}
 del ENGINE["eval"][0]["interval"]

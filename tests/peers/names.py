@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """names.py FOLDER - the public names of Composer's engine, algorithms, schedulers, optimizers, callbacks, Trainer, loggers, profiler and
-options of checkpoints, and of Ignite's engine, events, handlers and state, out of the sources of their packages, which nobody runs: one a line, members as class.member."""
+options of checkpoints, and of Ignite's engine, events, handlers, state and distributed, out of the sources of their packages, which nobody runs: one a line, members as class.member."""
 import ast
 import pathlib
 import sys
@@ -11,7 +11,7 @@ MODULES = {
                  "trainer/__init__.py", "loggers/__init__.py", "profiler/__init__.py", "checkpoint/__init__.py", "checkpoint/load.py",
                  "checkpoint/save.py", "checkpoint/upload.py"),
     "ignite": ("engine/__init__.py", "engine/engine.py", "engine/events.py", "engine/deterministic.py",
-               "handlers/__init__.py"),
+               "handlers/__init__.py", "distributed/auto.py", "distributed/launcher.py", "distributed/utils.py"),
 }
 # Classes whose members a plugin, a run file or a program uses one by one.
 MEMBERS = {"Engine", "Event", "State", "Time", "Timestamp", "TimeUnit", "Trace", "Algorithm", "Evaluator", "Events", "EventEnum",

@@ -76,11 +76,11 @@ static tutti_status compare_samples(distributed *d, int64_t samples, const int64
     return s;
 }
 
-/* CPUs and threads may differ where they change no bits. */
+/* CPUs and threads may differ where they change no bits, or no model is computed. */
 static tutti_status compare_machine(distributed *d, tutti_error *err)
 {
     char threads[16], cpu[200];
-    if (d->run->file->numerics.deterministic == RUN_REPEATS_ANYWHERE)
+    if (!d->run->net || d->run->file->numerics.deterministic == RUN_REPEATS_ANYWHERE)
         return TUTTI_OK;
     (void)snprintf(threads, sizeof threads, "%d", d->run->threads);
     (void)snprintf(cpu, sizeof cpu, "%.120s, kernels for %s", net_cpu(d->run->net),
@@ -103,7 +103,7 @@ tutti_status distributed_compare(distributed *d, int64_t samples, const int64_t 
 
 static void tell_placement(const distributed *d)
 {
-    if (distributed_first(d) && world_machine_count(d->world) == 0)
+    if (d->run->net && distributed_first(d) && world_machine_count(d->world) == 0)
         run_log_message(
             &d->run->log, TUTTI_LOG_WARNING, "distributed",
             "the ranks of a machine do not follow each other, so gradients go among "
@@ -113,16 +113,18 @@ static void tell_placement(const distributed *d)
 
 tutti_status distributed_compare_start(distributed *d, tutti_error *err)
 {
-    char batch[24], hash[24];
+    char batch[24], hash[24] = "none";
     float *weights, *gradients;
     int64_t n;
     if (!d->world)
         return TUTTI_OK;
     tell_placement(d);
-    net_arena(d->run->net, &weights, &gradients, &n);
     (void)snprintf(batch, sizeof batch, "%lld", (long long)d->run->clock.now.batch);
-    (void)snprintf(hash, sizeof hash, "%016llx",
-                   (unsigned long long)XXH3_64bits(weights, (size_t)n * sizeof *weights));
+    if (d->run->net) {
+        net_arena(d->run->net, &weights, &gradients, &n);
+        (void)snprintf(hash, sizeof hash, "%016llx",
+                       (unsigned long long)XXH3_64bits(weights, (size_t)n * sizeof *weights));
+    }
     const world_item items[] = {{"batch to go on from", batch}, {"hash of the weights", hash}};
     return distributed_equal(d, items, sizeof items / sizeof *items, err);
 }

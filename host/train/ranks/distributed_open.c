@@ -39,7 +39,7 @@ void distributed_advise(const distributed *d)
     const int64_t at_a_time =
         file->microbatch_size ? file->microbatch_size : file->train.batch_size;
     char text[240];
-    if (!d->world || !distributed_first(d))
+    if (!d->world || !distributed_first(d) || !d->run->net)
         return;
     const int32_t size = world_size(d->world);
     const int64_t slots = (file->train.batch_size + at_a_time - 1) / at_a_time;

@@ -8,7 +8,6 @@ static const char *const repeats[] = {[RUN_REPEATS_RUN] = "run",
                                       NULL};
 
 const json_member run_training_rows[] = {
-    {.name = "distributed"},
     {.name = "model", .flags = MEMBER_REQUIRED, .want = "an object with the name of a model"},
     {.name = "train", .flags = MEMBER_REQUIRED, .want = "an object with a dataset"},
     {.name = "optimizer",

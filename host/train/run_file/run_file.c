@@ -67,6 +67,7 @@ static const json_member shared_rows[] = {
     {.name = "step_schedulers_every_batch",
      .type = MEMBER_BOOL,
      MEMBER_AT(run_file, schedules.every_batch)},
+    {.name = "distributed"},
     {.name = "load_weights", .type = MEMBER_STRING},
     {.name = "load_strict", .type = MEMBER_BOOL, MEMBER_AT(run_file, checkpoints.strict)},
     {.name = "load_ignore_keys"},
@@ -148,8 +149,7 @@ static void read_run(run_reader *r, int kind)
     else
         run_check_duration(r, root);
     run_read_device(r, root);
-    if (!run->engine)
-        run_read_distributed(r, root);
+    run_read_distributed(r, root);
     run_read_checkpoints(r, root);
 }
 

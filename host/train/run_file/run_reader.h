@@ -55,7 +55,7 @@ void run_check_width(run_reader *r, const json_node *root);
 /* ---- run_device.c, run_distributed.c, run_observers.c ---- */
 
 void run_read_device(run_reader *r, const json_node *root);
-/* "distributed", of training runs alone. */
+/* "distributed". */
 void run_read_distributed(run_reader *r, const json_node *root);
 /* Handlers, traces and the profiler. */
 void run_read_observers(run_reader *r, const json_node *root);

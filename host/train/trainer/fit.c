@@ -41,18 +41,6 @@ static tutti_status end_iteration(trainer *t, tutti_error *err)
     return s ? s : trainer_event(t, TUTTI_EVENT_ITERATION_CHECKPOINT, err);
 }
 
-/* SIGUSR1. */
-static tutti_status save_now(trainer *t, tutti_error *err)
-{
-    bool can;
-    const tutti_status s = saver_save(&t->run, &can, err);
-    if (!can)
-        run_log_message(
-            &t->run.log, TUTTI_LOG_WARNING, "train",
-            "a signal asks for a checkpoint; no checkpoint_saver, so nothing is saved");
-    return s;
-}
-
 /* One batch from the loader to its checkpoint; *ret_end: the epoch's data is over. */
 static tutti_status batch_of_epoch(trainer *t, bool *ret_end, tutti_error *err)
 {
@@ -79,7 +67,7 @@ static tutti_status batch_of_epoch(trainer *t, bool *ret_end, tutti_error *err)
         return s;
     training_end_batch(t);
     s = trainer_event(t, TUTTI_EVENT_BATCH_CHECKPOINT, err);
-    return s || !trainer_save_asked() ? s : save_now(t, err);
+    return s ? s : training_save_asked(t, err);
 }
 
 static tutti_status end_epoch(trainer *t, tutti_error *err)
@@ -224,6 +212,6 @@ tutti_status trainer_fit(trainer *t, const fit_options *o, tutti_error *err)
     tutti_error cause = TUTTI_ERROR_INIT;
     const tutti_status s = fit(t, o, &cause);
     trainer_escape_end();
-    t->failed = s && s != TUTTI_E_INTERRUPTED;
+    training_over(t, s);
     return s ? tutti_fail(err, s, "%s", cause.text) : TUTTI_OK;
 }

@@ -28,10 +28,10 @@ static int64_t batch_tokens(trainer *t)
     return input ? tutti_numel(&input->now.desc) : 0;
 }
 
-/* Nanoseconds since the last call, evaluations left out; of several ranks rank 0's, so that clocks agree. */
+/* Nanoseconds since the last call, evaluations left out; of several ranks that train rank 0's, so that clocks agree. */
 static int64_t lap(trainer *t)
 {
-    if (distributed_on(&t->distributed)) {
+    if (distributed_on(&t->distributed) && t->run.net) {
         const int64_t first = t->distributed.lap_ns;
         t->distributed.lap_ns = 0;
         return first;
@@ -341,4 +341,41 @@ tutti_status training_stop_by_signal(trainer *t, tutti_error *err)
                           trainer_signal(), (long long)t->run.clock.now.batch,
                           saves ? ", which is saved"
                                 : "; no checkpoint_saver, so nothing is saved");
+}
+
+tutti_status training_save_asked(trainer *t, tutti_error *err)
+{
+    bool can;
+    if (!trainer_save_asked())
+        return TUTTI_OK;
+    const tutti_status s = saver_save(&t->run, &can, err);
+    if (!can)
+        run_log_message(
+            &t->run.log, TUTTI_LOG_WARNING, "train",
+            "a signal asks for a checkpoint; no checkpoint_saver, so nothing is saved");
+    return s;
+}
+
+void training_over(trainer *t, tutti_status status)
+{
+    t->failed = status && status != TUTTI_E_INTERRUPTED;
+}
+
+/* ---- several ranks ---- */
+
+int32_t training_ranks(const trainer *t)
+{
+    return distributed_on(&t->distributed) ? world_size(t->distributed.world) : 0;
+}
+
+tutti_status training_exchange(trainer *t, const char *phase, const void *mine, void *all,
+                               uint64_t bytes, tutti_error *err)
+{
+    world_tell(t->distributed.world, (uint64_t)t->run.clock.now.batch, phase);
+    return world_exchange(t->distributed.world, mine, all, bytes, err);
+}
+
+tutti_status training_agree(trainer *t, tutti_status status, tutti_error *err)
+{
+    return distributed_agree(&t->distributed, status, err);
 }

@@ -85,5 +85,18 @@ TUTTI_NODISCARD tutti_status training_save(trainer *t, tutti_error *err);
 /* After a caught signal: what is not saved yet is saved by the run's saver.  E_INTERRUPTED, or the
  * saver's error.  [control] */
 TUTTI_NODISCARD tutti_status training_stop_by_signal(trainer *t, tutti_error *err);
+/* Where a signal has asked for a checkpoint since the last call, the run's saver saves; a warning where there is none. */
+TUTTI_NODISCARD tutti_status training_save_asked(trainer *t, tutti_error *err);
+/* The run ends with `status`: other ranks are told of a failure.  [control] */
+void training_over(trainer *t, tutti_status status);
+
+/* Ranks of a run with "distributed", at least 1; 0 without.  [any] */
+int32_t training_ranks(const trainer *t);
+/* `all` gets what every rank has in `mine`, by rank; who waits for this one hears that it is at `phase`, borrowed.  Only
+ * with ranks, which all call it.  Errors: E_STATE names a rank that has ended or does not come. */
+TUTTI_NODISCARD tutti_status training_exchange(trainer *t, const char *phase, const void *mine,
+                                               void *all, uint64_t bytes, tutti_error *err);
+/* The first failure of any rank becomes that of all; `status` without ranks. */
+TUTTI_NODISCARD tutti_status training_agree(trainer *t, tutti_status status, tutti_error *err);
 
 #endif
