@@ -59,8 +59,24 @@ def bits(tutti, folder, report):
             text = f"{status} {err}" if any(status) else difference(os.path.join(folder, f"{what} 1".replace(" ", "_")), world.folder)
             report.check(f"{what}, {size} ranks: the bits of one", not text, text)
             report.check(f"{what}, {size} ranks: the first one speaks", [bool(text) for text in out] == [True] + [False] * (size - 1), f"{out}")
+    status, out, err = World(tutti, os.path.join(folder, "supervised_3"), 2, ["--checkpoint", "auto"], command="eval").end()
+    report.check("tutti eval takes it over ranks", status == [0, 0] and re.search("^test +accuracy", out[0], re.M) and not out[1], f"{status} {out} {err}")
     text = "" if final(os.path.join(folder, "supervised_1")) == final(os.path.join(folder, "function_2")) else "tensors differ"
     report.check("a function trains to the same bits", not text, text)
+
+
+def moved(tutti, folder, report):
+    """What every rank's handler sets holds: other data for an iteration, and another state of the loop."""
+    for what, handlers in (("data", [{"on": "iteration_completed", "once": 2, "call": "looper.use", "args": ["test"]},
+                                     {"on": "iteration_completed", "once": 3, "call": "looper.use", "args": ["train"]}]),
+                           ("state", [{"on": "iteration_completed", "once": 2, "call": "looper.go_back",
+                                       "args": ['{"iteration": 4, "epoch_length": 4, "max_epochs": 3}']}])):
+        for size in (1, 3):
+            status, out, err = start(tutti, folder, f"{what} {size}", engine(handlers=handlers), size, plugin("looper")).end()
+            last = re.findall("ran .* epochs", out[0])
+            text = f"{status} {err}" if any(status) else difference(os.path.join(folder, f"{what}_1"), os.path.join(folder, f"{what}_{size}"))
+            want = "ran 8 iterations, 2 epochs" if what == "data" else "ran 12 iterations, 3 epochs"
+            report.check(f"{what} of all ranks, {size} ranks", not text and last == [want], f"{text} {last}")
 
 
 def resumed(tutti, folder, report):
@@ -226,4 +242,4 @@ def refused(tutti, folder, report):
 
 
 if __name__ == "__main__":
-    sys.exit(main([bits, resumed, service, functions, asked, differences, failures, signals, refused]))
+    sys.exit(main([bits, moved, resumed, service, functions, asked, differences, failures, signals, refused]))

@@ -15,9 +15,9 @@ ENV = {**os.environ, "TUTTI_TUNE": "0", "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALL
        "OMPI_MCA_btl_vader_single_copy_mechanism": "none"}
 
 
-def mpirun(tutti, folder, size):
+def mpirun(tutti, folder, size, command="train", options=()):
     """The run in `folder` on that many ranks."""
-    return subprocess.Popen(["mpirun", "-n", str(size), tutti, "train", "run.json"], cwd=folder, env=ENV,
+    return subprocess.Popen(["mpirun", "-n", str(size), tutti, command, "run.json", *options], cwd=folder, env=ENV,
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
@@ -42,6 +42,25 @@ def bits(tutti, folder, report):
         report.check(f"mpirun, {comm}: rank 0 speaks", out.count("trained") == 1, out)
         text = difference(alone, where)
         report.check(f"mpirun, {comm}: the bits of one", not text, text)
+
+
+def loop(tutti, folder, report):
+    """An engine file over mpi: the bits of one process, and what plugins of all ranks compute together."""
+    ranker = ["--plugin-path", os.path.join(os.environ["FIXTURES"], "ranker")]
+    calls = (["where"], ["together"], ["texts", 7], ["texts", 60000], ["many", 200001], ["first", os.path.join(folder, "first"), False])
+    run = changed(process="supervised", max_epochs=1, distributed=distributed("mpi"),
+                  handlers=[{"on": "iteration_completed", "once": 1, "call": f"ranker.{call}", "args": args} for call, *args in calls])
+    del run["max_duration"], run["eval"][0]["interval"]
+    alone, where = (os.path.join(folder, name) for name in ("alone", "mpi"))
+    write(alone, {**run, "handlers": []})
+    World(tutti, alone, 1, command="run", options=["--set", "distributed.comm=shared_memory"]).end()
+    write(where, run)
+    process = mpirun(tutti, where, 3, "run", ranker)
+    out, err = process.communicate(timeout=120)
+    text = f"{process.returncode} {out} {err}" if process.returncode else difference(alone, where)
+    report.check("mpirun, tutti run: the bits of one", not text, text)
+    places = [f"rank {rank} of 3, {rank} of 3 on machine 0 of 1, by mpi, things" in out for rank in range(3)]
+    report.check("and every operation of tutti.ranks/1", places == [True] * 3 and out.count("together\n") == 3, out)
 
 
 def ranks_of(process):
@@ -82,4 +101,4 @@ if __name__ == "__main__":
     if "org.tutti.mpi" not in known:
         print("skipped: the plugin mpi is not built here (Debian's package libopenmpi-dev)")
         sys.exit(77)
-    sys.exit(main([bits, hang]))
+    sys.exit(main([bits, loop, hang]))
