@@ -4,6 +4,7 @@
 #include "engine/handlers/filter.h"
 #include "engine/handlers/function.h"
 #include "tutti/metrics.h"
+#include "tutti/ranks.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -28,6 +29,7 @@ struct binding {
     int32_t *events; /* each once */
     size_t nevents;
     int on_error;
+    int64_t rank; /* the only one that calls it; -1: all do */
 };
 
 void binding_free(binding *b)
@@ -186,8 +188,19 @@ static const json_member handler_rows[] = {
      .type = MEMBER_CHOICE,
      .words = on_errors,
      MEMBER_AT(binding, on_error)},
+    {.name = "rank", .type = MEMBER_INT, .max = INT32_MAX, MEMBER_AT(binding, rank)},
     {.name = NULL},
 };
+
+static binding *binding_alloc(const json_node *node, faults *f)
+{
+    binding *b = calloc(1, sizeof *b);
+    if (b)
+        b->rank = -1;
+    else
+        faults_add_no_memory(f, node);
+    return b;
+}
 
 binding *binding_read(registry *r, const json_node *node, faults *f)
 {
@@ -196,11 +209,9 @@ binding *binding_read(registry *r, const json_node *node, faults *f)
     const json_node *call = json_get(node, "call");
     if (!json_want(node, JSON_OBJECT, "an object with \"on\" and \"call\"", f))
         return NULL;
-    binding *b = calloc(1, sizeof *b);
-    if (!b) {
-        faults_add_no_memory(f, node);
+    binding *b = binding_alloc(node, f);
+    if (!b)
         return NULL;
-    }
     json_members_known(node, tables, f);
     read_events(r, node, b, f);
     b->name = json_string(call);
@@ -216,11 +227,9 @@ binding *binding_read(registry *r, const json_node *node, faults *f)
 binding *binding_read_own(registry *r, const json_node *node, int32_t fallback, faults *f)
 {
     const size_t before = faults_count(f);
-    binding *b = calloc(1, sizeof *b);
-    if (!b) {
-        faults_add_no_memory(f, node);
+    binding *b = binding_alloc(node, f);
+    if (!b)
         return NULL;
-    }
     if (json_get(node, "on")) {
         read_events(r, node, b, f);
     } else {
@@ -285,9 +294,32 @@ const int32_t *binding_events(const binding *b, size_t *ret_count)
     return b->events;
 }
 
+/* This rank, of so many; one where the host has no ranks. */
+static int32_t find_rank(const tutti_engine_v1 *engine_table, int32_t *ret_size)
+{
+    const tutti_ranks_v1 *ranks = engine_table->query(engine_table->ctx, TUTTI_RANKS_V1);
+    *ret_size = ranks ? ranks->size(ranks->ctx) : 1;
+    return ranks ? ranks->rank(ranks->ctx) : 0;
+}
+
+static tutti_status check_rank(const binding *b, const tutti_engine_v1 *engine_table,
+                               tutti_error *err)
+{
+    int32_t size = 1;
+    if (b->rank >= 0)
+        (void)find_rank(engine_table, &size);
+    return b->rank < size
+               ? TUTTI_OK
+               : tutti_fail(err, TUTTI_E_ARG,
+                            "handler %s is for rank %lld, and the run has %d: from 0 to %d",
+                            b->name, (long long)b->rank, size, size - 1);
+}
+
 tutti_status binding_open(binding *b, const tutti_engine_v1 *engine_table, tutti_error *err)
 {
-    tutti_status s = b->own ? TUTTI_OK : function_open(&b->call, engine_table, err);
+    tutti_status s = check_rank(b, engine_table, err);
+    if (!s && !b->own)
+        s = function_open(&b->call, engine_table, err);
     for (size_t k = 0; k < b->nbound && s == TUTTI_OK; k++) {
         bound_event *e = &b->bound[k];
         e->filter.ctx = &e->test;
@@ -329,6 +361,9 @@ static void log_value(const binding *b, const tutti_engine_v1 *engine_table, dou
 tutti_status binding_call(binding *b, const tutti_engine_v1 *engine_table, int32_t event,
                           const int64_t *count, tutti_error *err)
 {
+    int32_t size;
+    if (b->rank >= 0 && b->rank != find_rank(engine_table, &size))
+        return TUTTI_OK;
     for (size_t k = 0; k < b->nbound; k++) {
         if (b->bound[k].event != event)
             continue;

@@ -11,7 +11,7 @@
  * "on" is an event or a list of events, each a name or {"event": name, its own filter}; the filter is
  * "every", "before", "after", or "once" (a number or a list), or "filter" (a declared function, or
  * {"call": ..., "args": ...}).  "args" is a list, or an object by the names of the arguments.  "id"
- * is the handler's name (else its function's), "on_error" is stop, disable or ignore.
+ * is the handler's name (else its function's), "on_error" is stop, disable or ignore, "rank" the only rank that calls it.
  * Everything wrong goes to `f`; then the result is NULL.  The caller frees it.  [control] */
 binding *binding_read(registry *r, const json_node *node, faults *f);
 void binding_free(binding *b); /* NULL is allowed */

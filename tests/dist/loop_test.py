@@ -150,6 +150,17 @@ def functions(tutti, folder, report):
 NOTES = [on(event, "note") for event in ("iteration_completed", "epoch_completed", "completed")]
 
 
+def single(tutti, folder, report):
+    """A handler of one rank."""
+    run = bare(handlers=[on("iteration_completed", "note", once=2, rank=1), on("completed", "note", rank=0)])
+    status, out, err = start(tutti, folder, "some", run, 3).end()
+    told = [[line for line in text.splitlines() if not line.startswith("ran ")] for text in out]
+    report.check("a handler of one rank is called there alone", told == [["completed 6"], ["[rank 1] iteration_completed 2"], []], f"{status} {out} {err}")
+    status, _, err = start(tutti, folder, "one", run, 1).end()
+    report.check("a rank that there is not is refused", status == [2] and
+                 err == ["tutti: handler ranker.note is for rank 1, and the run has 1: from 0 to 0\n"], f"{status} {err}")
+
+
 def asked(tutti, folder, report):
     """What one rank asks of its loop all do, behind the same iteration."""
     first = ["iteration_completed 1", "iteration_completed 2"]
@@ -242,4 +253,4 @@ def refused(tutti, folder, report):
 
 
 if __name__ == "__main__":
-    sys.exit(main([bits, moved, resumed, service, functions, asked, differences, failures, signals, refused]))
+    sys.exit(main([bits, moved, resumed, service, functions, single, asked, differences, failures, signals, refused]))
