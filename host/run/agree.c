@@ -3,6 +3,7 @@
 #include "engine/engine.h"
 #include "run/run_internal.h"
 #include "train/context/signals.h"
+#include "train/ranks/rank_calls.h"
 #include "tutti/rng.h"
 
 #include <stdlib.h>
@@ -20,6 +21,8 @@ typedef struct run_word {
     int32_t saves;
     int32_t reserved;
 } run_word;
+
+_Static_assert(sizeof(run_word) <= FRAME_BYTES, "one exchange has it");
 
 static void ask_loop(tutti_loop *loop, int request, int32_t skip)
 {
@@ -121,8 +124,7 @@ tutti_status run_agree(loop_run *l, int32_t event, tutti_error *err)
     run_word *all = calloc((size_t)l->ranks.count, sizeof *all);
     if (!all) /* the others find this rank gone */
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for what ranks agree on");
-    tutti_status s =
-        training_exchange(l->trainer, event_name(event), &mine, all, sizeof mine, err);
+    tutti_status s = training_exchange(l->trainer, event, &mine, all, sizeof mine, err);
     if (!s && check_words(l, all, event, err))
         s = training_agree(l->trainer, TUTTI_E_STATE, err);
     else if (!s)

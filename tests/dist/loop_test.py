@@ -188,7 +188,11 @@ def differences(tutti, folder, report):
     run = bare(handlers=[on("iteration_started", "differ", 1, once=2)])
     status, _, err = start(tutti, folder, "calls", run, 3).end()
     text = "tutti.ranks/1: rank 1 calls barrier; rank 0 all_reduce, the sum of 3 numbers of type F32"
-    report.check("an operation of one rank", status == [1] * 3 and all(text in one for one in err), f"{status} {err}")
+    report.check("another operation of one rank", status == [1] * 3 and all(text in one for one in err), f"{status} {err}")
+    run = bare(handlers=[on("iteration_started", "differ", 1, once=2, rank=1)])
+    status, _, err = start(tutti, folder, "one", run, 3).end()
+    text = "tutti.ranks/1: rank 1 calls barrier; rank 0 nothing behind iteration_completed"
+    report.check("an operation of one rank alone", status == [1] * 3 and all(text in one for one in err), f"{status} {err}")
 
 
 def failures(tutti, folder, report):

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/ranks/rank_calls.h"
 
+#include "engine/engine.h"
 #include "train/ranks/reduce.h"
 #include "tutti/tensor.h"
 
@@ -37,6 +38,9 @@ static void describe(const call_head *h, char *text, size_t size)
         break;
     case FIRST:
         (void)snprintf(text, size, "begin_first or end_first, local %d", h->op);
+        break;
+    case LOOP_EVENT:
+        (void)snprintf(text, size, "nothing behind %s", event_name(h->op));
         break;
     }
 }

@@ -14,13 +14,15 @@ typedef enum call_kind {
     ALL_GATHER_ANY,
     BROADCAST,
     BARRIER,
-    FIRST
+    FIRST,
+    LOOP_EVENT /* none of a plugin's: the loop of `tutti run` behind an event */
 } call_kind;
 typedef struct call_head {
     uint64_t count; /* numbers, or bytes */
     int32_t kind;   /* call_kind */
     int32_t dtype;
-    int32_t op; /* TUTTI_RANKS_*, the root, or whether the first of each machine is meant */
+    int32_t
+        op; /* TUTTI_RANKS_*, the root, whether the first of each machine is meant, or the event */
     int32_t reserved;
 } call_head;
 

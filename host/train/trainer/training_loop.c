@@ -4,6 +4,7 @@
 
 #include "train/checkpoint/reproduction.h"
 #include "train/checkpoint/saver.h"
+#include "train/ranks/rank_calls.h"
 #include "train/record/record.h"
 #include "train/step/device_report.h"
 #include "train/step/events.h"
@@ -18,6 +19,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Tokens of the whole batch as it is now. */
@@ -368,11 +370,18 @@ int32_t training_ranks(const trainer *t)
     return distributed_on(&t->distributed) ? world_size(t->distributed.world) : 0;
 }
 
-tutti_status training_exchange(trainer *t, const char *phase, const void *mine, void *all,
+tutti_status training_exchange(trainer *t, int32_t event, const void *mine, void *all,
                                uint64_t bytes, tutti_error *err)
 {
-    world_tell(t->distributed.world, (uint64_t)t->run.clock.now.batch, phase);
-    return world_exchange(t->distributed.world, mine, all, bytes, err);
+    const call_head head = {.kind = LOOP_EVENT, .op = event};
+    call_frame *frames = NULL;
+    world *w = t->distributed.world;
+    world_tell(w, (uint64_t)t->run.clock.now.batch, event_name(event));
+    const tutti_status s = call_meet(w, &head, mine, bytes, &frames, err);
+    for (int32_t r = 0; !s && r < world_size(w); r++)
+        memcpy((char *)all + (uint64_t)r * bytes, frames[r].data, bytes);
+    free(frames);
+    return s;
 }
 
 tutti_status training_agree(trainer *t, tutti_status status, tutti_error *err)

@@ -92,9 +92,10 @@ void training_over(trainer *t, tutti_status status);
 
 /* Ranks of a run with "distributed", at least 1; 0 without.  [any] */
 int32_t training_ranks(const trainer *t);
-/* `all` gets what every rank has in `mine`, by rank; who waits for this one hears that it is at `phase`, borrowed.  Only
- * with ranks, which all call it.  Errors: E_STATE names a rank that has ended or does not come. */
-TUTTI_NODISCARD tutti_status training_exchange(trainer *t, const char *phase, const void *mine,
+/* `all` gets what every rank has in `mine`, by rank: at most FRAME_BYTES of rank_calls.h each.  Only with ranks, which all
+ * call it behind the same event of the loop; who waits for this one hears that it is there.  Errors: E_STATE names a rank
+ * that has ended or does not come; E_ARG one that is behind another event, or calls an operation of tutti.ranks/1. */
+TUTTI_NODISCARD tutti_status training_exchange(trainer *t, int32_t event, const void *mine,
                                                void *all, uint64_t bytes, tutti_error *err);
 /* The first failure of any rank becomes that of all; `status` without ranks. */
 TUTTI_NODISCARD tutti_status training_agree(trainer *t, tutti_status status, tutti_error *err);
