@@ -73,14 +73,27 @@ static tutti_status after(loop_run *l, int32_t event, tutti_error *err)
     }
 }
 
-/* What handlers ask of the trainer holds for the loop: a stop, a signal, a checkpoint; of several ranks for all loops. */
-static tutti_status pass_on(loop_run *l, int32_t event, tutti_status status, tutti_error *err)
+/* What handlers ask of the trainer holds for the loop: a stop, a signal. */
+static void pass_on(loop_run *l)
 {
     if (training_is_stopped(l->trainer))
         run_request(l, RUN_TERMINATE, false);
-    const tutti_status s = status ? status : run_agree(l, event, err);
     if (trainer_signal())
         tutti_loop_signal(l->loop, trainer_signal());
+}
+
+/* All who hear the event, on all ranks, and what they ask; then what the trainer does behind it. */
+static tutti_status tell(loop_run *l, int32_t event, tutti_error *err)
+{
+    const int32_t around = surrounding(event);
+    tutti_status s = before(l, event, err);
+    if (!s)
+        s = training_event(l->trainer, around < 0 ? event : around, err);
+    pass_on(l);
+    if (!s)
+        s = run_agree(l, event, err); /* before anything is saved */
+    if (!s)
+        s = after(l, event, err);
     return s || event != TUTTI_EVENT_ITERATION_COMPLETED ? s
                                                          : training_save_asked(l->trainer, err);
 }
@@ -98,7 +111,7 @@ static tutti_status hear(tutti_loop *loop, const tutti_loop_firing *firing, void
 {
     loop_run *l = ctx;
     const tutti_loop_firing *const outer = l->firing;
-    const int32_t event = firing->event, around = surrounding(event);
+    const int32_t event = firing->event;
     /* Whoever heard errors may be gone: then this one is as if nobody had ever listened. */
     const bool raised = event == TUTTI_EVENT_EXCEPTION_RAISED;
     if (raised && (l->ranks.raised || !engine_listens(l->engine, event))) {
@@ -106,13 +119,9 @@ static tutti_status hear(tutti_loop *loop, const tutti_loop_firing *firing, void
         return err->status;
     }
     l->firing = firing;
-    tutti_status s = before(l, event, err);
-    if (!s)
-        s = training_event(l->trainer, around < 0 ? event : around, err);
-    if (!s)
-        s = after(l, event, err);
+    const tutti_status s = tell(l, event, err);
     l->firing = outer;
-    s = pass_on(l, event, s, err);
+    pass_on(l);
     return !s && raised && l->ranks.count ? end_by(l, firing->exception, err) : s;
 }
 

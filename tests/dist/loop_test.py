@@ -183,8 +183,10 @@ def differences(tutti, folder, report):
             ("a limit", "ask", (1, "limit"), f"tutti: {where}max_epochs 7, rank 0 2; want it set on every rank\n"),
             ("data", "ask", (1, "data"), f"tutti: {where}set another data than rank 0; want it set on every rank\n")):
         run = engine(handlers=[on("iteration_started", call, *args, once=2)])
-        status, _, err = start(tutti, folder, what, run, 2).end()
+        world = start(tutti, folder, what, run, 2)
+        status, _, err = world.end()
         report.check(f"{what} of one rank", status == [1, 1] and err == [text, ""], f"{status} {err}")
+        report.check("before that iteration is saved", world.saved() and not any("-ba2." in name for name in world.saved()), f"{world.saved()}")
     run = bare(handlers=[on("iteration_started", "differ", 1, once=2)])
     status, _, err = start(tutti, folder, "calls", run, 3).end()
     text = "tutti.ranks/1: rank 1 calls barrier; rank 0 all_reduce, the sum of 3 numbers of type F32"
