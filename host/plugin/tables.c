@@ -5,6 +5,7 @@
 #include "tutti/closure.h"
 #include "tutti/collectives.h"
 #include "tutti/device.h"
+#include "tutti/device_collectives.h"
 #include "tutti/files.h"
 #include "tutti/history.h"
 #include "tutti/layer.h"
@@ -45,6 +46,7 @@ static const char *const consumed[] = {TUTTI_DATASET_V1,
                                        TUTTI_PASS_V1,
                                        TUTTI_DEVICE_V1,
                                        TUTTI_COLLECTIVES_V1,
+                                       TUTTI_DEVICE_COLLECTIVES_V1,
                                        TUTTI_PENALTY_V1,
                                        TUTTI_LOSS_V1,
                                        TUTTI_OP_V1,

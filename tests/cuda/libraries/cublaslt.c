@@ -564,6 +564,6 @@ uint32_t cublasLtMatmul(void *handle, void *d, const void *alpha, const void *a,
     (void)snprintf(what, sizeof what, "cublasLtMatmul %llux%llu batch %d epilogue %u%s by %d",
                    (unsigned long long)p.d.columns, (unsigned long long)p.d.rows, p.d.batch,
                    p.desc.epilogue, p.beta != 0.0f ? " added" : "", (int)chosen.number);
-    const standin_call call = {multiply, &p, sizeof p, what};
+    const standin_call call = {multiply, &p, sizeof p, what, NULL};
     return tutti_cuda_standin.enqueue(stream, &call) ? INVALID_VALUE : LT_SUCCESS;
 }

@@ -307,6 +307,6 @@ uint32_t cudnnBackendExecute(void *handle, void *plan, void *pack)
     (void)snprintf(what, sizeof what, "cudnnBackendExecute %u operations of type %u%s by %u.%u",
                    g.nops, g.ops[0].type, g.ops[0].beta != 0.0f ? " added" : "", config->engine,
                    config->tile);
-    const standin_call call = {flat_run, &g, sizeof g, what};
+    const standin_call call = {flat_run, &g, sizeof g, what, NULL};
     return tutti_cuda_standin.enqueue(stream, &call) ? BAD_PARAM : SUCCESS;
 }

@@ -19,7 +19,7 @@ uint32_t misuse(uint32_t status, const char *format, ...)
     /* NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): it is begun a line above */
     (void)vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    const standin_call call = {fail, text, sizeof text, "misuse"};
+    const standin_call call = {fail, text, sizeof text, "misuse", NULL};
     (void)tutti_cuda_standin.enqueue(NULL, &call);
     return status;
 }

@@ -26,7 +26,8 @@ static void refuse(const char *sentence)
     ck_abort_msg("%s", sentence);
 }
 
-const standin_hooks tutti_cuda_standin = {sizeof(standin_hooks), 0, at_once, anywhere, refuse};
+const standin_hooks tutti_cuda_standin = {
+    sizeof(standin_hooks), 0, at_once, anywhere, refuse, NULL};
 
 #define DECLARE(member, name, args) uint32_t name args;
 CDNN_FUNCTIONS(DECLARE)

@@ -39,12 +39,20 @@ void work_free(work *w)
 
 /* ---- doing it ---- */
 
-static void run_first(stream *s);
+static bool run_first(stream *s);
+
+/* What waits for another process is asked again a little later. */
+static void pause_a_little(void)
+{
+    const struct timespec t = {0, 50000};
+    (void)nanosleep(&t, NULL);
+}
 
 static void run_to_mark(const mark *m)
 {
     while (!m->done && !is_bad())
-        run_first(m->stream);
+        if (!run_first(m->stream))
+            pause_a_little();
 }
 
 /* Memory of the device that was given back since the call, or since a graph was gathered. */
@@ -92,12 +100,24 @@ void work_run(const work *w)
     }
 }
 
-/* A bad device does nothing any more. */
-static void run_first(stream *s)
+static bool is_ready(const work *w)
+{
+    if (w->kind != WORK_CALL || !w->call.ready || is_bad())
+        return true;
+    memory_open();
+    const bool ready = w->call.ready(w->staged) != 0;
+    memory_close();
+    return ready;
+}
+
+/* A bad device does nothing any more.  False: the work waits for something outside of this device. */
+static bool run_first(stream *s)
 {
     work *w = s->first;
     if (w->kind == WORK_WAIT)
         run_to_mark(w->mark);
+    if (!is_ready(w))
+        return false;
     s->first = w->next;
     s->nwork--;
     if (!s->first)
@@ -109,12 +129,14 @@ static void run_first(stream *s)
         w->mark->done = now();
     memory_close();
     work_free(w);
+    return true;
 }
 
 void queue_run(stream *s)
 {
     while (s->first)
-        run_first(s);
+        if (!run_first(s))
+            pause_a_little();
 }
 
 /* A piece of this stream, then one of that, as it comes. */
@@ -133,7 +155,8 @@ void queue_run_all(void)
         stream *s = streams;
         while (!s->first || pick--)
             s = s->next;
-        run_first(s);
+        if (!run_first(s))
+            pause_a_little();
     }
 }
 
@@ -313,7 +336,7 @@ static void run_host_call(void *data)
 EXPORT unsigned cudaLaunchHostFunc(stream *s, void (*run)(void *data), void *data)
 {
     const host_call h = {run, data};
-    const standin_call call = {run_host_call, &h, sizeof h, "host function"};
+    const standin_call call = {run_host_call, &h, sizeof h, "host function", NULL};
     return enqueue(s, &call);
 }
 
@@ -327,8 +350,13 @@ static void fail(const char *sentence)
     go_bad(LAUNCH_FAILURE, sentence);
 }
 
-EXPORT const standin_hooks tutti_cuda_standin = {sizeof(standin_hooks), 0, enqueue, is_device,
-                                                 fail};
+static int is_captured(const struct CUstream_st *s)
+{
+    return s && queue_is_stream(s) && s->capture;
+}
+
+EXPORT const standin_hooks tutti_cuda_standin = {
+    sizeof(standin_hooks), 0, enqueue, is_device, fail, is_captured};
 
 /* ---- streams ---- */
 
@@ -504,7 +532,7 @@ EXPORT unsigned cudaEventQuery(struct CUevent_st *e)
     if (code || !e->mark || e->mark->done)
         return leave(code);
     if (queue_is_stream(e->mark->stream) && e->mark->stream->first)
-        run_first(e->mark->stream);
+        (void)run_first(e->mark->stream);
     return leave(e->mark->done ? OK : NOT_READY);
 }
 

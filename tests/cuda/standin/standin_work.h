@@ -17,6 +17,9 @@ typedef struct standin_call {
     uint64_t bytes;
     /* For the trace: "matmul 64x64x64 f32 bias". */
     const char *what;
+    /* Whether `run` may go on, asked again and again once the stream has come to it; device memory can be reached.  NULL: at
+     * once.  Not of work that is gathered. */
+    int (*ready)(void *data);
 } standin_call;
 
 /* libcudart.so.13 of the tests exports this; a real one does not. */
@@ -27,8 +30,10 @@ typedef struct standin_hooks {
     unsigned (*enqueue)(struct CUstream_st *stream, const standin_call *call);
     /* Whether all of [p, p + bytes) is in one block of device memory. */
     int (*is_device)(const void *p, uint64_t bytes);
-    /* From within `run`: the device fails, with this sentence. */
+    /* From within `run`, or outside of the runtime's calls: the device fails, with this sentence. */
     void (*fail)(const char *sentence);
+    /* Whether the stream gathers work for a graph. */
+    int (*is_captured)(const struct CUstream_st *stream);
 } standin_hooks;
 
 extern const standin_hooks tutti_cuda_standin;
