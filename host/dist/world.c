@@ -138,6 +138,11 @@ int32_t world_size(const world *w)
     return w->info.size;
 }
 
+int32_t world_local_rank(const world *w)
+{
+    return w->info.local_rank;
+}
+
 int32_t world_machine_count(const world *w)
 {
     return w->machines.count;

@@ -30,6 +30,7 @@ TUTTI_NODISCARD tutti_status world_join(const world_options *options, world **re
 void world_leave(world *w, bool failed);
 int32_t world_rank(const world *w);
 int32_t world_size(const world *w);
+int32_t world_local_rank(const world *w); /* from 0, among those of this machine */
 /* Machines, among which sums go once they are made on each; 0: their ranks do not follow each other, and sums go among all
  * ranks at once. */
 int32_t world_machine_count(const world *w);

@@ -5,6 +5,7 @@
 #include "graph/runtime/device_memory.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 tutti_status context_open(run_context *run, run_part *part, instance **ret_instance,
@@ -17,13 +18,21 @@ tutti_status context_open(run_context *run, run_part *part, instance **ret_insta
     return s;
 }
 
+/* The GPU of this process: neighbours take one each, unless the launcher lets each see its own alone. */
+static uint32_t place(const run_context *run, uint32_t first)
+{
+    return run->device_place && tutti_device_cuda()->count(NULL) > 1 ? first + run->device_place
+                                                                     : first;
+}
+
 /* Takes a GPU where there is one that works; *ret_taken says so.  Device code that was installed wrongly is an
  * error: the CPU instead would be a surprise.  Any other failure is kept to be announced, unless there is no GPU:
  * a driver too old for the runtime counts none, but has one. */
 static tutti_status try_gpu(run_context *run, bool *ret_taken, tutti_error *err)
 {
     tutti_error why = TUTTI_ERROR_INIT;
-    const tutti_status s = backend_open(NULL, "cuda", NULL, 0, NULL, NULL, &run->device, &why);
+    const tutti_status s =
+        backend_open(NULL, "cuda", NULL, place(run, 0), NULL, NULL, &run->device, &why);
     *ret_taken = s == TUTTI_OK;
     const bool counted = tutti_device_cuda()->count(NULL) > 0;
     if (!s || (s == TUTTI_E_NOTFOUND && !counted))
@@ -48,8 +57,9 @@ tutti_status context_open_device(run_context *run, tutti_error *err)
         return TUTTI_OK;
     }
     if (!d->part.object)
-        return backend_open(NULL, d->part.name, NULL, d->index, NULL, &d->cuda, &run->device,
-                            err);
+        return backend_open(NULL, d->part.name, NULL,
+                            strcmp(d->part.name, "cuda") == 0 ? place(run, d->index) : d->index,
+                            NULL, &d->cuda, &run->device, err);
     return backend_open(d->part.object, d->part.name, &d->part.params, d->index, run->services,
                         run->services_ctx, &run->device, err);
 }

@@ -46,6 +46,8 @@ typedef struct run_context {
     void *services_ctx;
     engine *engine;
     backend device;
+    uint32_t
+        device_place; /* of this process among those of its machine that take a device each; 0: alone */
     char device_complaint
         [440]; /* why an automatic choice passed over a GPU that is there, or "" */
     net *net;  /* NULL without a model, which a loop of functions has not */

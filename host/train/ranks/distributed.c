@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/ranks/distributed.h"
 
+#include "graph/runtime/device_memory.h"
 #include "train/context/signals.h"
 
 #include <stdio.h>
@@ -114,6 +115,8 @@ tutti_status distributed_begin(distributed *d, int64_t slots, const plan *p, tut
     memset(d->values, 0, record_bytes(d));
     const bool is_new = !gradients_fit(&d->gradients);
     tutti_status s = gradients_begin(&d->gradients, slots, p, err);
+    if (!s && d->device.device)
+        s = device_gradients_begin(&d->device, slots, d->gradients.mine, err);
     if (!s && is_new)
         s = agree_on_readers(d, err);
     d->begun = !s;
@@ -154,19 +157,44 @@ tutti_status distributed_end_slot(distributed *d, int64_t slot, double share, do
     for (size_t k = 0; k < d->metrics->count; k++)
         for (uint32_t j = 0; j < d->metrics->tables[k]->nsums; j++)
             *values++ = d->metrics->tables[k]->sums[j];
-    return gradients_end_slot(&d->gradients, slot, share, err);
+    const tutti_status s =
+        d->device.device ? device_gradients_end_slot(&d->device, slot, err) : TUTTI_OK;
+    return s ? s : gradients_end_slot(&d->gradients, slot, share, err);
 }
 
 /* ---- the end of a batch ---- */
 
-static uint64_t hash_weights(const distributed *d, uint64_t part, uint64_t parts)
+tutti_status distributed_hash(const run_context *run, const float *numbers, int64_t n,
+                              uint64_t *ret_hash, tutti_error *err)
+{
+    const uint64_t bytes = (uint64_t)n * sizeof *numbers;
+    if (!context_is_remote(run)) {
+        *ret_hash = XXH3_64bits(numbers, bytes);
+        return TUTTI_OK;
+    }
+    void *here = malloc(bytes + 1);
+    const tutti_status s = here ? device_copy(context_device(run), here, numbers, bytes,
+                                              TUTTI_COPY_FROM_DEVICE, err)
+                                : no_memory(bytes, err);
+    if (!s)
+        *ret_hash = XXH3_64bits(here, bytes);
+    free(here);
+    return s;
+}
+
+/* Of a part of the weights; 0 where a rank has parts of them. */
+static tutti_status hash_weights(const distributed *d, uint64_t part, uint64_t *ret_hash,
+                                 tutti_error *err)
 {
     float *weights, *gradients;
     int64_t n;
+    *ret_hash = 0;
+    if (d->gradients.weights.on)
+        return TUTTI_OK;
     net_arena(d->run->net, &weights, &gradients, &n);
-    const int64_t first = (int64_t)((uint64_t)n * part / parts);
-    const int64_t end = (int64_t)((uint64_t)n * (part + 1) / parts);
-    return XXH3_64bits(weights + first, (size_t)(end - first) * sizeof *weights);
+    const int64_t first = (int64_t)((uint64_t)n * part / HASHED_PARTS);
+    const int64_t end = (int64_t)((uint64_t)n * (part + 1) / HASHED_PARTS);
+    return distributed_hash(d->run, weights + first, end - first, ret_hash, err);
 }
 
 static tutti_status differ(int32_t rank, int64_t batch, tutti_error *err)
@@ -223,14 +251,15 @@ static tutti_status read_records(distributed *d, const char *all, bool *ret_fail
 /* This rank's record goes to all behind the sums that have begun: one wait is for both. */
 static tutti_status start_record(distributed *d, bool failed, char *all, tutti_error *err)
 {
+    uint64_t hash;
+    const tutti_status s =
+        hash_weights(d, (uint64_t)d->run->clock.now.batch % HASHED_PARTS, &hash, err);
+    if (s)
+        return s;
     const int64_t now = now_ns();
     record *mine = (record *)(void *)d->values;
     *mine = (record){.lap_ns = now - d->began_ns,
-                     .weights =
-                         d->gradients.weights.on
-                             ? 0
-                             : hash_weights(d, (uint64_t)d->run->clock.now.batch % HASHED_PARTS,
-                                            HASHED_PARTS),
+                     .weights = hash,
                      .signal = trainer_pending_signal(),
                      .saves = trainer_pending_save(),
                      .failed = failed,
@@ -255,6 +284,8 @@ static tutti_status settle(distributed *d, bool failed, bool *ret_failed, tutti_
     if (!s)
         s = read_records(d, all, ret_failed, err);
     free(all);
+    if (!s && !*ret_failed && d->device.device)
+        s = device_gradients_sum(&d->device, err);
     return s;
 }
 
@@ -318,6 +349,8 @@ tutti_status distributed_end(distributed *d, tutti_status status, double *ret_lo
     if (failed)
         return distributed_agree(d, status, err);
     gradients_take_buffers(&d->gradients);
+    if (d->gradients.error.status) /* of a device */
+        return tutti_fail(err, d->gradients.error.status, "%s", d->gradients.error.text);
     tell_gradients(d);
     *ret_loss = sum_values(d);
     return TUTTI_OK;

@@ -5,6 +5,7 @@
 
 #include "dist/world.h"
 #include "train/data/metric_set.h"
+#include "train/ranks/device_gradients.h"
 #include "train/ranks/slot_gradients.h"
 
 /* The data of this rank, rank_batches.c. */
@@ -27,13 +28,15 @@ typedef struct distributed {
     run_context *run;
     metric_set *metrics; /* of the training data */
     instance *comm;
-    world *world; /* NULL: a run without "distributed" */
+    instance *device_comm; /* NULL: none */
+    world *world;          /* NULL: a run without "distributed" */
 
     slot_gradients gradients;
-    bool reads;         /* somebody here may read gradients */
-    const char *reader; /* the first one's name; NULL: nobody here */
-    bool gathers;       /* somebody on any rank may: all get all of them */
-    int32_t told;       /* TOLD_*: what the log was told of gradients last */
+    device_gradients device; /* where the run is on a device */
+    bool reads;              /* somebody here may read gradients */
+    const char *reader;      /* the first one's name; NULL: nobody here */
+    bool gathers;            /* somebody on any rank may: all get all of them */
+    int32_t told;            /* TOLD_*: what the log was told of gradients last */
     bool written; /* this rank's part of a checkpoint, which all know at the end of a batch */
     bool all_written; /* behind it: every rank's */
     bool begun;       /* a batch: all ranks sum its gradients, whatever comes */
@@ -56,8 +59,11 @@ TUTTI_NODISCARD tutti_status distributed_open(distributed *d, tutti_error *err);
  * file has no comm that can be opened.  Errors: those of joining.  [control] */
 TUTTI_NODISCARD tutti_status distributed_refuse(const char *path, const char *const *overrides,
                                                 registry *r, const char *why, tutti_error *err);
-/* Once the device is open: what cannot be done over several ranks yet, or never.  [control] */
-TUTTI_NODISCARD tutti_status distributed_check(const distributed *d, tutti_error *err);
+/* Once the device is open: what cannot be done over several ranks yet, or never; opens the comm of devices.  [control] */
+TUTTI_NODISCARD tutti_status distributed_check(distributed *d, tutti_error *err);
+/* Once all ranks are known to run the same: connects their devices, where the run is on one.  Errors: those of
+ * world_device_join.  [control] */
+TUTTI_NODISCARD tutti_status distributed_join_devices(distributed *d, tutti_error *err);
 /* Once loggers have begun: what rank 0 warns of.  [control] */
 void distributed_advise(const distributed *d);
 /* `failed`: the run ends with an error here. */
@@ -71,6 +77,9 @@ bool distributed_first(const distributed *d);
  * of training, `evaluations` those of each evaluation.  E_ARG names rank, item and values.  [control] */
 TUTTI_NODISCARD tutti_status distributed_compare(distributed *d, int64_t samples,
                                                  const int64_t *evaluations, tutti_error *err);
+/* Of `n` numbers of the net, also on a device, for which it waits.  Errors: E_NOMEM, the device's.  [step] */
+TUTTI_NODISCARD tutti_status distributed_hash(const run_context *run, const float *numbers,
+                                              int64_t n, uint64_t *ret_hash, tutti_error *err);
 /* After weights were loaded: that all have the same.  [control] */
 TUTTI_NODISCARD tutti_status distributed_compare_start(distributed *d, tutti_error *err);
 /* Kernels: those that rank 0 has measured are everybody's, and nothing is measured from then on.  Before other ranks

@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <xxhash.h>
-
 /* Where two texts begin to differ, from the start of the member on. */
 static size_t first_difference(const char *a, const char *b)
 {
@@ -63,6 +61,14 @@ static tutti_status compare_count(distributed *d, const char *what, int64_t n, t
     return distributed_equal(d, &item, 1, err);
 }
 
+/* Where the ranks compute. */
+static tutti_status compare_device(distributed *d, tutti_error *err)
+{
+    const tutti_device *device = context_device(d->run);
+    const world_item item = {"device", device ? device->info.name : "the CPU"};
+    return distributed_equal(d, &item, 1, err);
+}
+
 static tutti_status compare_samples(distributed *d, int64_t samples, const int64_t *evaluations,
                                     tutti_error *err)
 {
@@ -96,7 +102,8 @@ tutti_status distributed_compare(distributed *d, int64_t samples, const int64_t 
     if (!d->world)
         return TUTTI_OK;
     if ((s = compare_file(d, err)) || (s = compare_program(d, err)) ||
-        (s = compare_plugins(d, err)) || (s = compare_samples(d, samples, evaluations, err)))
+        (s = compare_plugins(d, err)) || (s = compare_samples(d, samples, evaluations, err)) ||
+        (s = compare_device(d, err)))
         return s;
     return compare_machine(d, err);
 }
@@ -115,6 +122,7 @@ tutti_status distributed_compare_start(distributed *d, tutti_error *err)
 {
     char batch[24], hash[24] = "none";
     float *weights, *gradients;
+    uint64_t number;
     int64_t n;
     if (!d->world)
         return TUTTI_OK;
@@ -122,8 +130,10 @@ tutti_status distributed_compare_start(distributed *d, tutti_error *err)
     (void)snprintf(batch, sizeof batch, "%lld", (long long)d->run->clock.now.batch);
     if (d->run->net) {
         net_arena(d->run->net, &weights, &gradients, &n);
-        (void)snprintf(hash, sizeof hash, "%016llx",
-                       (unsigned long long)XXH3_64bits(weights, (size_t)n * sizeof *weights));
+        const tutti_status s = distributed_hash(d->run, weights, n, &number, err);
+        if (s)
+            return s;
+        (void)snprintf(hash, sizeof hash, "%016llx", (unsigned long long)number);
     }
     const world_item items[] = {{"batch to go on from", batch}, {"hash of the weights", hash}};
     return distributed_equal(d, items, sizeof items / sizeof *items, err);

@@ -9,15 +9,46 @@
 
 #include <xxhash.h>
 
-tutti_status distributed_check(const distributed *d, tutti_error *err)
+/* What gradients on a device cannot be yet. */
+static tutti_status check_device(const distributed *d, tutti_error *err)
+{
+    const run_file *file = d->run->file;
+    const run_distributed *r = &file->distributed;
+    if (!context_is_remote(d->run))
+        return TUTTI_OK;
+    if (world_size(d->world) > 1 && !r->device_comm.object)
+        return tutti_fail(
+            err, TUTTI_E_UNSUPPORTED,
+            "distributed: the run's device is %s, and nothing moves its gradients "
+            "from rank to rank; want \"device_comm\": \"nccl\" of \"distributed\", "
+            "or \"device\": \"cpu\"",
+            file->device.part.name);
+    const char *what = r->sharding != SHARDING_NONE    ? "sharding is none"
+                       : r->reduce_dtype != REDUCE_F32 ? "reduce_dtype is f32"
+                       : r->sync == SYNC_MULTI         ? "sync is another than multi_auto_sync"
+                                                       : NULL;
+    return what ? tutti_fail(
+                      err, TUTTI_E_UNSUPPORTED,
+                      "distributed: the run's device is %s, on which gradients are summed "
+                      "where %s alone",
+                      file->device.part.name, what)
+                : TUTTI_OK;
+}
+
+static tutti_status open_device_comm(distributed *d, tutti_error *err)
+{
+    run_part *part = &d->run->file->distributed.device_comm;
+    return part->object ? context_open(d->run, part, &d->device_comm, err) : TUTTI_OK;
+}
+
+tutti_status distributed_check(distributed *d, tutti_error *err)
 {
     const run_file *file = d->run->file;
     if (!d->world)
         return TUTTI_OK;
-    if (context_is_remote(d->run))
-        return tutti_fail(err, TUTTI_E_UNSUPPORTED,
-                          "distributed: ranks compute on CPUs, the run's device is %s",
-                          file->device.part.name);
+    const tutti_status s = check_device(d, err);
+    if (s)
+        return s;
     if (file->microbatch_size == RUN_MICROBATCH_AUTO)
         return tutti_fail(
             err, TUTTI_E_ARG,
@@ -30,7 +61,25 @@ tutti_status distributed_check(const distributed *d, tutti_error *err)
                               "a number: every "
                               "rank hears of the same parts",
                               file->evals[k].label);
-    return TUTTI_OK;
+    return open_device_comm(d, err);
+}
+
+tutti_status distributed_join_devices(distributed *d, tutti_error *err)
+{
+    const run_distributed *r = &d->run->file->distributed;
+    const tutti_device *device = context_device(d->run);
+    if (!d->world || !context_is_remote(d->run))
+        return TUTTI_OK;
+    const world_device_options options = {.comm = d->device_comm,
+                                          .table = device->table,
+                                          .device = device->device,
+                                          .join_s = r->join_timeout_s,
+                                          .timeout_s = r->timeout_s};
+    d->device.run = d->run;
+    d->device.world = d->world;
+    d->gradients.buffers_only = true;
+    return distributed_agree(d, world_device_join(d->world, &options, &d->device.device, err),
+                             err);
 }
 
 void distributed_advise(const distributed *d)
@@ -52,6 +101,12 @@ void distributed_advise(const distributed *d)
             (long long)(size - slots),
             (long long)(file->train.batch_size / size ? file->train.batch_size / size : 1));
         run_log_message(&d->run->log, TUTTI_LOG_WARNING, "distributed", text);
+    }
+    if (d->device_comm && !context_is_remote(d->run)) {
+        (void)snprintf(text, sizeof text,
+                       "device_comm %.60s is not used: the run computes on the CPU",
+                       instance_name(d->device_comm));
+        run_log_message(&d->run->log, TUTTI_LOG_INFO, "distributed", text);
     }
     if (size > 1 && file->threads == 0)
         run_log_message(
@@ -83,6 +138,8 @@ tutti_status distributed_open(distributed *d, tutti_error *err)
         return s;
     trainer_defer_signals();
     file->distributed.rank = world_rank(d->world);
+    if (file->distributed.device_comm.object)
+        d->run->device_place = (uint32_t)world_local_rank(d->world);
     d->gradients.run = d->run;
     d->gradients.world = d->world;
     d->gradients.rounds.on = /* a rank alone has all shares */
@@ -144,8 +201,10 @@ void distributed_close(distributed *d, bool failed)
     free(d->values);
     free(d->all_values);
     free(d->batches.values);
+    device_gradients_close(&d->device, failed);
     world_leave(d->world, failed);
     gradients_close(&d->gradients); /* sums under way have used it */
+    instance_free(d->device_comm);
     instance_free(d->comm);
     memset(d, 0, sizeof *d);
 }

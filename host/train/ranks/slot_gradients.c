@@ -3,6 +3,7 @@
 #include "train/ranks/slot_gradients.h"
 
 #include "dist/shares.h"
+#include "graph/runtime/device_memory.h"
 #include "graph/runtime/host_memory.h"
 
 #include <inttypes.h>
@@ -159,6 +160,8 @@ static tutti_status fit(slot_gradients *g, const plan *p, tutti_error *err)
         return TUTTI_OK;
     free_pool(g);
     net_arena(n, &weights, &gradients, &g->ngradients);
+    if (g->buffers_only)
+        g->ngradients = 0;
     tutti_status s = take_lists(g, net_weight_count(n), err);
     if (s)
         return s;
@@ -172,6 +175,14 @@ static tutti_status fit(slot_gradients *g, const plan *p, tutti_error *err)
     return TUTTI_OK;
 }
 
+/* Between the net's buffers, which may be on a device, and the host.  A failure is the batch's. */
+static void move(slot_gradients *g, void *to, const void *from, uint64_t bytes, int32_t how)
+{
+    tutti_error error = TUTTI_ERROR_INIT;
+    if (device_copy(context_device(g->run), to, from, bytes, how, &error) && !g->error.status)
+        g->error = error;
+}
+
 static void copy_buffers(slot_gradients *g, bool back)
 {
     unsigned char *at = g->before;
@@ -180,7 +191,8 @@ static void copy_buffers(slot_gradients *g, bool back)
         if (!is_buffer(w))
             continue;
         const uint64_t bytes = tutti_nbytes(&w->data.desc);
-        memcpy(back ? w->data.data : at, back ? at : w->data.data, bytes);
+        move(g, back ? w->data.data : at, back ? at : w->data.data, bytes,
+             back ? TUTTI_COPY_TO_DEVICE : TUTTI_COPY_FROM_DEVICE);
         at += bytes;
     }
 }
@@ -274,7 +286,7 @@ static float *take_array(slot_gradients *g)
 }
 
 /* What slot `slot` gives to the sums of buffers. */
-static void pack_buffers(const slot_gradients *g, int64_t slot, double share, float *to)
+static void pack_buffers(slot_gradients *g, int64_t slot, double share, float *to)
 {
     if (g->rules.first_buffers && slot > 0) {
         memset(to, 0, (size_t)(g->numbers - g->ngradients) * sizeof *to);
@@ -284,8 +296,9 @@ static void pack_buffers(const slot_gradients *g, int64_t slot, double share, fl
         share = 1.0;
     for (uint32_t k = 0; k < g->nbuffers; k++) {
         const tutti_tensor *t = &net_weight(g->run->net, g->buffers[k])->data;
-        for (int64_t i = 0; i < tutti_numel(&t->desc); i++)
-            *to++ = (float)share * ((const float *)t->data)[i];
+        move(g, to, t->data, tutti_nbytes(&t->desc), TUTTI_COPY_FROM_DEVICE);
+        for (int64_t i = 0; i < tutti_numel(&t->desc); i++, to++)
+            *to = (float)share * *to;
     }
 }
 
@@ -477,7 +490,7 @@ void gradients_take_buffers(slot_gradients *g)
     copy_buffers(g, true);
     for (uint32_t k = 0; k < g->nbuffers; k++) {
         const tutti_tensor *t = &net_weight(g->run->net, g->buffers[k])->data;
-        memcpy(t->data, from, tutti_nbytes(&t->desc));
+        move(g, t->data, from, tutti_nbytes(&t->desc), TUTTI_COPY_TO_DEVICE);
         from += tutti_numel(&t->desc);
     }
 }

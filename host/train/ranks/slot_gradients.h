@@ -23,10 +23,11 @@ typedef struct slot_rules {
 } slot_rules;
 
 /* Buffers that the net's forward pass assigns are summed with the gradients, as the slots' mean weighted by
- * samples, or the first slot's alone. */
+ * samples, or the first slot's alone.  With `buffers_only` gradients are not: they are on a device (device_gradients.h). */
 typedef struct slot_gradients {
     run_context *run;
     world *world;
+    bool buffers_only;
     uint64_t version;  /* of the net that what follows fits */
     uint32_t *buffers; /* weights of the net that the forward pass assigns */
     uint32_t nbuffers;

@@ -18,6 +18,7 @@ static const json_member rows[] = {
     {.name = "comm",
      .flags = MEMBER_REQUIRED,
      .want = "the name of a comm, or an object with it"},
+    {.name = "device_comm", .want = "the name of a comm, or an object with it"},
     {.name = "join_timeout_s",
      .type = MEMBER_REAL,
      .max = 1000000,
@@ -50,7 +51,7 @@ static const json_member rows[] = {
 };
 
 /* A name, or an object with a name and settings. */
-static void read_comm(run_reader *r, run_distributed *d, const json_node *at)
+static void read_comm(run_reader *r, run_part *part, const json_node *at)
 {
     static const char *const skip[] = {"name", NULL};
     const bool plain = json_type(at) == JSON_STRING;
@@ -63,14 +64,14 @@ static void read_comm(run_reader *r, run_distributed *d, const json_node *at)
         faults_add(r->faults, at, "has no name of a comm");
         return;
     }
-    if (registry_find(r->registry, TUTTI_KIND_COMM, json_string(name), &d->comm.object, &e)) {
+    if (registry_find(r->registry, TUTTI_KIND_COMM, json_string(name), &part->object, &e)) {
         faults_add(r->faults, name, "%s", e.text);
         return;
     }
-    d->comm.name = object_describe(d->comm.object)->name;
-    d->comm.at = at;
-    d->comm.params =
-        params_from_json(d->comm.object, plain ? NULL : at, skip, r->folder, r->faults);
+    part->name = object_describe(part->object)->name;
+    part->at = at;
+    part->params =
+        params_from_json(part->object, plain ? NULL : at, skip, r->folder, r->faults);
 }
 
 void run_read_distributed(run_reader *r, const json_node *root)
@@ -78,7 +79,10 @@ void run_read_distributed(run_reader *r, const json_node *root)
     run_distributed *d = &r->run->distributed;
     const json_node *at = json_get(root, "distributed");
     *d = (run_distributed){.join_timeout_s = 120.0, .timeout_s = 300.0, .bucket_mib = 4};
-    if (at && json_object_read(at, "an object with a comm", rows, d, r->faults) &&
-        json_get(at, "comm"))
-        read_comm(r, d, json_get(at, "comm"));
+    if (!at || !json_object_read(at, "an object with a comm", rows, d, r->faults))
+        return;
+    if (json_get(at, "comm"))
+        read_comm(r, &d->comm, json_get(at, "comm"));
+    if (json_get(at, "device_comm"))
+        read_comm(r, &d->device_comm, json_get(at, "device_comm"));
 }

@@ -291,6 +291,7 @@ void run_file_free(run_file *run)
     run_part_fini(&run->loss);
     run_part_fini(&run->device.part);
     run_part_fini(&run->distributed.comm);
+    run_part_fini(&run->distributed.device_comm);
     run_data_fini(run);
     run_optimizer_fini(run);
     run_parts_fini(&run->schedules.schedulers);

@@ -103,6 +103,7 @@ enum { REDUCE_F32, REDUCE_BF16 };
 /* Processes that train together; without an object of kind "comm", one. */
 typedef struct run_distributed {
     run_part comm;
+    run_part device_comm; /* of gradients on devices; no object: none */
     double join_timeout_s;
     int32_t sharding;     /* SHARDING_* */
     int32_t reduce_dtype; /* REDUCE_* */

@@ -13,10 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Whether the host wants each evaluation's loss at once, wherever it is. */
+/* Whether the host wants each evaluation's loss at once, wherever it is.  Over several ranks it is that of all slots. */
 static bool looks(const trainer *t)
 {
-    return !context_is_remote(&t->run) ||
+    return !context_is_remote(&t->run) || distributed_on(&t->distributed) ||
            (t->run.participants.wrapper && t->run.participants.wrapper_looks);
 }
 
@@ -62,10 +62,12 @@ static tutti_status update_metrics(trainer *t, const slot *saved_targets, tutti_
 
 static tutti_status note_loss(trainer *t, double weight, double *loss, tutti_error *err)
 {
-    if (context_is_remote(&t->run))
+    double one = 0.0;
+    if (context_is_remote(&t->run) && !distributed_on(&t->distributed))
         return async_loss(&t->async, weight, err);
-    *loss += weight * (double)*(const float *)t->tensors.loss.now.data;
-    return TUTTI_OK;
+    const tutti_status s = tensors_read_loss(&t->tensors, &one, err);
+    *loss += weight * one;
+    return s;
 }
 
 /* A part of the batch. */
@@ -89,6 +91,7 @@ static tutti_status aim_scale(trainer *t, plan *p, const part *m, tutti_error *e
 bool trainer_overlaps(const trainer *t)
 {
     return distributed_on(&t->distributed) && t->run.file->distributed.sync != SYNC_FORCED &&
+           !context_is_remote(&t->run) &&
            !engine_hears(t->run.engine, TUTTI_EVENT_AFTER_BACKWARD);
 }
 
@@ -247,6 +250,10 @@ static tutti_status slots(trainer *t, slot *saved_targets, int64_t size, double 
         s = write_behind_failed(b, err);
     d->written = write_behind_is_written(b);
     s = distributed_end(d, s, ret_loss, err);
+    if (!s && context_is_remote(&t->run)) {
+        mirrors_invalidate(&t->mirrors, 1u << MIRROR_GRADIENTS | 1u << MIRROR_BUFFERS);
+        s = guard_loss(&t->guard, *ret_loss, (uint64_t)t->run.clock.now.batch, err);
+    }
     return s || !d->all_written ? s : write_behind_go_on(b, err);
 }
 
@@ -306,7 +313,7 @@ static tutti_status evaluate(void *ctx, tutti_evaluation *ret, tutti_error *err)
     if (!t->plans.updated && ((s = scaler_unscale(&t->scaler, err)) ||
                               (s = trainer_event(t, TUTTI_EVENT_AFTER_TRAIN_BATCH, err))))
         return s;
-    if (context_is_remote(&t->run)) {
+    if (context_is_remote(&t->run) && !distributed_on(&t->distributed)) {
         loss = (double)NAN; /* nobody is to wait for it */
         if (looks(t) && (s = async_sum(&t->async, &loss, err)))
             return s;

@@ -242,7 +242,7 @@ tutti_status trainer_preview_world(trainer *t, FILE *file, int32_t ranks,
     plan *p = NULL;
     if (context_is_remote(&t->run))
         return tutti_fail(err, TUTTI_E_UNSUPPORTED,
-                          "--world: ranks compute on CPUs, the run's device is %s",
+                          "--world: the forecast is of ranks on CPUs, the run's device is %s",
                           t->run.file->device.part.name);
     context_announce_device(&t->run);
     tutti_status s = net_fill_weights(t->run.net, err);

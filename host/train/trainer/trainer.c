@@ -391,6 +391,11 @@ static tutti_status open_all(trainer *t, tutti_error *err)
     rank_batches_open(t);
     if (run->file->distributed.sharding != SHARDING_NONE)
         t->updater.world = t->distributed.world;
+    if (t->scaler.on && distributed_on(&t->distributed) && context_is_remote(run))
+        return tutti_fail(err, TUTTI_E_UNSUPPORTED,
+                          "distributed: the run's device is %s, on which gradients are summed "
+                          "without a loss scale alone; want amp_bf16 or fp32",
+                          run->file->device.part.name);
     distributed_reads(&t->distributed, t->scaler.on ? "the loss scale" : NULL);
     return updater_refit(&t->updater, err);
 }
@@ -409,6 +414,8 @@ tutti_status trainer_create(run_file *run, registry *r, const tutti_op *const *o
         s = distributed_agree(&t->distributed, open_all(t, err), err);
     if (!s)
         s = rank_batches_compare(t, err);
+    if (!s)
+        s = distributed_join_devices(&t->distributed, err);
     t->failed = s != TUTTI_OK;
     if (s)
         trainer_destroy(t);

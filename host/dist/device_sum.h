@@ -1,0 +1,41 @@
+/* device_sum.h - sums over all slots of arrays that lie on devices, one a rank. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef HOST_DIST_DEVICE_SUM_H
+#define HOST_DIST_DEVICE_SUM_H
+
+#include "dist/world.h"
+#include "tutti/device.h"
+
+typedef struct world_device world_device; /* opaque */
+
+typedef struct world_device_options {
+    instance *
+        comm; /* borrowed; kind "comm", moves memory of devices; NULL where there is one rank */
+    const tutti_device_v1 *table;
+    void *device; /* of this rank; borrowed */
+    double join_s;
+    double timeout_s;
+} world_device_options;
+
+/* Connects the ranks' devices.  All ranks call it at the same place.  Errors: E_UNSUPPORTED the device cannot add, or the
+ * object has no tutti.device_collectives/1; those of its join.  [control] */
+TUTTI_NODISCARD tutti_status world_device_join(world *w, const world_device_options *options,
+                                               world_device **ret_device, tutti_error *err);
+/* `failed`: what has begun is given up.  NULL is allowed.  [control] */
+void world_device_leave(world_device *d, bool failed);
+/* Memory for sums over `slots` slots of at most `n` numbers each, before any of them begins.  Errors: E_NOMEM.  [step] */
+TUTTI_NODISCARD tutti_status world_device_reserve(world_device *d, int64_t slots, int64_t n,
+                                                  tutti_error *err);
+/* As slot_stack_push, of arrays of device memory; begins behind what the device's own stream has.  Errors: the device's.
+ * [step] */
+TUTTI_NODISCARD tutti_status world_device_push(world_device *d, slot_stack *s, slot_sum sum,
+                                               int64_t n, tutti_error *err);
+/* Begins the sum of a piece, whose arrays and result are device memory: to the bit what world_start makes of the same
+ * numbers.  The piece has neither rounds nor rounded numbers, and all ranks have their arrays.  What the device's own
+ * stream is given next comes behind the sum.  Errors: the comm's, the device's.  [step] */
+TUTTI_NODISCARD tutti_status world_device_sum(world_device *d, const world_piece *piece,
+                                              tutti_error *err);
+/* All sums are there.  Errors: the comm's: a rank does not take part.  [step] */
+TUTTI_NODISCARD tutti_status world_device_finish(world_device *d, tutti_error *err);
+
+#endif

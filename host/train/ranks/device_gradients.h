@@ -1,0 +1,38 @@
+/* device_gradients.h - gradients of a rank's slots on a device, and their sum over all slots there. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef HOST_TRAIN_RANKS_DEVICE_GRADIENTS_H
+#define HOST_TRAIN_RANKS_DEVICE_GRADIENTS_H
+
+#include "dist/device_sum.h"
+#include "train/context/run_context.h"
+
+/* Buffers of the net are slot_gradients' here too, by way of the host. */
+typedef struct device_gradients {
+    run_context *run;
+    world *world;
+    world_device *device; /* NULL: gradients are in the host's memory */
+    float **pool;         /* arrays of the arena's length, on the device */
+    uint32_t npool;
+    int64_t numbers; /* of each */
+
+    int64_t slots; /* of the batch under way */
+    slot_list mine;
+    slot_sum blocks[SLOT_BLOCKS]; /* of the tree */
+    uint32_t nblocks;
+    slot_stack stack; /* of the block under way */
+} device_gradients;
+
+/* Before the device closes.  `failed`: what has begun is given up. */
+void device_gradients_close(device_gradients *g, bool failed);
+/* A batch of `slots` slots begins, of which `mine` are this rank's.  Errors: E_NOMEM.  [step] */
+TUTTI_NODISCARD tutti_status device_gradients_begin(device_gradients *g, int64_t slots,
+                                                    slot_list mine, tutti_error *err);
+/* A slot ends: its gradients are in the arena, or the device is about to write them.  Errors: E_NOMEM, the device's.
+ * [step] */
+TUTTI_NODISCARD tutti_status device_gradients_end_slot(device_gradients *g, int64_t slot,
+                                                       tutti_error *err);
+/* Behind the last slot, once no rank has failed: the sums over all slots are in the arena of every rank.  Errors: those
+ * of world_exchange and world_device_finish; nothing on the device waits for other ranks then.  [step] */
+TUTTI_NODISCARD tutti_status device_gradients_sum(device_gradients *g, tutti_error *err);
+
+#endif
