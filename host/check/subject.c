@@ -171,6 +171,14 @@ static tutti_status fill(subject *s, tutti_error *err)
     return status;
 }
 
+/* A comm of devices stands beside that of the processes, where the members of its run have it. */
+static const char *place_of(const subject *s, const char *place)
+{
+    static const char devices[] = "distributed.device_comm";
+    return strcmp(s->info->kind, TUTTI_KIND_COMM) == 0 && find(s, devices, false) ? devices
+                                                                                  : place;
+}
+
 tutti_status subject_place(subject *s, int number, tutti_error *err)
 {
     json_free(s->run);
@@ -183,7 +191,7 @@ tutti_status subject_place(subject *s, int number, tutti_error *err)
         status = merge(s, err);
     for (size_t k = 0; k < sizeof places / sizeof *places && !status; k++)
         if (strcmp(places[k].kind, s->info->kind) == 0)
-            status = put(s, places[k].place, places[k].list, err);
+            status = put(s, place_of(s, places[k].place), places[k].list, err);
     if (!status)
         status = fill(s, err);
     return status ? status : append(s, "callbacks", STOCK_SAVER, err);

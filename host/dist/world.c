@@ -170,6 +170,12 @@ const tutti_world_v1 *world_service(const world *w)
     return &w->service;
 }
 
+void world_hurry(world *w)
+{
+    const double most = 10.0, limit = w->options.timeout_s;
+    w->table->set_timeout(w->self, milliseconds(limit > 0.0 && limit < most ? limit : most));
+}
+
 void world_tell(world *w, uint64_t step, const char *phase)
 {
     w->step = step;

@@ -43,6 +43,8 @@ const world_place *world_where(const world *w);
 const char *world_comm(const world *w); /* the object that connects the ranks, borrowed */
 const tutti_world_v1 *world_service(const world *w);
 int64_t world_bucket(const world *w); /* numbers that are summed at a time, a multiple of 16 */
+/* This rank has failed and asks who has not come: from now on it waits for 10 s at most. */
+void world_hurry(world *w);
 /* Where this rank is, for the others' messages; buckets are counted from here on.  Nothing is under way.  [step] */
 void world_tell(world *w, uint64_t step, const char *phase);
 

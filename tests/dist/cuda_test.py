@@ -1,23 +1,25 @@
-"""cuda_test.py - ranks on GPUs, on stand-ins for CUDA and NCCL: the bits of one rank, and what fails is named: cuda_test.py TUTTI [NAME]..."""
+"""cuda_test.py - ranks on GPUs, on stand-ins for CUDA and NCCL: the bits of one rank, and what fails is named: cuda_test.py
+TUTTI [NAME]..."""
 # SPDX-License-Identifier: Apache-2.0
 import os
 import signal
+import subprocess
 import sys
 import time
 
-from ranks import World, changed, difference, final, main, messages, write
+from ranks import World, changed, difference, main, messages, write
 
+HERE = os.path.dirname(os.path.abspath(__file__))
 STANDIN = os.path.join(os.path.dirname(os.path.abspath(sys.argv[1])), "standin")
-COMM = {"name": "shared_memory", "mailbox_mib": 1}
-WORLD = {"comm": COMM, "device_comm": "nccl", "join_timeout_s": 60, "timeout_s": 60, "bucket_mib": 0.01}
-# Slots of 4, 4, 4, 4, 4, 4, 4 and 2 samples, and an evaluation.
-GPU = {"device": "cuda", "distributed": WORLD, "max_duration": "3ba"}
+WORLD = {"comm": {"name": "shared_memory", "mailbox_mib": 1}, "device_comm": "nccl", "join_timeout_s": 60, "timeout_s": 60,
+         "bucket_mib": 0.01}
+SMALL = {"device": "cuda", "distributed": WORLD, "model": {"name": "mlp", "hidden": [16]}, "eval": [], "max_duration": "2ba"}
 
 
-def world(tutti, folder, size, run, env=None, **more):
-    """Starts `size` ranks on a machine with as many GPUs."""
+def world(tutti, folder, size, run, gpus=None, env=None, **more):
+    """Starts `size` ranks on a machine with as many GPUs, or `gpus` of them."""
     write(folder, run)
-    here = {"LD_LIBRARY_PATH": STANDIN, "TUTTI_CUDA_STANDIN": f"devices={size},leaks=1", "TMPDIR": folder}
+    here = {"LD_LIBRARY_PATH": STANDIN, "TUTTI_CUDA_STANDIN": f"devices={gpus or size},leaks=1", "TMPDIR": folder}
     envs = {r: {**here, "TUTTI_NCCL_TRACE": os.path.join(folder, f"nccl{r}"), **(env or {}).get(r, {})} for r in range(size)}
     return World(tutti, folder, size, env=envs, **more)
 
@@ -25,7 +27,7 @@ def world(tutti, folder, size, run, env=None, **more):
 def train(tutti, folder, size, run, report, **more):
     """Trains to the end."""
     status, _, err = world(tutti, folder, size, run, **more).end()
-    report.check(f"{os.path.basename(folder)}: {size} train", not any(status), "\n".join(err)[-2000:])
+    report.check(f"{os.path.basename(folder)}: it trains", not any(status), "\n".join(err)[-2000:])
 
 
 def calls(folder, rank):
@@ -34,26 +36,124 @@ def calls(folder, rank):
         return f.read().splitlines()
 
 
-def same_bits(tutti, folder, report):
-    """Convolutions, batch norm, dropout-like draws and momentum: by 1, 2 and 3 ranks."""
-    run = changed(**GPU)
+def agree(ranks):
+    """Whether two ranks call the same collectives, and receive what the other sends, in its order."""
+    common = [[c for c in one if c.startswith(("all_gather", "broadcast", "group", "end", "finalize"))] for one in ranks]
+    sent = [[c.split()[1] for c in one if c.startswith("send") and f"to {1 - r}," in c] for r, one in enumerate(ranks)]
+    got = [[c.split()[1] for c in one if c.startswith("receive") and f"from {1 - r}," in c] for r, one in enumerate(ranks)]
+    return common[0] == common[1] and sent[0] == got[1] and sent[1] == got[0] and len(sent[0]) > 3
+
+
+def bits(tutti, folder, report):
+    """Convolutions and batch norm in slots of 4 samples, the last one of 3, by 1, 2 and 3 ranks."""
+    run = changed(device="cuda", distributed={**WORLD, "bucket_mib": 0.001}, max_duration="2ba", model={"name": "cnn", "channels": [8, 8]})
+    run["train"]["batch_size"] = 15
+    run["eval"][0]["dataset"]["samples"] = 20
     for size in (1, 2, 3):
         train(tutti, os.path.join(folder, f"w{size}"), size, run, report)
     for size in (2, 3):
         text = difference(os.path.join(folder, "w1"), os.path.join(folder, f"w{size}"))
         report.check(f"{size} ranks have the bits of one", not text, text)
     report.check("one rank needs no NCCL", not os.path.exists(os.path.join(folder, "w1/nccl0")))
-    all_calls = [calls(os.path.join(folder, "w2"), r) for r in range(2)]
-    report.check("ranks call the same collectives", *compare(all_calls))
+    ranks = [calls(os.path.join(folder, "w2"), r) for r in range(2)]
+    report.check("both call the same collectives", agree(ranks), ranks)
 
 
-def compare(all_calls):
-    """Whether collectives are the same, one behind the other; sends and receives of two ranks mirror each other."""
-    kinds = [[c for c in one if c.startswith(("all_gather", "broadcast", "group", "end", "finalize", "destroy"))] for one in all_calls]
-    sends = [[c.split()[1] for c in one if c.startswith("send") and f"to {1 - r}," in c] for r, one in enumerate(all_calls)]
-    gets = [[c.split()[1] for c in one if c.startswith("receive") and f"from {1 - r}," in c] for r, one in enumerate(all_calls)]
-    return kinds[0] == kinds[1] and sends[0] == gets[1] and sends[1] == gets[0] and len(sends[0]) > 3, all_calls
+def near(tutti, folder, report):
+    """Other kernels, so not the bits of CPUs, but their weights; which a run file with a device_comm may take too."""
+    last = "runs/ranks/checkpoints/latest.safetensors"
+    for device in ("cuda", "cpu"):
+        train(tutti, os.path.join(folder, device), 2, changed(**SMALL | {"device": device}), report)
+    paths = [os.path.join(folder, device, last) for device in ("cpu", "cuda")]
+    done = subprocess.run([sys.executable, os.path.join(HERE, "../e2e/near_weights.py"), *paths, "1e-5"], capture_output=True,
+                          text=True, check=False)
+    report.check("weights are near those of CPUs", done.returncode == 0, done.stdout + done.stderr)
+    text = "device_comm nccl is not used: the run computes on the CPU"
+    report.check("a device_comm without use is told", text in messages(os.path.join(folder, "cpu")))
+
+
+def scaled(tutti, folder, report):
+    """A loss scale, of which each step's overflow is that of the sums, and 3 ranks for 2 slots."""
+    run = changed(**SMALL | {"precision": "amp_fp16", "microbatch_size": 15})
+    for size in (1, 3):
+        train(tutti, os.path.join(folder, f"s{size}"), size, run, report)
+    text = difference(os.path.join(folder, "s1"), os.path.join(folder, "s3"))
+    report.check("with a loss scale and a rank without slots: the bits of one", not text, text)
+
+
+def resumed(tutti, folder, report):
+    """A run that 3 ranks have begun goes on with one."""
+    for name, sizes in (("whole", (2,)), ("parts", (3, 1))):
+        for k, size in enumerate(sizes):
+            until = f"{k + 1 if len(sizes) > 1 else 2}ba"
+            train(tutti, os.path.join(folder, name), size, changed(**SMALL), report,
+                  options=["--resume", "auto", "--set", f"max_duration={until}"])
+    text = difference(os.path.join(folder, "whole"), os.path.join(folder, "parts"))
+    report.check("3 ranks, then one: the bits of 2", not text, text)
+
+
+def ends(world_, others, report, what, texts):
+    """The others end, with one of these texts each."""
+    until = time.monotonic() + 40
+    while any(world_.ranks[r].poll() is None for r in others) and time.monotonic() < until:
+        time.sleep(0.05)
+    for r, one in enumerate(world_.ranks):
+        if r not in others:
+            world_.signal(r, signal.SIGKILL)
+            world_.signal(r, signal.SIGCONT)
+        elif one.poll() is None:
+            one.kill()
+    status, _, err = world_.end()
+    report.check(what, all(status[r] == 1 and any(text in err[r] for text in texts) for r in others), f"{status} {err}")
+
+
+def lost(tutti, folder, report):
+    """A rank that is killed, or stands still, is named by the other, wherever it was."""
+    for number, text in ((signal.SIGKILL, "has ended"), (signal.SIGSTOP, "has not come in 2 s; it was last seen at step")):
+        where = os.path.join(folder, str(int(number)))
+        run = changed(**SMALL | {"max_duration": "4000ep", "distributed": {**WORLD, "timeout_s": 2}})
+        two = world(tutti, where, 2, run)
+        two.wait_for_batch(1)
+        two.signal(1, number)
+        ends(two, [0], report, f"rank 1, signal {int(number)}: named", [f"rank 1 (process {two.ranks[1].pid}) {text}"])
+
+
+def stuck(tutti, folder, report):
+    """What hangs or fails within NCCL ends in time, with step and bucket."""
+    run = changed(**SMALL | {"max_duration": "4000ep", "distributed": {**WORLD, "timeout_s": 2}})
+    hangs = world(tutti, os.path.join(folder, "hangs"), 2, run, env={1: {"TUTTI_NCCL_STANDIN": "stall_call=13"}})
+    ends(hangs, [0, 1], report, "an operation that does not end", ["nccl: all-to-all of step 1, summing gradients, bucket 2, "
+                                                                   "has not ended in 2 s"])
+    fails = world(tutti, os.path.join(folder, "fails"), 2, run, env={1: {"TUTTI_NCCL_STANDIN": "fail_call=4,stall_call=4"}})
+    ends(fails, [1], report, "an error of NCCL's", ["nccl: all-to-all: remote process exited or there was a network error; "
+                                                    "this rank is at step 0, summing gradients, bucket"])
+
+
+def refused(tutti, folder, report):
+    """What cannot be is said before training."""
+    def says(what, size, text, gpus=None, **more):
+        ranks = world(tutti, os.path.join(folder, what.replace(" ", "_")), size, changed(**SMALL | {"distributed": {**WORLD, **more}}),
+                      gpus=gpus)
+        status, _, err = ranks.end()
+        report.check(f"refused: {what}", all(status) and all(text in one for one in err[:1]), f"{status} {err}")
+
+    says("a comm of processes", 2, "device_comm shared_memory has no tutti.device_collectives/1, want one that moves memory of "
+         "devices, such as nccl", device_comm="shared_memory")
+    says("parts of states", 2, "on which gradients are summed where sharding is none alone", sharding="states")
+    says("bf16", 1, "on which gradients are summed where reduce_dtype is f32 alone", reduce_dtype="bf16")
+    says("a sum for each microbatch", 2, "where sync is another than multi_auto_sync alone", sync="multi_auto_sync")
+    says("two ranks on a GPU", 2, "invalid usage: Duplicate GPU detected : rank", gpus=1)
+    says("a rank without a GPU", 3, "[rank 2] there is no device 2, this machine has 2", gpus=2)
+    says("no NCCL", 2, "nccl: NCCL is not installed: /nowhere/libnccl.so.2",
+         device_comm={"name": "nccl", "library": "/nowhere/libnccl.so.2"})
+    alone = {key: value for key, value in WORLD.items() if key != "device_comm"}
+    status, _, err = world(tutti, os.path.join(folder, "alone"), 2, changed(**SMALL | {"distributed": alone})).end()
+    text = 'nothing moves its gradients from rank to rank; want "device_comm": "nccl" of "distributed", or "device": "cpu"'
+    report.check("refused: no device_comm", all(status) and text in err[0], f"{status} {err}")
 
 
 if __name__ == "__main__":
-    sys.exit(main([same_bits]))
+    if not os.path.isdir(STANDIN):
+        print("skipped: the stand-in is not built")
+        sys.exit(77)
+    sys.exit(main([bits, near, scaled, resumed, lost, stuck, refused]))

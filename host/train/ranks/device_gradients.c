@@ -4,7 +4,9 @@
 
 #include "graph/runtime/device_memory.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static float *arena(const device_gradients *g, int64_t *ret_numbers)
 {
@@ -137,27 +139,52 @@ static tutti_status start_sums(device_gradients *g, tutti_error *err)
     return s;
 }
 
-/* A rank that has ended would leave the others' devices waiting for it: the processes, which know, meet first. */
-static tutti_status meet(device_gradients *g, tutti_error *err)
+/* Behind `mine`, what this rank has failed with: `why`, who does not come. */
+static void add_reason(tutti_error *err, const tutti_error *why)
+{
+    if (!err)
+        return;
+    const size_t used = strlen(err->text);
+    (void)snprintf(err->text + used, sizeof err->text - used, "; %s", why->text);
+}
+
+static tutti_status read_failures(const char *failed, int32_t size, tutti_error *err)
+{
+    for (int32_t r = 0; r < size; r++)
+        if (failed[r])
+            return tutti_fail(err, TUTTI_E_STATE,
+                              "rank %d could not sum gradients on its device", r);
+    return TUTTI_OK;
+}
+
+/* The processes, which know who has ended or hangs, meet; a device would wait for its rank.  `mine`: this rank's status,
+ * whose sentence is in `err`. */
+static tutti_status meet(device_gradients *g, tutti_status mine, tutti_error *err)
 {
     const int32_t size = world_size(g->world);
-    const char here = 1;
-    char *all = malloc((size_t)size);
+    const char failed = mine != TUTTI_OK;
+    tutti_error why = TUTTI_ERROR_INIT;
+    char *all = size > 1 ? malloc((size_t)size) : NULL;
     if (!all)
-        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for the world of ranks");
+        return size == 1 ? mine : tutti_fail(err, TUTTI_E_NOMEM, "no memory for the ranks");
+    if (mine)
+        world_hurry(g->world);
     const tutti_status s =
-        size > 1 ? world_exchange(g->world, &here, all, sizeof here, err) : TUTTI_OK;
+        world_exchange(g->world, &failed, all, sizeof failed, mine ? &why : err);
+    if (s && mine)
+        add_reason(err, &why);
+    const tutti_status others = s || mine ? TUTTI_OK : read_failures(all, size, err);
     free(all);
-    return s;
+    return mine ? mine : s ? s : others;
 }
 
 tutti_status device_gradients_sum(device_gradients *g, tutti_error *err)
 {
     tutti_status s = start_sums(g, err);
     if (!s)
-        s = meet(g, err);
+        s = meet(g, TUTTI_OK, err);
     if (!s)
-        s = world_device_finish(g->device, err);
+        s = meet(g, world_device_finish(g->device, err), err);
     if (s) {
         world_device_leave(g->device, true);
         g->device = NULL;

@@ -92,6 +92,10 @@ static tutti_status tell_rows(const trainer *t, FILE *file, tutti_error *err)
     static const int32_t whole[] = {TUTTI_EVENT_AFTER_DATALOADER, TUTTI_EVENT_BATCH_START,
                                     TUTTI_EVENT_BEFORE_TRAIN_BATCH};
     const char *before = "; all rows once a callback or one of these reads a batch: ";
+    if (t->train.on_device) {
+        (void)fprintf(file, "rows of a batch: each rank has the data set on its device\n");
+        return TUTTI_OK;
+    }
     (void)fprintf(file, "rows of a batch: each rank loads those of its own slots");
     for (size_t e = 0; e < sizeof whole / sizeof *whole; e++) {
         engine_place places[MOST_PLACES];
@@ -133,6 +137,10 @@ static tutti_status tell_overlap(const trainer *t, FILE *file, tutti_error *err)
         }
     if (t->run.file->distributed.sync == SYNC_FORCED) {
         (void)fprintf(file, "%ssync is forced_sync", before);
+        before = ", ";
+    }
+    if (context_is_remote(&t->run)) {
+        (void)fprintf(file, "%sthey are on %s", before, context_device(&t->run)->info.name);
         before = ", ";
     }
     (void)fprintf(file, "%s\n",

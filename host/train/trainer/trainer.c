@@ -391,11 +391,6 @@ static tutti_status open_all(trainer *t, tutti_error *err)
     rank_batches_open(t);
     if (run->file->distributed.sharding != SHARDING_NONE)
         t->updater.world = t->distributed.world;
-    if (t->scaler.on && distributed_on(&t->distributed) && context_is_remote(run))
-        return tutti_fail(err, TUTTI_E_UNSUPPORTED,
-                          "distributed: the run's device is %s, on which gradients are summed "
-                          "without a loss scale alone; want amp_bf16 or fp32",
-                          run->file->device.part.name);
     distributed_reads(&t->distributed, t->scaler.on ? "the loss scale" : NULL);
     return updater_refit(&t->updater, err);
 }

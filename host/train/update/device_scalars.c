@@ -170,7 +170,8 @@ static tutti_status on_gradients(device_scalars *s, int which, void *with, tutti
 
 tutti_status scalars_unscale(device_scalars *s, tutti_error *err)
 {
-    return on_gradients(s, SCALARS_UNSCALE, s->scaler, err);
+    const tutti_status status = settle(s, err); /* a rank may have computed no loss */
+    return status ? status : on_gradients(s, SCALARS_UNSCALE, s->scaler, err);
 }
 
 tutti_status scalars_forget(device_scalars *s, tutti_error *err)

@@ -166,13 +166,15 @@ void scaler_count(loss_scaler *s, uint64_t step, bool skipped, double scale)
 static tutti_status update_there(loss_scaler *s, tutti_error *err)
 {
     const participants *p = &s->run->participants;
+    const bool waits = /* for each step; otherwise async_metrics.c reports it */
+        (p->wrapper && p->wrapper_looks) || s->run->file->distributed.comm.object;
     double scaler[TUTTI_SCALER_NUMBERS] = {0};
     tutti_status status = TUTTI_OK;
     s->found = false;
     if (!s->scalars->counted)
         status = scalars_next_update(s->scalars, 0, err);
-    if (status || !(p->wrapper && p->wrapper_looks))
-        return status; /* async_metrics.c reports it */
+    if (status || !waits)
+        return status;
     status = scalars_fetch(s->scalars, scaler, err);
     if (!status)
         scaler_count(s, (uint64_t)s->run->clock.now.batch, scaler[TUTTI_SCALER_SKIPPED] != 0.0,

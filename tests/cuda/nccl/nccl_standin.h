@@ -21,7 +21,8 @@ enum { RANKS = 8, CALLS = 256, MOVES = 64, COMMS = 8 };
 typedef struct nccl_settings {
     int version; /* 22800 */
     int fail_call; /* behind the operation of this number, from 1, the communicator has failed; 0: none */
-    int fail_code; /* with which result: 6, a remote error */
+    int fail_code;  /* with which result: 6, a remote error */
+    int stall_call; /* the operation of this number never begins on the stream; 0: none */
 } nccl_settings;
 const nccl_settings *nccl_standin_settings(void);
 /* One line to the file that TUTTI_NCCL_TRACE names. */

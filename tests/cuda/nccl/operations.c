@@ -21,7 +21,7 @@ typedef struct group {
     struct ncclComm *comm;
     struct CUstream_st *stream;
     int nmoves, ncalls;
-    bool begun;
+    bool begun, stalls;
     shared_call calls[RANKS]; /* collectives in it */
     move moves[MOVES];
 } group;
@@ -82,6 +82,8 @@ static int is_ready(void *data)
     group *g = data;
     if (!g->comm->open)
         return 1;
+    if (g->stalls)
+        return 0;
     if (!g->begun)
         begin(g);
     g->begun = true;
@@ -115,9 +117,11 @@ static unsigned int enqueue(void)
     if (!c) /* an empty group */
         return NCCL_SUCCESS;
     (void)snprintf(what, sizeof what, "nccl group of %d", now.nmoves);
+    const int number = ++c->noperations;
+    now.stalls = number == nccl_standin_settings()->stall_call;
     const standin_call call = {run, &now, sizeof now, what, is_ready};
     const unsigned failed = tutti_cuda_standin.enqueue(now.stream, &call);
-    if (++c->noperations == nccl_standin_settings()->fail_call)
+    if (number == nccl_standin_settings()->fail_call)
         c->error = (unsigned int)nccl_standin_settings()->fail_code;
     now = (group){.comm = NULL};
     return failed ? NCCL_UNHANDLED_CUDA_ERROR : NCCL_SUCCESS;

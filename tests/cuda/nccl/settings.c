@@ -11,7 +11,8 @@ static void set(nccl_settings *s, const char *item)
 {
     if (sscanf(item, "version=%d", &s->version) == 1 ||
         sscanf(item, "fail_call=%d", &s->fail_call) == 1 ||
-        sscanf(item, "fail_code=%d", &s->fail_code) == 1)
+        sscanf(item, "fail_code=%d", &s->fail_code) == 1 ||
+        sscanf(item, "stall_call=%d", &s->stall_call) == 1)
         return;
     (void)fprintf(stderr, "TUTTI_NCCL_STANDIN: there is no setting \"%s\"\n", item);
     abort();
