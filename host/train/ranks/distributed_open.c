@@ -77,7 +77,7 @@ tutti_status distributed_join_devices(distributed *d, tutti_error *err)
                                           .timeout_s = r->timeout_s};
     d->device.run = d->run;
     d->device.world = d->world;
-    d->gradients.buffers_only = true;
+    d->gradients.rules.buffers_only = true;
     return distributed_agree(d, world_device_join(d->world, &options, &d->device.device, err),
                              err);
 }

@@ -1,9 +1,9 @@
 /* slot_gradients.c - gradients of a rank's slots, and their sum over all slots while the backward pass runs. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/ranks/slot_gradients.h"
+#include "train/ranks/slot_buffers.h"
 
 #include "dist/shares.h"
-#include "graph/runtime/device_memory.h"
 #include "graph/runtime/host_memory.h"
 
 #include <inttypes.h>
@@ -29,11 +29,6 @@ static float *arena(const slot_gradients *g)
 
 /* ---- what fits the net ---- */
 
-static bool is_buffer(const tutti_weight *w)
-{
-    return !(w->flags & TUTTI_WEIGHT_TRAINABLE);
-}
-
 static void free_pool(slot_gradients *g)
 {
     for (uint32_t k = 0; k < g->npool; k++)
@@ -51,25 +46,6 @@ void gradients_close(slot_gradients *g)
     free(g->before);
     free(g->tail);
     free(g->buckets);
-}
-
-/* Of the buffers that are numbers and that plan `p` assigns, `g->buffers` is the list. */
-static void list_buffers(slot_gradients *g, const plan *p)
-{
-    net *n = g->run->net;
-    g->numbers = g->ngradients;
-    g->nbuffers = 0;
-    g->before_bytes = 0;
-    for (uint32_t k = 0; k < net_weight_count(n); k++) {
-        const tutti_weight *w = net_weight(n, k);
-        if (!is_buffer(w))
-            continue;
-        g->before_bytes += tutti_nbytes(&w->data.desc);
-        if (w->data.desc.dtype != TUTTI_F32 || !plan_assigns(p, k))
-            continue;
-        g->buffers[g->nbuffers++] = k;
-        g->numbers += tutti_numel(&w->data.desc);
-    }
 }
 
 static int by_step(const void *a, const void *b)
@@ -160,12 +136,12 @@ static tutti_status fit(slot_gradients *g, const plan *p, tutti_error *err)
         return TUTTI_OK;
     free_pool(g);
     net_arena(n, &weights, &gradients, &g->ngradients);
-    if (g->buffers_only)
+    if (g->rules.buffers_only)
         g->ngradients = 0;
     tutti_status s = take_lists(g, net_weight_count(n), err);
     if (s)
         return s;
-    list_buffers(g, p);
+    buffers_list(g, p);
     if ((s = take_places(g, err)) || (s = make_buckets(g, p, err)) ||
         (g->weights.wanted && (s = fit_weights(g, p, err))) || (s = compare_buckets(g, err)))
         return s;
@@ -173,28 +149,6 @@ static tutti_status fit(slot_gradients *g, const plan *p, tutti_error *err)
         host_memory_renew_small(gradients, (uint64_t)g->ngradients * sizeof *gradients);
     g->version = net_version(n);
     return TUTTI_OK;
-}
-
-/* Between the net's buffers, which may be on a device, and the host.  A failure is the batch's. */
-static void move(slot_gradients *g, void *to, const void *from, uint64_t bytes, int32_t how)
-{
-    tutti_error error = TUTTI_ERROR_INIT;
-    if (device_copy(context_device(g->run), to, from, bytes, how, &error) && !g->error.status)
-        g->error = error;
-}
-
-static void copy_buffers(slot_gradients *g, bool back)
-{
-    unsigned char *at = g->before;
-    for (uint32_t k = 0; k < net_weight_count(g->run->net); k++) {
-        const tutti_weight *w = net_weight(g->run->net, k);
-        if (!is_buffer(w))
-            continue;
-        const uint64_t bytes = tutti_nbytes(&w->data.desc);
-        move(g, back ? w->data.data : at, back ? at : w->data.data, bytes,
-             back ? TUTTI_COPY_TO_DEVICE : TUTTI_COPY_FROM_DEVICE);
-        at += bytes;
-    }
 }
 
 /* ---- slots ---- */
@@ -220,7 +174,7 @@ tutti_status gradients_begin(slot_gradients *g, int64_t slots, const plan *p, tu
     g->started = 0;
     g->rounds.begun = false;
     g->error = (tutti_error)TUTTI_ERROR_INIT;
-    copy_buffers(g, false);
+    buffers_copy(g, false);
     weights_begin_round(&g->weights);
     return TUTTI_OK;
 }
@@ -241,7 +195,7 @@ static tutti_status end_round(slot_gradients *g, tutti_error *err)
 tutti_status gradients_begin_slot(slot_gradients *g, tutti_error *err)
 {
     const tutti_status s = g->rounds.begun ? end_round(g, err) : TUTTI_OK;
-    copy_buffers(g, true);
+    buffers_copy(g, true);
     return s;
 }
 
@@ -283,23 +237,6 @@ static float *take_array(slot_gradients *g)
     if (array)
         g->pool[g->npool++] = array;
     return array;
-}
-
-/* What slot `slot` gives to the sums of buffers. */
-static void pack_buffers(slot_gradients *g, int64_t slot, double share, float *to)
-{
-    if (g->rules.first_buffers && slot > 0) {
-        memset(to, 0, (size_t)(g->numbers - g->ngradients) * sizeof *to);
-        return;
-    }
-    if (g->rules.first_buffers)
-        share = 1.0;
-    for (uint32_t k = 0; k < g->nbuffers; k++) {
-        const tutti_tensor *t = &net_weight(g->run->net, g->buffers[k])->data;
-        move(g, to, t->data, tutti_nbytes(&t->desc), TUTTI_COPY_FROM_DEVICE);
-        for (int64_t i = 0; i < tutti_numel(&t->desc); i++, to++)
-            *to = (float)share * *to;
-    }
 }
 
 /* Blocks of the tree are summed one after the other. */
@@ -413,7 +350,7 @@ tutti_status gradients_end_slot(slot_gradients *g, int64_t slot, double share, t
     float *gradients = arena(g);
     if (gradients_starts(g, slot)) {
         name_blocks(g);
-        pack_buffers(g, slot, share, g->tail);
+        buffers_pack(g, slot, share, g->tail);
         start_rest(g);
         g->rounds.begun = g->rounds.on;
         return TUTTI_OK;
@@ -428,7 +365,7 @@ tutti_status gradients_end_slot(slot_gradients *g, int64_t slot, double share, t
         if (!array)
             return no_memory((uint64_t)g->numbers * sizeof *array, err);
         memcpy(array, gradients, (size_t)g->ngradients * sizeof *array);
-        pack_buffers(g, slot, share, array + g->ngradients);
+        buffers_pack(g, slot, share, array + g->ngradients);
         slot_stack_push(&g->stack, (slot_sum){array, {slot, 1}}, g->numbers, g->run->threads);
     }
     end_block(g, slot);
@@ -482,17 +419,6 @@ tutti_status gradients_end(slot_gradients *g, tutti_error *err)
 {
     const tutti_status s = world_finish(g->world, err);
     return s || !g->error.status ? s : tutti_fail(err, g->error.status, "%s", g->error.text);
-}
-
-void gradients_take_buffers(slot_gradients *g)
-{
-    const float *from = g->tail;
-    copy_buffers(g, true);
-    for (uint32_t k = 0; k < g->nbuffers; k++) {
-        const tutti_tensor *t = &net_weight(g->run->net, g->buffers[k])->data;
-        move(g, t->data, from, tutti_nbytes(&t->desc), TUTTI_COPY_TO_DEVICE);
-        from += tutti_numel(&t->desc);
-    }
 }
 
 uint64_t gradients_resident(const slot_gradients *g, uint64_t *ret_whole)

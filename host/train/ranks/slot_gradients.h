@@ -20,14 +20,14 @@ typedef struct slot_rules {
     bool share_only;    /* each rank gets the sums of its own shares alone */
     bool half;          /* gradients of slots and all their sums are rounded to bf16 */
     bool first_buffers; /* buffers are the first slot's */
+    bool buffers_only;  /* gradients are on a device, and not summed here */
 } slot_rules;
 
 /* Buffers that the net's forward pass assigns are summed with the gradients, as the slots' mean weighted by
- * samples, or the first slot's alone.  With `buffers_only` gradients are not: they are on a device (device_gradients.h). */
+ * samples, or the first slot's alone. */
 typedef struct slot_gradients {
     run_context *run;
     world *world;
-    bool buffers_only;
     uint64_t version;  /* of the net that what follows fits */
     uint32_t *buffers; /* weights of the net that the forward pass assigns */
     uint32_t nbuffers;
