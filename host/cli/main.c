@@ -16,12 +16,18 @@ static const cli_command *const commands[] = {
     &cli_plan,  &cli_profile, &cli_plugins, &cli_ops,      &cli_layers,
     &cli_data,  &cli_bench,   &cli_docs,    &cli_version,  NULL};
 
-/* Whether others keep the processors busy: a thread that spins then takes time from the one that it waits for. */
+/* Whether others keep the processors busy: a thread that spins then takes time from the one that it waits for.  For the last
+ * minute and now, so that what has just ended does not count. */
 static bool processors_are_taken(void)
 {
     double load = 0.0;
+    long running = 0; /* with this process */
     const long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    return getloadavg(&load, 1) == 1 && processors > 0 && load > (double)processors;
+    FILE *file = fopen("/proc/loadavg", "re");
+    const bool known = file && fscanf(file, "%lf %*f %*f %ld/", &load, &running) == 2;
+    if (file)
+        (void)fclose(file);
+    return known && processors > 0 && load > (double)processors && running > processors;
 }
 
 /* libgomp's threads spin for seconds of work at every barrier, which starves the data workers when
