@@ -405,11 +405,8 @@ tutti_status trainer_create(run_file *run, registry *r, const tutti_op *const *o
     connect(t);
     omp_set_num_threads(t->run.threads);
     tutti_status s = distributed_open(&t->distributed, err);
-    if (!s)
-        s = distributed_agree(&t->distributed, open_all(t, err), err);
-    if (!s)
-        s = rank_batches_compare(t, err);
-    if (!s)
+    if (!s && !(s = distributed_agree(&t->distributed, open_all(t, err), err)) &&
+        !(s = rank_batches_compare(t, err)))
         s = distributed_join_devices(&t->distributed, err);
     t->failed = s != TUTTI_OK;
     if (s)

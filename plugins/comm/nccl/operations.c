@@ -23,7 +23,7 @@ static tutti_status take_request(nccl *n, tutti_error *err)
 }
 
 /* What the device's own stream has so far comes first.  Also makes the device the calling thread's, which NCCL wants. */
-static tutti_status begin(nccl *n, tutti_error *err)
+static tutti_status begin_operation(nccl *n, tutti_error *err)
 {
     tutti_status s = nccl_check(n, err);
     if (s || (s = take_request(n, err)) ||
@@ -32,8 +32,8 @@ static tutti_status begin(nccl *n, tutti_error *err)
     return n->table->event_wait(n->device, n->stream, n->before, err);
 }
 
-static tutti_status end(nccl *n, const char *what, unsigned int code, uint64_t *ret_request,
-                        tutti_error *err)
+static tutti_status end_operation(nccl *n, const char *what, unsigned int code,
+                                  uint64_t *ret_request, tutti_error *err)
 {
     tutti_status s = nccl_settle(n, what, code, err);
     nccl_request *r = &n->requests[n->count];
@@ -78,8 +78,8 @@ tutti_status nccl_all_to_all(void *self, const tutti_parts *send, const tutti_pa
                              uint64_t *ret_request, tutti_error *err)
 {
     nccl *n = self;
-    const tutti_status s = begin(n, err);
-    return s ? s : end(n, "all-to-all", send_all(n, send, receive), ret_request, err);
+    const tutti_status s = begin_operation(n, err);
+    return s ? s : end_operation(n, "all-to-all", send_all(n, send, receive), ret_request, err);
 }
 
 /* One behind the other, all of one length. */
@@ -118,12 +118,12 @@ tutti_status nccl_all_gather(void *self, const tutti_parts *parts, uint64_t *ret
                              tutti_error *err)
 {
     nccl *n = self;
-    const tutti_status s = begin(n, err);
+    const tutti_status s = begin_operation(n, err);
     if (s)
         return s;
-    return end(n, "all-gather",
-               is_even(n, parts) ? gather_even(n, parts) : gather_parts(n, parts), ret_request,
-               err);
+    return end_operation(n, "all-gather",
+                         is_even(n, parts) ? gather_even(n, parts) : gather_parts(n, parts),
+                         ret_request, err);
 }
 
 tutti_status nccl_order(void *self, uint64_t request, tutti_error *err)

@@ -50,8 +50,8 @@ static tutti_status take_device(nccl *n, const tutti_device_join *how, tutti_err
     return s ? s : t->event_create(n->device, &n->before, err);
 }
 
-static tutti_status prepare(nccl *n, const tutti_device_join *how, greeting *mine,
-                            tutti_error *err)
+static tutti_status prepare_rank(nccl *n, const tutti_device_join *how, greeting *mine,
+                                 tutti_error *err)
 {
     tutti_status s = take_device(n, how, err);
     if (s || (s = nccl_load(n, &mine->version, err)) || n->rank != 0)
@@ -78,13 +78,13 @@ static tutti_status read_greetings(const nccl *n, const greeting *all, tutti_err
 }
 
 /* All ranks know of each other that they can, or why not: no one waits in NCCL for one that has given up. */
-static tutti_status greet(nccl *n, const tutti_device_join *how, nccl_id *ret_id,
-                          tutti_error *err)
+static tutti_status greet_ranks(nccl *n, const tutti_device_join *how, nccl_id *ret_id,
+                                tutti_error *err)
 {
     tutti_error why = TUTTI_ERROR_INIT;
     greeting mine, *all = calloc((size_t)n->size, sizeof *all);
     memset(&mine, 0, sizeof mine);
-    mine.status = prepare(n, how, &mine, &why);
+    mine.status = prepare_rank(n, how, &mine, &why);
     (void)snprintf(mine.text, sizeof mine.text, "%.390s", mine.status ? why.text : "");
     tutti_status s = all ? how->exchange(how->ctx, &mine, all, sizeof mine, err)
                          : tutti_fail(err, TUTTI_E_NOMEM, "nccl: no memory");
@@ -104,7 +104,7 @@ static tutti_status nccl_join(void *self, const tutti_device_join *how, tutti_er
     n->size = how->size;
     n->timeout_ms = how->timeout_ms;
     (void)snprintf(n->progress.phase, sizeof n->progress.phase, "joining");
-    const tutti_status s = greet(n, how, &id, err);
+    const tutti_status s = greet_ranks(n, how, &id, err);
     if (s)
         return s;
     nccl_config config = {
