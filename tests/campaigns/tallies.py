@@ -7,7 +7,7 @@ APART = ("campaign", "seed", "date", "machine")  # of one run
 
 
 def added(paths):
-    """Of each campaign: its runs, the first and the last date, sums of what was counted, the most of each coverage."""
+    """Of each campaign: its runs, the first and the last date, sums of what was counted, the most of each coverage and corpus."""
     sums = {}
     for path in paths:
         with open(path, encoding="utf-8") as f:
@@ -22,7 +22,7 @@ def added(paths):
                 for name, value in one.items():
                     if name in APART or not isinstance(value, (int, float)):
                         continue
-                    most = name.endswith("_coverage")
+                    most = name.endswith(("_coverage", "_corpus"))
                     total[name] = max(total.get(name, 0), value) if most else total.get(name, 0) + value
     return [sums[name] for name in sorted(sums)]
 

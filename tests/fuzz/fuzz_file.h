@@ -4,6 +4,7 @@
 #define FUZZ_FILE_H
 
 #include <fcntl.h>
+#include <ftw.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,16 +13,31 @@
 
 enum { FUZZ_PATH = 64 };
 
-/* A folder of its own in memory, until the process ends; static. */
+static char fuzz_path[FUZZ_PATH]; /* of the folder, once it is there */
+
+static inline int fuzz_remove_one(const char *path, const struct stat *s, int flag,
+                                  struct FTW *f)
+{
+    (void)s;
+    (void)flag;
+    (void)f;
+    return remove(path);
+}
+
+static inline void fuzz_remove(void)
+{
+    (void)nftw(fuzz_path, fuzz_remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+/* A folder of its own in memory, which goes when the process ends; static.  One that crashes leaves it. */
 static inline const char *fuzz_folder(void)
 {
-    static char folder[FUZZ_PATH];
-    if (*folder)
-        return folder;
-    (void)snprintf(folder, sizeof folder, "/dev/shm/tutti_fuzz_XXXXXX");
-    if (!mkdtemp(folder))
+    if (*fuzz_path)
+        return fuzz_path;
+    (void)snprintf(fuzz_path, sizeof fuzz_path, "/dev/shm/tutti_fuzz_XXXXXX");
+    if (!mkdtemp(fuzz_path) || atexit(fuzz_remove) != 0)
         abort();
-    return folder;
+    return fuzz_path;
 }
 
 /* Writes folder/name; its path goes to `path`. */

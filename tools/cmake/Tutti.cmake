@@ -128,13 +128,14 @@ function(tutti_add_op folder)
   endif()
 endfunction()
 
-# tutti_add_plugin(<name> SOURCES ... [LIBS ...] [CUDA file] [TEST file] [MANIFEST plugin.json] [COMPONENT name]): one
+# tutti_add_plugin(<name> SOURCES ... [LIBS ...] [CUDA file] [TEST file] [MANIFEST plugin.json] [COMPONENT name] [INSIDE]): one
 # folder of plugins/, installed with its own component or `runtime`: a module that sees the SDK alone, its manifest beside it, its test, and a check that it
-# exports the entry function and nothing but what the manifest names.
+# exports the entry function and nothing but what the manifest names.  INSIDE: plugin_<name>_inside is a library of the same
+# objects, for tests that call what is in it.
 include("${CMAKE_SOURCE_DIR}/sdk/cmake/TuttiPlugin.cmake")
 set(TUTTI_PLUGIN_DIR "${CMAKE_BINARY_DIR}/lib/tutti/plugins")
 function(tutti_add_plugin name)
-  cmake_parse_arguments(T "" "MANIFEST;OUTPUT;CUDA;COMPONENT" "SOURCES;LIBS;TEST" ${ARGN})
+  cmake_parse_arguments(T "INSIDE" "MANIFEST;OUTPUT;CUDA;COMPONENT" "SOURCES;LIBS;TEST" ${ARGN})
   if(NOT T_MANIFEST)
     set(T_MANIFEST plugin.json)
   endif()
@@ -144,7 +145,7 @@ function(tutti_add_plugin name)
   add_library(plugin_${name} MODULE ${T_SOURCES})
   tutti_plugin_module(plugin_${name} ${name} "${T_MANIFEST}" "${T_OUTPUT}/${name}")
   target_link_libraries(plugin_${name} PRIVATE tutti_flags tutti_sdk ${T_LIBS} m)
-  if(TUTTI_FUZZ) # for programs that link what is in it
+  if(T_INSIDE AND BUILD_TESTING)
     add_library(plugin_${name}_inside STATIC EXCLUDE_FROM_ALL $<TARGET_OBJECTS:plugin_${name}>)
     target_link_libraries(plugin_${name}_inside PUBLIC $<TARGET_PROPERTY:plugin_${name},LINK_LIBRARIES>)
   endif()
