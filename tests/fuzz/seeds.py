@@ -1,7 +1,8 @@
 """seeds.py FOLDER [FUZZER]... - writes what each fuzzer begins with: FOLDER/FUZZER/seed0, seed1 ..., one input a file.
 
 An input comes from the tree (recipes, manifests, tokenizers), is made here or in seed_files.py, or is a line of
-kept/FUZZER.txt, which has what campaigns have found: text as it is, or bytes as `hex 00ff`; `#` begins a comment.
+kept/FUZZER.txt, which has what campaigns have found: text as it is, or bytes as `hex 00ff 20*512`, of which the last is
+512 times 20; `#` begins a comment.
 """
 # SPDX-License-Identifier: Apache-2.0
 import json
@@ -132,12 +133,16 @@ MAKERS = {
 }
 
 
+def unhex(text):
+    parts = (part.partition("*") for part in text.split())
+    return b"".join(bytes.fromhex(digits) * int(times or 1) for digits, _, times in parts)
+
+
 def kept(name):
     """Those that campaigns have found."""
     path = HERE / "kept" / f"{name}.txt"
     lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-    return [bytes.fromhex(line[4:]) if line.startswith("hex ") else line.encode()
-            for line in lines if line and not line.startswith("#")]
+    return [unhex(line[4:]) if line.startswith("hex ") else line.encode() for line in lines if line and not line.startswith("#")]
 
 
 def write(folder, name):
