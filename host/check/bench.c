@@ -43,7 +43,7 @@ bool bench_begin(bench *b, const subject *s, child *c, int check)
     subject_write_files();
     b->probe = (registry_probe){.ctx = b, .plugin = s->info->plugin_id, .report = report};
     if (subject_train(s, false, s->folder, &b->run, &b->trainer, &e)) {
-        child_say(c, check, CHECK_NOT_TRIED, "the stock run cannot be opened here: %s", e.text);
+        child_give_up(c, check, "the stock run cannot be opened here: ", &e);
         return false;
     }
     registry_watch(s->options->registry, &b->probe);

@@ -19,6 +19,7 @@
 struct child {
     child_report report;
     int check; /* under way */
+    int lacks; /* 1 + the check that memory was out for; 0: none */
     int ended;
 };
 
@@ -36,6 +37,13 @@ void child_say(child *c, int check, int outcome, const char *format, ...)
     }
     (void)pthread_mutex_unlock(&saying);
     va_end(args);
+}
+
+void child_give_up(child *c, int check, const char *what, const tutti_error *why)
+{
+    child_say(c, check, CHECK_NOT_TRIED, "%s%s", what, why->text);
+    if (why->status == TUTTI_E_NOMEM)
+        c->lacks = check + 1;
 }
 
 void child_begin(child *c, int check)
@@ -164,6 +172,9 @@ tutti_status child_run(const char *folder, double seconds, bool may_print,
                       "writes to standard output; messages go through tutti.log/1");
         *report = c->report;
         *ret_ended = c->ended;
+        if (c->lacks)
+            s = tutti_fail(err, TUTTI_E_NOMEM, "no memory for the check %s: %s",
+                           check_name(c->lacks - 1), c->report.text[c->lacks - 1]);
     }
     if (c != MAP_FAILED)
         (void)munmap(c, sizeof *c);

@@ -290,10 +290,12 @@ void life_whole(child *c, void *subject_)
     begin(&l, c, s);
     child_begin(c, CHECK_LIFE);
     const tutti_status status = train(&l, "whole", NULL, &e);
-    if (status) {
-        child_say(c, CHECK_LIFE, s->members ? CHECK_FAILED : CHECK_NOT_TRIED, "%s", e.text);
+    if (status && s->members)
+        child_say(c, CHECK_LIFE, CHECK_FAILED, "%s", e.text);
+    else if (status)
+        child_give_up(c, CHECK_LIFE, "", &e);
+    if (status)
         return;
-    }
     if (!atomic_load(&l.calls))
         child_say(c, CHECK_LIFE, CHECK_NOT_TRIED,
                   "the run has no place for it; name it in check.json");

@@ -47,7 +47,7 @@ static bool check_open(bench *b)
     if (s && given)
         bench_judge_refusal(b, CHECK_OPEN, "open", s, &e);
     if (s) {
-        child_say(b->child, CHECK_OPEN, CHECK_NOT_TRIED, "%s", e.text);
+        child_give_up(b->child, CHECK_OPEN, "", &e);
         return false;
     }
     check_query(b, i);

@@ -73,6 +73,12 @@ static bool read_numbers(generation *g)
     return good;
 }
 
+static tutti_status has_prompt(const generation *g, tutti_error *err)
+{
+    return g->prompt.failed ? tutti_fail(err, TUTTI_E_NOMEM, "no memory for the prompt")
+                            : TUTTI_OK;
+}
+
 /* The prompt's bytes, from wherever they come. */
 static tutti_status read_prompt(generation *g, tutti_error *err)
 {
@@ -85,7 +91,7 @@ static tutti_status read_prompt(generation *g, tutti_error *err)
                                   : "--prompt TEXT or --file FILE");
     if (o->prompt) {
         text_add_bytes(&g->prompt, o->prompt, strlen(o->prompt));
-        return TUTTI_OK;
+        return has_prompt(g, err);
     }
     FILE *file = stdin;
     const tutti_status s =
@@ -102,7 +108,7 @@ static tutti_status read_prompt(generation *g, tutti_error *err)
     return g->prompt.size > MOST_BYTES
                ? tutti_fail(err, TUTTI_E_RANGE, "%s: has more than %d MiB", o->file,
                             MOST_BYTES >> 20)
-               : TUTTI_OK;
+               : has_prompt(g, err);
 }
 
 /* ---- tokens ---- */
@@ -141,7 +147,7 @@ static tutti_status encode(generation *g, tutti_error *err)
     if (g->prompt.size == 0)
         return tutti_fail(err, TUTTI_E_ARG, "the prompt is empty, want a character or more");
     g->scratch = calloc((size_t)decoder_classes(g->decoder), sizeof *g->scratch);
-    if (!g->scratch || g->prompt.failed)
+    if (!g->scratch)
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for the prompt");
     const tutti_status s = encode_prompt(g, err);
     if (s)
@@ -166,7 +172,7 @@ static tutti_status give_out(generation *g, bool end, tutti_error *err)
         (void)fflush(stdout);
     }
     free(text);
-    return TUTTI_OK;
+    return g->text.failed ? tutti_fail(err, TUTTI_E_NOMEM, "no memory for a text") : TUTTI_OK;
 }
 
 /* The next token out of the logits, and its text. */

@@ -5,6 +5,7 @@
 #include "train/fetch/fetch.h"
 #include "train/run_file/run_published.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,6 +40,16 @@ static run_file *read_text(const cli_options *o, const char *name, const char *t
 
 /* ---- a published folder ---- */
 
+/* What the buffer has; NULL after saying that memory is out. */
+static char *taken(text_buffer *b, const char *name)
+{
+    if (!b->failed)
+        return b->data;
+    (void)fprintf(stderr, "tutti: %s: no memory for its run\n", name);
+    free(b->data);
+    return NULL;
+}
+
 static void add_tokens(text_buffer *b, const char *file, uint64_t length)
 {
     text_add(b, "{\"name\": \"prompts\", \"tokenizer_file\": ");
@@ -49,7 +60,7 @@ static void add_tokens(text_buffer *b, const char *file, uint64_t length)
 /* What a run of the folder would say; the caller frees it.  NULL after saying what is wrong. */
 static char *folder_text(const cli_options *o, registry *r, uint64_t tokens)
 {
-    char config[PATH_MAX], own[PATH_MAX], here[PATH_MAX] = "";
+    char config[PATH_MAX], own[PATH_MAX], here[PATH_MAX] = "", why[512] = "";
     const char *folder = o->words[0];
     text_buffer b = {0};
     tutti_error e = TUTTI_ERROR_INIT;
@@ -59,16 +70,18 @@ static char *folder_text(const cli_options *o, registry *r, uint64_t tokens)
     const char *tokenizer = o->generating.tokenizer ? o->generating.tokenizer : own;
     const tutti_status s = json_read(config, CONFIG_LIMIT, &doc, &e);
     const char *type = s ? NULL : json_string(json_get(json_root(doc), "model_type"));
-    const object *model = type ? published_model(r, type) : NULL;
+    const object *model = type ? published_model(r, type, why, sizeof why) : NULL;
     if (s)
         (void)fprintf(stderr, "tutti: %s\n", e.text);
     else if (!model)
-        (void)fprintf(stderr, "tutti: %s: no model here reads a model_type of %s\n", config,
-                      type ? type : "nothing");
+        (void)fprintf(stderr, "tutti: %s: no model here reads a model_type of %s%s%s\n", config,
+                      type ? type : "nothing", *why ? "; " : "", why);
     else if (access(tokenizer, R_OK) != 0)
         (void)fprintf(stderr, "tutti: %s: is not there; --tokenizer names another\n",
                       tokenizer);
-    else if (realpath(folder, here)) {
+    else if (!realpath(folder, here))
+        (void)fprintf(stderr, "tutti: %s: %s\n", folder, strerror(errno));
+    else {
         text_add(&b, "{\"name\": \"generate\", \"model\": {\"name\": ");
         text_add_quoted(&b, object_describe(model)->name);
         text_add(&b, "}, \"train\": {\"dataset\": ");
@@ -79,16 +92,17 @@ static char *folder_text(const cli_options *o, registry *r, uint64_t tokens)
         text_add(&b, "}");
     }
     json_free(doc);
-    return b.data;
+    return taken(&b, folder);
 }
 
 /* The file of the folder's weights, or of what is no folder; the caller frees it. */
 static char *weights_of(const char *path)
 {
-    if (text_is_address(path))
-        return strdup(path);
+    const bool as_it_is = text_is_address(path);
     faults *f = faults_create();
-    char *file = f ? published_weights(path, NULL, f) : NULL;
+    char *file = as_it_is ? strdup(path) : f ? published_weights(path, NULL, f) : NULL;
+    if (!file && (as_it_is || !f))
+        (void)fprintf(stderr, "tutti: %s: no memory for its path\n", path);
     for (size_t k = 0; f && k < faults_count(f); k++)
         (void)fprintf(stderr, "tutti: %s: %s\n", path, faults_text(f, k));
     faults_destroy(f);
@@ -98,20 +112,22 @@ static char *weights_of(const char *path)
 /* ---- a checkpoint ---- */
 
 /* "train.dataset=..." of the tokenizer that the command line names, with rows as long as the run's; the caller frees
- * it. */
-static char *other_tokens(const char *text, const char *tokenizer)
+ * it.  NULL after saying what is wrong. */
+static char *other_tokens(const char *name, const char *text, const char *tokenizer)
 {
     text_buffer b = {0};
     json_doc *run = NULL;
-    tutti_error none = TUTTI_ERROR_INIT;
-    if (json_parse("run", text, strlen(text), &run, &none))
-        return NULL; /* who reads the run says what is wrong with it */
+    tutti_error e = TUTTI_ERROR_INIT;
+    if (json_parse(name, text, strlen(text), &run, &e)) {
+        (void)fprintf(stderr, "tutti: %s\n", e.text);
+        return NULL;
+    }
     const json_node *dataset = json_get(json_get(json_root(run), "train"), "dataset");
     const int64_t length = json_int(json_get(dataset, "length"));
     text_add(&b, "train.dataset=");
     add_tokens(&b, tokenizer, length > 0 ? (uint64_t)length : USUAL_LENGTH);
     json_free(run);
-    return b.data;
+    return taken(&b, name);
 }
 
 /* The run that the checkpoint keeps. */
@@ -124,8 +140,8 @@ static run_file *kept_run(const cli_options *o, registry *r)
     const fetch_source from = {.registry = r};
     const tutti_status s = fetch_open(&from, o->words[0], &here, &c, &e);
     const char *text = s ? NULL : checkpoint_value(c, "run");
-    char *tokens =
-        text && o->generating.tokenizer ? other_tokens(text, o->generating.tokenizer) : NULL;
+    const bool other = text && o->generating.tokenizer;
+    char *tokens = other ? other_tokens(o->words[0], text, o->generating.tokenizer) : NULL;
     if (s)
         (void)fprintf(stderr, "tutti: %s\n", e.text);
     else if (!text)
@@ -134,7 +150,7 @@ static run_file *kept_run(const cli_options *o, registry *r)
             "tutti: %s: is no checkpoint of a run; name the run file of its model with "
             "--run\n",
             o->words[0]);
-    else
+    else if (!other || tokens)
         run = read_text(o, o->words[0], text, tokens, r);
     free(tokens);
     checkpoint_close(c);

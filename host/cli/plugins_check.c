@@ -20,6 +20,7 @@ static const char *const outcomes[] = {
 /* What has been told so far. */
 typedef struct listing {
     bool json;
+    bool lacks;         /* memory, for a result */
     int counts[3];      /* by outcome */
     int printed;        /* results of the plugin under way */
     const char *object; /* whose results come now */
@@ -38,7 +39,8 @@ static void tell_json(listing *l, const check_result *r)
         text_add_quoted(&b, r->text);
     }
     text_add(&b, "}");
-    (void)fputs(b.data ? b.data : "", stdout);
+    l->lacks = l->lacks || b.failed;
+    (void)fputs(b.failed ? "" : b.data, stdout);
     free(b.data);
 }
 
@@ -123,7 +125,8 @@ static bool check_one(const check_options *options, size_t k, listing *l, bool f
         text_add_quoted(&b, p.version);
         text_add(&b, ", \"folder\": ");
         text_add_quoted(&b, p.folder);
-        (void)printf("%s, \"results\": [", b.data ? b.data : "");
+        l->lacks = l->lacks || b.failed;
+        (void)printf("%s, \"results\": [", b.failed ? "" : b.data);
         free(b.data);
     } else
         (void)printf("%s %s\n", p.id, p.version);
@@ -132,7 +135,9 @@ static bool check_one(const check_options *options, size_t k, listing *l, bool f
         (void)printf("]}");
     if (s)
         (void)fprintf(stderr, "tutti: %s\n", e.text);
-    return !s;
+    else if (l->lacks)
+        (void)fprintf(stderr, "tutti: no memory for what is printed\n");
+    return !s && !l->lacks;
 }
 
 /* Whether the file of --run can be used; said before anything is run. */

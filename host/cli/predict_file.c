@@ -28,6 +28,7 @@ struct predict_file {
     char *part;
     tutti_desc row; /* of one sample */
     int64_t rows;
+    bool lacks;                                      /* memory, for a name */
     const char *(*class_name)(void *ctx, int64_t k); /* NULL: classes have none */
     void *ctx;
 };
@@ -139,11 +140,12 @@ static void put_brackets(const predict_file *f, int64_t k, char bracket)
     }
 }
 
-static void put_class(FILE *file, const char *name)
+static void put_class(predict_file *f, const char *name)
 {
     text_buffer b = {.data = NULL};
     text_add_quoted(&b, name);
-    (void)fprintf(file, ", \"class\": %s", b.data && !b.failed ? b.data : "null");
+    f->lacks = f->lacks || b.failed;
+    (void)fprintf(f->file, ", \"class\": %s", b.failed ? "null" : b.data);
     free(b.data);
 }
 
@@ -164,7 +166,7 @@ static void json_rows(predict_file *f, const float *x, int64_t rows)
         }
         const char *name = likeliest(f, x + i * n);
         if (name)
-            put_class(f->file, name);
+            put_class(f, name);
         (void)fputs("}\n", f->file);
     }
 }
@@ -250,6 +252,8 @@ tutti_status predict_file_add(predict_file *f, const tutti_tensor *output, tutti
         return tutti_fail(err, TUTTI_E_SHAPE, "rows of the output differ in shape");
     f->format->rows(f, output->data, output->desc.dim[0]);
     f->rows += output->desc.dim[0];
+    if (f->lacks)
+        return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory for a class's name", f->path);
     return ferror(f->file) ? tutti_fail(err, TUTTI_E_IO, "%s: %s", f->part, strerror(errno))
                            : TUTTI_OK;
 }

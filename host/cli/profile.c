@@ -183,9 +183,10 @@ static tutti_status report(const trainer *t, const run_file *run, const tutti_op
                      bytes_text(s->peak, text, sizeof text), s->peak_name,
                      *s->peak_scope ? " of " : "", s->peak_scope);
     char *path = profiler_merged_path(p);
-    if (path)
-        (void)printf("%strace: %s, for ui.perfetto.dev or chrome://tracing\n",
-                     s && s->peak ? "" : "\n", path);
+    if (!path)
+        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for the path of the trace");
+    (void)printf("%strace: %s, for ui.perfetto.dev or chrome://tracing\n",
+                 s && s->peak ? "" : "\n", path);
     free(path);
     return TUTTI_OK;
 }

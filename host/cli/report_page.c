@@ -102,6 +102,8 @@ static char *read_scripts(void)
     }
     if (whole && !b.failed)
         return b.data;
+    if (whole)
+        (void)fprintf(stderr, "tutti: no memory for the scripts of the page\n");
     free(b.data);
     return NULL;
 }

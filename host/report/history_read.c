@@ -173,10 +173,18 @@ static void take_line(history *h, const json_node *root)
 
 typedef void line_taker(history *h, char *line);
 
+/* False: it is no JSON, or there is no memory for it. */
+static bool parse_line(history *h, const char *line, json_doc **ret_doc)
+{
+    const tutti_status s = json_parse("line", line, strlen(line), ret_doc, NULL);
+    h->nomem = h->nomem || s == TUTTI_E_NOMEM;
+    return s == TUTTI_OK;
+}
+
 static void take_log_line(history *h, char *line)
 {
     json_doc *doc = NULL;
-    if (take_plain(h, line) || json_parse("log.jsonl", line, strlen(line), &doc, NULL))
+    if (take_plain(h, line) || !parse_line(h, line, &doc))
         return;
     take_line(h, json_root(doc));
     json_free(doc);
@@ -200,7 +208,7 @@ static void take_json_trace(history *h, char *line)
     char name[256];
     const char *event;
     json_doc *doc = NULL;
-    if (json_parse("traces", line, strlen(line), &doc, NULL))
+    if (!parse_line(h, line, &doc))
         return;
     const json_node *root = json_root(doc);
     const log_call call = {.batch = json_int(json_get(root, "step")),

@@ -3,6 +3,7 @@
 #include "base/input_file.h"
 #include "report/report_json.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -112,17 +113,17 @@ static void add_images(text_buffer *b, const json_node *line)
 
 /* ---- the whole ---- */
 
-/* The line of the log as it is there now; NULL: it is not, or is another one. */
-static json_doc *read_line(FILE *log, const log_media *m)
+/* The line of the log as it is there now; NULL: it is not, or is another one, or with *ret_lacks there is no memory. */
+static json_doc *read_line(FILE *log, const log_media *m, int *ret_lacks)
 {
     char *line = NULL;
     size_t capacity = 0;
     json_doc *doc = NULL;
-    if (fseeko(log, (off_t)m->offset, SEEK_SET) == 0 && getline(&line, &capacity, log) > 0) {
-        tutti_error ignored = TUTTI_ERROR_INIT;
-        if (json_parse("line", line, strlen(line), &doc, &ignored))
-            doc = NULL;
-    }
+    errno = 0;
+    if (fseeko(log, (off_t)m->offset, SEEK_SET) == 0 && getline(&line, &capacity, log) > 0)
+        *ret_lacks |= json_parse("line", line, strlen(line), &doc, NULL) == TUTTI_E_NOMEM;
+    else
+        *ret_lacks |= errno == ENOMEM;
     free(line);
     const char *kind = doc ? json_string(json_get(json_root(doc), "kind")) : NULL;
     if (kind && strcmp(kind, m->images ? "images" : "table") == 0)
@@ -134,13 +135,13 @@ static json_doc *read_line(FILE *log, const log_media *m)
 void report_media(text_buffer *b, const run_folder *r, size_t from)
 {
     FILE *log = NULL;
-    if (r->log.nmedia > from)
-        (void)!input_file_open(r->log_path, &log, NULL);
+    if (r->log.nmedia > from && input_file_open(r->log_path, &log, NULL) == TUTTI_E_NOMEM)
+        b->failed = 1;
     const char *comma = "";
     text_add(b, ",\n\"media\":[");
     for (size_t k = from; log && k < r->log.nmedia; k++) {
         const log_media *m = &r->log.media[k];
-        json_doc *doc = is_kept(&r->log, k) ? read_line(log, m) : NULL;
+        json_doc *doc = is_kept(&r->log, k) ? read_line(log, m, &b->failed) : NULL;
         if (!doc)
             continue;
         text_add(b, "%s\n{\"name\":", comma);

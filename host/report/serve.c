@@ -188,8 +188,11 @@ static enum MHD_Result answer_page(server *s, struct MHD_Connection *c)
         free(b.data);
         return refuse(c, MHD_HTTP_INTERNAL_SERVER_ERROR, "the page cannot be made\n");
     }
-    return answer(c, MHD_HTTP_OK, "text/html; charset=utf-8",
-                  MHD_create_response_from_buffer(b.size, b.data, MHD_RESPMEM_MUST_FREE));
+    struct MHD_Response *page =
+        MHD_create_response_from_buffer(b.size, b.data, MHD_RESPMEM_MUST_FREE);
+    if (!page)
+        free(b.data);
+    return answer(c, MHD_HTTP_OK, "text/html; charset=utf-8", page);
 }
 
 /* The number behind the text; 0 without one, or with one that is none. */

@@ -6,6 +6,7 @@
 #include "train/data/samples.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,10 +49,12 @@ static bool ends_with(const char *text, const char *end)
     return n > m && strcmp(text + n - m, end) == 0;
 }
 
-static bool has_folders(const char *path)
+/* False with *ret_why where it cannot be read. */
+static bool has_folders(const char *path, int *ret_why)
 {
     DIR *dir = opendir(path);
     bool any = false;
+    *ret_why = dir ? 0 : errno;
     for (const struct dirent *e; dir && !any && (e = readdir(dir));) {
         char below[PATH_ROOM];
         struct stat st;
@@ -78,6 +81,7 @@ static bool guess_data_set(const char *path, bool texts, const char **ret_name,
                            const char **ret_setting)
 {
     struct stat st;
+    int why = 0;
     const bool there = stat(path, &st) == 0, folder = there && S_ISDIR(st.st_mode);
     for (size_t k = 0; k < ROWS; k++)
         if (rows[k].folder == folder &&
@@ -87,16 +91,19 @@ static bool guess_data_set(const char *path, bool texts, const char **ret_name,
             *ret_setting = rows[k].setting;
             return true;
         }
-    if (folder && has_folders(path)) {
+    if (folder && has_folders(path, &why)) {
         *ret_name = "image_folder";
         *ret_setting = "path";
         return true;
     }
-    (void)fprintf(stderr,
-                  there
-                      ? "tutti: %s: nothing tells which data set it is; name one, as --as npy\n"
-                      : "tutti: %s: there is no such file or folder\n",
-                  path);
+    if (why)
+        (void)fprintf(stderr, "tutti: %s: %s\n", path, strerror(why));
+    else
+        (void)fprintf(
+            stderr,
+            there ? "tutti: %s: nothing tells which data set it is; name one, as --as npy\n"
+                  : "tutti: %s: there is no such file or folder\n",
+            path);
     return false;
 }
 

@@ -45,9 +45,9 @@ const char *module_tree_path(const net *n, tutti_module m)
     if (path) {
         free(it->path);
         it->path = path;
-    } else {
-        it->lacks_path = true;
     }
+    if (!path || net_module(n, it->parent)->lacks_path)
+        it->lacks_path = true;
     return it->path ? it->path : it->name;
 }
 

@@ -51,7 +51,7 @@ typedef struct module {
     tutti_module parent;
     uint32_t nchildren, nslots;
     bool shapes;     /* a weight is read through it: it has no parent */
-    bool lacks_path; /* memory was out for it: what hangs on its name is not to be had */
+    bool lacks_path; /* memory was out for it or a parent's: its name is not to be used */
 } module;
 
 /* The model as the root sees it. */

@@ -233,27 +233,34 @@ void published_settings(json_doc *run, registry *r, const char *folder, faults *
     json_free(says);
 }
 
-/* Whether it says so; a file that cannot be read says nothing. */
-static bool reads_type(const object *o, const char *model_type)
+/* Whether it says so; a file that cannot be read says nothing, and `why` tells. */
+static bool reads_type(const object *o, const char *model_type, char *why, size_t size)
 {
     json_doc *doc = NULL;
     faults *f = faults_create();
     const json_node *says = f ? published_table(o, &doc, f) : NULL;
     const bool reads = json_get(json_get(says, "model_types"), model_type) != NULL;
+    if (!*why && (!f || faults_count(f)))
+        (void)snprintf(why, size, "%s", f ? faults_text(f, 0) : "no memory to ask a model");
     json_free(doc);
     faults_destroy(f);
     return reads;
 }
 
-const object *published_model(const registry *r, const char *model_type)
+const object *published_model(const registry *r, const char *model_type, char *why, size_t size)
 {
+    char found[512] = "";
     for (size_t k = 0; k < registry_plugin_count(r); k++) {
         plugin_info p;
         registry_plugin(r, k, &p);
+        if (p.fault && !*found)
+            (void)snprintf(found, sizeof found, "%s: %s", p.id ? p.id : p.folder, p.fault);
         for (size_t n = 0; !p.fault && n < p.nobjects; n++)
             if (strcmp(object_describe(p.objects[n])->kind, TUTTI_KIND_MODEL) == 0 &&
-                reads_type(p.objects[n], model_type))
+                reads_type(p.objects[n], model_type, found, sizeof found))
                 return p.objects[n];
     }
+    if (*found)
+        (void)snprintf(why, size, "%s", found);
     return NULL;
 }

@@ -33,8 +33,11 @@ void published_apply(json_doc *run, const published_config *c, faults *f);
 /* The member of `node` at a path with dots; NULL where it is not there, or null. */
 const json_node *published_member(const json_node *node, const char *path);
 
-/* The first model whose published.json reads config.json files of this model_type; NULL: none does.  [control] */
-const object *published_model(const registry *r, const char *model_type);
+/* The first model whose published.json reads config.json files of this model_type; NULL: none does.  `why`, of `size`
+ * bytes, then has the first plugin that cannot be used or whose published.json cannot be read, and is else left as it
+ * is.  [control] */
+const object *published_model(const registry *r, const char *model_type, char *why,
+                              size_t size);
 /* What published.json says of model `o`; *ret_doc has it, which the caller frees.  NULL where it says nothing, or
  * after a fault.  [control] */
 const json_node *published_table(const object *o, json_doc **ret_doc, faults *f);

@@ -1,5 +1,6 @@
 /* adapter.c - an adapter's two files, as PEFT writes and reads them. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "../../common/json_memory.h"
 #include "lora.h"
 #include "safetensors.h"
 
@@ -135,12 +136,16 @@ static const char *strange_setting(const json_t *all)
 static tutti_status check_config(const lora_settings *o, const char *path, tutti_error *err)
 {
     json_error_t why;
+    json_memory_watch();
     json_t *all = json_load_file(path, 0, &why);
+    const tutti_status lacks = all ? TUTTI_OK : json_memory_told(path, err);
     const char *type = json_string_value(json_object_get(all, "peft_type"));
     const json_int_t rank = json_integer_value(json_object_get(all, "r"));
     const double alpha = json_number_value(json_object_get(all, "lora_alpha"));
     const char *strange = strange_setting(all);
-    tutti_status s = TUTTI_OK;
+    tutti_status s = lacks;
+    if (lacks)
+        return lacks;
     if (!all)
         s = tutti_fail(err, TUTTI_E_FORMAT, "lora: %s: line %d: %s", path, why.line, why.text);
     else if (!type || strcmp(type, "LORA") != 0)

@@ -1,6 +1,7 @@
 /* safetensors.c - F32 tensors of two dimensions in a .safetensors file: a length, a header of JSON, the numbers. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "safetensors.h"
+#include "../../common/json_memory.h"
 
 #include "../../common/regular_file.h"
 
@@ -147,8 +148,12 @@ tutti_status safetensors_open(const char *path, safetensors *ret, tutti_error *e
     for (int k = 0; k < LENGTH && ret->size >= LENGTH; k++)
         length |= (uint64_t)(unsigned char)ret->bytes[k] << 8 * k;
     if (ret->size >= LENGTH && length <= MOST_HEADER && length <= ret->size - LENGTH &&
-        length % 4 == 0) /* so that numbers lie at multiples of their size */
+        length % 4 == 0) { /* so that numbers lie at multiples of their size */
+        json_memory_watch();
         header = json_loadb(ret->bytes + LENGTH, length, JSON_REJECT_DUPLICATES, NULL);
+        if (!header && (s = json_memory_told(path, err)))
+            return s;
+    }
     if (!json_is_object(header)) {
         json_decref(header);
         return tutti_fail(err, TUTTI_E_FORMAT, "lora: %s: is no .safetensors file", path);

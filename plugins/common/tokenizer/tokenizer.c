@@ -1,5 +1,6 @@
 /* tokenizer.c - a tokenizer.json opened. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "../json_memory.h"
 #include "../regular_file.h"
 #include "tables.h"
 
@@ -19,8 +20,12 @@ static tutti_status tokenizer_load(tokenizer *t, const char *path, tutti_error *
     char mark[3];
     if (fread(mark, 1, 3, f) != 3 || memcmp(mark, "\xef\xbb\xbf", 3) != 0)
         rewind(f);
+    json_memory_watch();
     t->json = json_loadf(f, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &why);
+    const tutti_status lacks = t->json ? TUTTI_OK : json_memory_told(path, err);
     (void)fclose(f);
+    if (lacks)
+        return lacks;
     if (!t->json)
         return tutti_fail(err, TUTTI_E_FORMAT, "%s:%d: %s", path, why.line, why.text);
     if (!json_is_object(t->json))

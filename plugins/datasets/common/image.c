@@ -78,6 +78,14 @@ static tutti_status image_fail(tutti_status status, const char *what, char why[I
     return status;
 }
 
+/* What a library says, where it may also be that memory was out: libjpeg and libpng tell that in their sentences alone. */
+static tutti_status image_refuse(const char *what, char why[IMAGE_WHY_SIZE])
+{
+    const bool lacks =
+        strstr(what, "emory") != NULL; /* "Insufficient memory", "out of memory" */
+    return image_fail(lacks ? TUTTI_E_NOMEM : TUTTI_E_FORMAT, what, why);
+}
+
 /* ---- JPEG ---- */
 
 /* The decoder leaves out the finer half, three quarters or seven eighths of the frequencies. */
@@ -98,7 +106,7 @@ static tutti_status jpeg_shape(tjhandle decoder, int least, const void *data, ui
     int width, height, sampling, space;
     if (tjDecompressHeader3(decoder, data, (unsigned long)size, &width, &height, &sampling,
                             &space) != 0)
-        return image_fail(TUTTI_E_FORMAT, tjGetErrorStr2(decoder), why);
+        return image_refuse(tjGetErrorStr2(decoder), why);
     image_shrink(least, &width, &height);
     *ret = (tutti_desc){{height, width, space == TJCS_GRAY ? 1 : 3}, 3, TUTTI_U8};
     *ret_ink = space == TJCS_CMYK || space == TJCS_YCCK;
@@ -117,7 +125,7 @@ static tutti_status jpeg_pixels(tjhandle decoder, const void *data, uint64_t siz
     if (tjGetErrorCode(decoder) == TJERR_WARNING &&
         !strstr(tjGetErrorStr2(decoder), "remature end"))
         return TUTTI_OK;
-    return image_fail(TUTTI_E_FORMAT, tjGetErrorStr2(decoder), why);
+    return image_refuse(tjGetErrorStr2(decoder), why);
 }
 
 /* Adobe's inverted inks, to which writers of such files keep, as Pillow turns them into colours. */
@@ -164,8 +172,7 @@ static tutti_status png_fail(const png_image *image, char why[IMAGE_WHY_SIZE])
 {
     const bool cut = strstr(image->message, "read beyond end of data") ||
                      strstr(image->message, "Not enough image data");
-    return image_fail(TUTTI_E_FORMAT,
-                      cut ? "the PNG is cut off: its end is missing" : image->message, why);
+    return image_refuse(cut ? "the PNG is cut off: its end is missing" : image->message, why);
 }
 
 static tutti_status image_png(const void *data, uint64_t size, tutti_desc *ret, uint8_t *pixels,

@@ -64,18 +64,19 @@ tutti_status pictures_read(const pictures *p, const void *data, uint64_t size, t
     return image_decode_as(p->pool, data, size, p->channels, to->data, why);
 }
 
-int pictures_keeps(const pictures *p, const void *data, uint64_t size)
+tutti_status pictures_copy(const pictures *p, const void *data, uint64_t size, void *to,
+                           uint64_t capacity, uint64_t *ret_size, char why[IMAGE_WHY_SIZE])
 {
-    char why[IMAGE_WHY_SIZE];
     tutti_desc d;
-    return !p->shrinks && image_shape(p->pool, data, size, &d, why) == TUTTI_OK &&
-           d.dim[2] == p->channels;
-}
-
-void pictures_copy(const pictures *p, const void *data, uint64_t size, void *to,
-                   uint64_t capacity, uint64_t *ret_size)
-{
-    *ret_size = pictures_keeps(p, data, size) ? size : 0;
+    *ret_size = 0;
+    if (p->shrinks)
+        return TUTTI_OK;
+    const tutti_status s = image_shape(p->pool, data, size, &d, why);
+    if (s == TUTTI_E_NOMEM)
+        return s;
+    *ret_size =
+        !s && d.dim[2] == p->channels ? size : 0; /* who reads its pixels says what is wrong */
     if (*ret_size && *ret_size <= capacity)
         memcpy(to, data, size);
+    return TUTTI_OK;
 }

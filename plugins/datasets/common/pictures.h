@@ -33,11 +33,10 @@ TUTTI_NODISCARD tutti_status pictures_read(const pictures *p, const void *data, 
                                            tutti_tensor *to, uint64_t capacity,
                                            char why[IMAGE_WHY_SIZE]);
 
-/* Whether decoding the file alone gives what pictures_read does: it is of as many channels, and is not shrunk.  [any] */
-int pictures_keeps(const pictures *p, const void *data, uint64_t size);
-
-/* For tutti.stored/1: copies an encoded image that is kept, as that has it.  [any] */
-void pictures_copy(const pictures *p, const void *data, uint64_t size, void *to,
-                   uint64_t capacity, uint64_t *ret_size);
+/* For tutti.stored/1: copies an encoded image, as that has it, if decoding it alone gives what pictures_read does: it is
+ * of as many channels, and is not shrunk.  Error: E_NOMEM, with the cause in `why`.  [any] */
+TUTTI_NODISCARD tutti_status pictures_copy(const pictures *p, const void *data, uint64_t size,
+                                           void *to, uint64_t capacity, uint64_t *ret_size,
+                                           char why[IMAGE_WHY_SIZE]);
 
 #endif

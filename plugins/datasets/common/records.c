@@ -1,6 +1,7 @@
 /* records.c - JSON lines by jansson; CSV and TSV as RFC 4180 has them. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "records.h"
+#include "../../common/json_memory.h"
 
 #include "whole_file.h"
 
@@ -114,7 +115,11 @@ static tutti_status records_next_json(records *r, json_t **ret, tutti_error *err
     const char *end = memchr(begin, '\n', r->size - r->at);
     const uint64_t n = end ? (uint64_t)(end - begin) : r->size - r->at;
     json_error_t why;
+    json_memory_watch();
     *ret = json_loadb(begin, n, JSON_REJECT_DUPLICATES, &why);
+    const tutti_status lacks = *ret ? TUTTI_OK : json_memory_told(r->path, err);
+    if (lacks)
+        return lacks;
     if (!*ret)
         return tutti_fail(err, TUTTI_E_FORMAT, "%s:%llu: not valid JSON: %s", r->path,
                           (unsigned long long)r->line, why.text);

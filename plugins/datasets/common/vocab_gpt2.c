@@ -1,5 +1,6 @@
 /* vocab_gpt2.c - reads vocab.json and merges.txt. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "../../common/json_memory.h"
 #include "../../common/utf8.h"
 #include "vocab.h"
 #include "whole_file.h"
@@ -193,7 +194,10 @@ tutti_status vocab_gpt2(vocab *v, const char *vocab_file, const char *merges_fil
     if (s || (s = read_text(merges_file, &merges, &merges_size, err)))
         goto done;
     const uint64_t mark = words_size >= 3 && memcmp(words, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+    json_memory_watch();
     json = json_loadb(words + mark, words_size - mark, JSON_REJECT_DUPLICATES, &why);
+    if (!json && (s = json_memory_told(vocab_file, err)))
+        goto done;
     if (!json)
         s = tutti_fail(err, TUTTI_E_FORMAT, "%s:%d: %s", vocab_file, why.line, why.text);
     else if (!json_is_object(json) || json_object_size(json) > INT32_MAX)

@@ -124,14 +124,16 @@ static tutti_status folder_file(void *self, int64_t index, uint32_t column, void
                                 uint64_t capacity, uint64_t *ret_size, tutti_error *err)
 {
     const image_folder *f = self;
+    char why[IMAGE_WHY_SIZE];
     void *data = NULL;
     uint64_t size = 0;
     *ret_size = 0;
     if (index < 0 || index >= f->list.count || column != 0)
         return TUTTI_OK;
-    const tutti_status s = whole_file(f->list.paths[index], &data, &size, err);
-    if (s == TUTTI_OK)
-        pictures_copy(&f->pictures, data, size, to, capacity, ret_size);
+    tutti_status s = whole_file(f->list.paths[index], &data, &size, err);
+    if (s == TUTTI_OK &&
+        (s = pictures_copy(&f->pictures, data, size, to, capacity, ret_size, why)))
+        s = tutti_fail(err, s, "%s: %s", f->list.paths[index], why);
     free(data);
     return s;
 }

@@ -1,6 +1,7 @@
 /* fields.c - samples taken apart: sizes before bytes, separators, JSON. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fields.h"
+#include "../../common/json_memory.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -123,7 +124,11 @@ static tutti_status split_json(const mds_set *set, const mds_shard *s, int64_t a
                                const mds_field *whole, mds_row *row, tutti_error *err)
 {
     json_error_t why;
+    json_memory_watch();
     json_t *object = json_loadb((const char *)whole->data, whole->size, 0, &why);
+    const tutti_status lacks = object ? TUTTI_OK : json_memory_told(mds_shard_path(s), err);
+    if (lacks)
+        return lacks;
     if (!json_is_object(object)) {
         json_decref(object);
         return fields_wrong(s, at, err, "%s", object ? "is no JSON object" : why.text);

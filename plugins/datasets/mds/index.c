@@ -1,5 +1,6 @@
 /* index.c - index.json: which shards there are, and their columns. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "../../common/json_memory.h"
 #include "digest.h"
 #include "remote.h"
 
@@ -209,7 +210,9 @@ static tutti_status load_index(const char *folder, json_t **ret, tutti_error *er
         s = tutti_fail(err, TUTTI_E_IO, "%s: %s", path, strerror(errno));
     else if (!S_ISREG(st.st_mode))
         s = tutti_fail(err, TUTTI_E_FORMAT, "%s: is no regular file", path);
-    else if (!(*ret = json_load_file(path, JSON_REJECT_DUPLICATES, &why)))
+    json_memory_watch();
+    if (!s && !(*ret = json_load_file(path, JSON_REJECT_DUPLICATES, &why)) &&
+        !(s = json_memory_told(path, err)))
         s = tutti_fail(err, TUTTI_E_FORMAT, "%s:%d: %s", path, why.line, why.text);
     free(path);
     return s;

@@ -1,6 +1,7 @@
 /* index.c - files of one name up to its first dot, next to each other, are a sample. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "index.h"
+#include "../../common/json_memory.h"
 
 #include "../common/npy_array.h"
 #include "tar.h"
@@ -72,9 +73,12 @@ static tutti_status json_label(const reading *r, const char *data, uint64_t size
                                tutti_error *err)
 {
     json_error_t why;
+    json_memory_watch();
     json_t *root = json_loadb(data, size, 0, &why);
     const json_t *value = json_object_get(root, r->key);
-    tutti_status s = TUTTI_OK;
+    tutti_status s = root ? TUTTI_OK : json_memory_told(r->shard->path, err);
+    if (s)
+        return s;
     if (!root)
         s = bad_target(r, "is not JSON", err);
     else if (json_is_string(value) && r->index->names.count)

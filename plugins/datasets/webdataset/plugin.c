@@ -194,17 +194,18 @@ static tutti_status wds_file(void *self, int64_t index, uint32_t column, void *t
                              uint64_t capacity, uint64_t *ret_size, tutti_error *err)
 {
     webdataset *w = self;
+    char why[IMAGE_WHY_SIZE];
     const uint8_t *data;
     *ret_size = 0;
     if (index < 0 || index >= w->index.count || column != 0 || w->index.kind != WDS_IMAGE)
         return TUTTI_OK;
     const place *p = &w->index.places[index];
-    const tutti_status s = use_input(w, p, &data, err);
+    tutti_status s = use_input(w, p, &data, err);
     if (s)
         return s;
-    pictures_copy(&w->pictures, data, p->size, to, capacity, ret_size);
+    s = pictures_copy(&w->pictures, data, p->size, to, capacity, ret_size, why);
     shards_done(&w->index.shards, p->shard);
-    return TUTTI_OK;
+    return s ? bad_input(w, p, s, why, err) : TUTTI_OK;
 }
 
 static int64_t wds_shards_count(void *self)

@@ -1,6 +1,7 @@
 /* value.c - files as tensors. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "value.h"
+#include "../../common/json_memory.h"
 
 #include "../common/npy_array.h"
 
@@ -75,9 +76,12 @@ static tutti_status value_json(const char *name, const char *key, const uint8_t 
                                tutti_error *err)
 {
     json_error_t why;
+    json_memory_watch();
     json_t *root = json_loadb((const char *)data, size, 0, &why);
     const json_t *value = json_object_get(root, key);
-    tutti_status s;
+    tutti_status s = root ? TUTTI_OK : json_memory_told(name, err);
+    if (s)
+        return s;
     if (!root)
         s = tutti_fail(err, TUTTI_E_FORMAT, "%s: is not JSON: %s", name, why.text);
     else if (json_is_string(value))
