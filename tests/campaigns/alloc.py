@@ -16,7 +16,10 @@ import subprocess
 import sys
 import tempfile
 
-from campaign import CASES, Failed, Runs, Tally, each, environment, mixed, parser
+from campaign import Failed, Runs, Tally, each, environment, mixed, parser
+from cases import CASES, COMMANDS, TOLD_THERE
+from live import follow
+from symbols import Symbols
 
 # What libraries and the C library say, too.
 SENTENCE = re.compile(r"memory|not enough space|ENOMEM|Thread creation failed", re.IGNORECASE)
@@ -27,6 +30,10 @@ LOADER = re.compile(r"error while loading shared libraries|cannot allocate TLS d
 LEAK = re.compile(r"LeakSanitizer: detected memory leaks")
 
 
+# A part that this build is without.
+LACKS = re.compile(r"built without|this build is without|without libmicrohttpd")
+ALL = CASES | COMMANDS
+
 # Members of a run's record.
 RECORDED = ("status", "batches", "start", "attempts", "run", "data", "plugins", "machine", "threads", "microbatch", "memory",
             "metrics")
@@ -36,8 +43,11 @@ LIMITED = ("train", "images")
 class Allocations(Runs):
     """Runs whose allocations fail."""
 
+    cases = ALL
+
     def __init__(self, given, top):
         super().__init__(given.tutti, given.faults, "alloc_faults.so", top)
+        self.symbols = Symbols(self.tutti, self.plugins)
         self.records = {}  # of each case that trains, without failures
         self.lsan = ctypes.util.find_library("lsan")
         if self.lsan and subprocess.run([self.tutti, "version"], env=environment(top, LD_PRELOAD=self.lsan),
@@ -49,6 +59,9 @@ class Allocations(Runs):
             sys.exit("alloc: lost memory cannot be looked for: there is no leak sanitizer (liblsan0) that the program "
                      "starts with; --no-leaks goes on without")
 
+    def start(self, folder, command, env):
+        return follow(command, folder, env) if "--live" in command else super().start(folder, command, env)
+
     def record(self, folder):
         """What its record says of a run that does not differ from run to run."""
         with open(folder / "runs" / "small" / "record.json", encoding="utf-8") as f:
@@ -56,9 +69,18 @@ class Allocations(Runs):
 
     def listed(self, name):
         places = super().listed(name)
-        if CASES[name][2] == "weights":
+        if self.cases[name][2] == "weights":
             self.records[name] = self.record(self.top / f"{name}-list")
         return places
+
+    def near(self, lines, functions):
+        """Those of the places that one of the functions calls; ends where there is none."""
+        found = {function: [line for line in lines if any(self.symbols.name(at) == function for at in line.split()[1:])]
+                 for function in functions}
+        for function in functions:
+            if not found[function]:
+                sys.exit(f"alloc: no place is near {function}, so nothing is tried there")
+        return sorted({line for part in found.values() for line in part})
 
     def is_foreign(self, folder):
         """Whether oneDNN asked for the memory, which crashes where it gets none."""
@@ -72,7 +94,7 @@ class Allocations(Runs):
     def judge(self, name, fault, folder):
         """None where the failure did not strike the program, "told" or "survived"; raises Failed."""
         self.begin(name, folder)
-        done = self.run(folder, CASES[name][0], fault)
+        done = self.run(folder, self.cases[name][0], fault)
         if TOOL.search(done.stderr) or LOADER.search(done.stderr) or \
                 not ("limit" in fault or (folder / "faults.txt").stat().st_size):
             return None
@@ -85,7 +107,7 @@ class Allocations(Runs):
         if done.returncode < 0:
             raise Failed(f"ended by signal {-done.returncode}: {done.stderr}")
         if done.returncode == 0:
-            if CASES[name][2] == "weights" and "nothing more is logged there" in done.stderr:
+            if self.cases[name][2] == "weights" and "nothing more is logged there" in done.stderr:
                 if self.weights(folder) != self.results[name][0]:
                     raise Failed(f"other weights, status 0: {done.stderr}")
             elif "cannot be loaded" not in done.stdout and self.result(name, folder, done.stdout) != self.results[name]:
@@ -93,9 +115,10 @@ class Allocations(Runs):
             elif name in self.records and not SENTENCE.search(done.stderr) and self.record(folder) != self.records[name]:
                 raise Failed(f"another record, and no word of memory: {done.stderr}")
             return "survived"
-        if not SENTENCE.search(done.stderr):
-            raise Failed(f"status {done.returncode}, but no word of memory: {done.stderr}")
-        if CASES[name][2] == "weights":
+        said = done.stderr + (done.stdout if name in TOLD_THERE else "")
+        if not SENTENCE.search(said):
+            raise Failed(f"status {done.returncode}, but no word of memory: {said}")
+        if self.cases[name][2] == "weights":
             self.take_up(name, folder)
         return "told"
 
@@ -114,19 +137,30 @@ def main():
     p = parser(__doc__)
     p.add_argument("faults")
     p.add_argument("--runs", type=int, help="so many, at random; all otherwise")
-    p.add_argument("--case", choices=CASES, action="append")
+    p.add_argument("--case", choices=ALL, action="append")
     p.add_argument("--limits", action="store_true", help="limits of the address space at which plugins are loaded, alone")
     p.add_argument("--last", type=int, default=0, help="so many places of each case, the last ones, alone")
+    p.add_argument("--near", action="append", default=[], metavar="CASE:FUNCTION", type=lambda text: tuple(text.split(":")),
+                   help="places of a case alone that this function of the program or of a plugin reaches by a few calls, each once")
     p.add_argument("--no-leaks", action="store_true", help="goes on where there is no leak sanitizer")
     given = p.parse_args()
     tally = Tally("alloc", given)
     with tempfile.TemporaryDirectory(prefix="tutti_alloc_") as top:
         runs = Allocations(given, top)
         trials = []
-        for name in given.case or CASES:
-            places = [int(n) for n in runs.listed(name)][-given.last:]
+        for name in given.case or dict(given.near) or ALL:
+            try:
+                lines = runs.listed(name)[-given.last:]
+            except Failed as why:
+                if not LACKS.search(str(why)):
+                    raise
+                print(f"{name}: not tried: {why}", flush=True)
+                continue
+            if given.near:
+                lines = runs.near(lines, [function for case, function in given.near if case == name])
+            places = [int(line.split()[0]) for line in lines]
             tally.add("places", len(places))
-            trials += [(name, f"{how} {n}") for n in places for how in ("one", "from")]
+            trials += [(name, f"{how} {n}") for n in places for how in (("one",) if given.near else ("one", "from"))]
             if name in LIMITED:
                 trials += [(name, f"limit {kib}") for kib in range(48 << 10, 128 << 10, 256)]
         if given.limits:

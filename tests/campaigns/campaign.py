@@ -10,69 +10,13 @@ import pathlib
 import platform
 import random
 import shutil
-import struct
 import subprocess
 import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "e2e"))
+from cases import CASES, MADE, fill  # noqa: E402
 from checkpoint import tensors  # noqa: E402
-from data_files import npy  # noqa: E402
-
-GLYPHS = {"name": "glyphs", "samples": 64}
-TRANSFORMS = [{"name": "normalize", "mean": [0.13], "std": [0.31]}]
-# Four batches, two checkpoints.
-RUN = {
-    "name": "small", "seed": 5, "threads": 1, "device": "cpu",
-    "model": {"name": "mlp", "hidden": [8], "dropout": 0.1},
-    "train": {"dataset": GLYPHS, "transforms": TRANSFORMS, "batch_size": 16, "workers": 1},
-    "eval": [{"label": "test", "dataset": GLYPHS | {"samples": 16, "split": "test"}, "transforms": TRANSFORMS,
-              "batch_size": 8, "metrics": [{"name": "accuracy"}]}],
-    "optimizer": {"name": "adamw", "lr": 0.01},
-    "max_duration": "4ba",
-    "loggers": [{"name": "jsonl"}],
-    "callbacks": [{"name": "checkpoint_saver", "folder": "saves", "interval": "2ba", "keep": -1}],
-}
-# The same for `tutti run`.
-ENGINE = {key: value for key, value in RUN.items() if key != "max_duration"} | {
-    "process": "supervised", "max_epochs": 1,
-    "eval": [RUN["eval"][0] | {"on": "epoch_completed", "workers": 1}],
-    "callbacks": [{"name": "checkpoint_saver", "folder": "saves", "interval": "1ep", "keep": -1}],
-}
-
-
-# The same from files.
-ARRAYS = RUN | {
-    "train": {"dataset": {"name": "npy", "inputs": "x.npy", "targets": "y.npy", "classes": 10}, "batch_size": 16, "workers": 1},
-    "eval": [],
-}
-# With convolutions, which oneDNN may compute.
-IMAGES = RUN | {"model": {"name": "cnn"}, "max_duration": "2ba",
-                "callbacks": [{"name": "checkpoint_saver", "folder": "saves", "interval": "1ba", "keep": -1}]}
-RUNS = {"run.json": RUN, "images.json": IMAGES, "engine.json": ENGINE, "arrays.json": ARRAYS}
-# name: command, what it finds of the files of a run that has ended, what it leaves to compare: "weights", or a file
-CASES = {
-    "validate": (["validate", "run.json"], [], "stdout"),
-    "explain": (["explain", "run.json"], [], "stdout"),
-    "plan": (["plan", "run.json"], [], "stdout"),
-    "plugins": (["plugins", "list"], [], "stdout"),
-    "info": (["plugins", "info", "ema"], [], "stdout"),
-    "layers": (["layers"], [], "stdout"),
-    "train": (["train", "run.json"], [], "weights"),
-    "arrays": (["train", "arrays.json"], [], "weights"),
-    "images": (["train", "images.json"], [], "weights"),
-    "resume": (["train", "run.json", "--resume", "auto"], ["saves/ep0-ba2.safetensors", "runs/small/record.json"],
-               "weights"),
-    "run": (["run", "engine.json"], [], "weights"),
-    "eval": (["eval", "run.json", "--checkpoint", "saves/ep0-ba4.safetensors"],
-             ["saves/ep0-ba4.safetensors"], "stdout"),
-    "predict": (["predict", "run.json", "--checkpoint", "saves/ep0-ba4.safetensors", "--output", "out.npy"],
-                ["saves/ep0-ba4.safetensors"], "out.npy"),
-    "export": (["export", "saves/ep0-ba4.safetensors", "--onnx", "out.onnx"], ["saves/ep0-ba4.safetensors"], "out.onnx"),
-    "convert": (["data", "convert", "x.npy", "shards", "--set", "targets=y.npy", "--set", "classes=10"], [],
-                "shards/shard.00000.mds"),
-    "runs": (["runs", "runs/small", "--plot", "loss/train/total"], ["runs/small/record.json", "runs/small/log.jsonl"], "stdout"),
-}
 
 
 class Failed(Exception):
@@ -165,30 +109,32 @@ def losses(folder, name):
 class Runs:
     """Runs of the cases, each in a folder of its own, with and without failures of the system."""
 
+    cases = CASES
+
     def __init__(self, tutti, faults, library, top):
         self.tutti = os.path.abspath(tutti)
+        self.plugins = os.path.join(os.path.dirname(self.tutti), "lib/tutti/plugins")
         self.top = pathlib.Path(top)
         self.preload = [os.path.join(os.path.abspath(faults), library)]
         self.results = {}  # of each case, without failures
         self.lists = {}
         self.ready = self.top / "ready"
-        self.fill(self.ready)
-        self.run(self.ready, CASES["train"][0])
-
-    def fill(self, folder):
-        """What every case begins with."""
-        rng = random.Random(1)
-        (folder / "saves").mkdir(parents=True)
-        for name, run in RUNS.items():
-            (folder / name).write_text(json.dumps(run))
-        (folder / "x.npy").write_bytes(npy("<f4", (64, 4, 4), struct.pack("<1024f", *(rng.random() for _ in range(1024)))))
-        (folder / "y.npy").write_bytes(npy("<i8", (64,), struct.pack("<64q", *(rng.randrange(10) for _ in range(64)))))
+        fill(self.ready)
 
     def begin(self, name, folder):
-        self.fill(folder)
-        for path in CASES[name][1]:
+        """Fills the folder of a run of the case."""
+        fill(folder)
+        for path in self.cases[name][1]:
+            self.make(path)
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(self.ready / path, folder / path)
+
+    def make(self, path):
+        """Has the run in self.ready that leaves the file, once; the first call of a case is in `listed`, alone."""
+        if not (self.ready / path).exists():
+            done = self.run(self.ready, MADE[path.split("/")[0]])
+            if done.returncode:
+                raise Failed(f"what leaves {path}: {done.returncode}: {done.stderr}")
 
     def run(self, folder, command, fault=None):
         """The process that has ended; `fault` is for the library, or "limit KIB" of memory."""
@@ -199,14 +145,20 @@ class Runs:
             more = {"TUTTI_FAULTS": fault, "TUTTI_FAULTS_FILE": str(folder / "faults.txt"),
                     "LD_PRELOAD": " ".join(self.preload)}
         try:
-            return subprocess.run([*before, self.tutti, *command], cwd=folder, env=environment(self.top / "cache", **more),
-                                  capture_output=True, text=True, errors="replace", timeout=120, check=False)
+            return self.start(folder, [*before, self.tutti, *(word.format(plugins=self.plugins) for word in command)],
+                              environment(self.top / "cache", TUTTI_CHART_JS="chart.js", **more))
         except subprocess.TimeoutExpired:
             raise Failed("it did not end") from None
 
+    def start(self, folder, command, env):
+        return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, errors="replace", timeout=120,
+                              check=False)
+
     def result(self, name, folder, stdout):
         """What the case has made, to compare."""
-        kind = CASES[name][2]
+        kind = self.cases[name][2]
+        if callable(kind):
+            return kind(folder, stdout)
         if kind == "stdout":
             return stdout
         if kind != "weights":
@@ -227,7 +179,7 @@ class Runs:
         for fault in (None, "list"):
             folder = self.top / f"{name}-{fault}"
             self.begin(name, folder)
-            done = self.run(folder, CASES[name][0], fault)
+            done = self.run(folder, self.cases[name][0], fault)
             if done.returncode:
                 raise Failed(f"{name} without a failure: {done.returncode}: {done.stderr}")
             result = self.result(name, folder, done.stdout)
@@ -240,7 +192,7 @@ class Runs:
         """What was saved before the failure is good, and is where a run goes on; the end is the same."""
         if not any((folder / "saves").iterdir()):
             return
-        done = self.run(folder, CASES[name][0][:2] + ["--resume", "auto"])
+        done = self.run(folder, self.cases[name][0][:2] + ["--resume", "auto"])
         if done.returncode or "damaged" in done.stderr:
             raise Failed(f"cannot be taken up: {done.returncode}: {done.stderr}")
         if self.weights(folder) != self.results[name][0]:

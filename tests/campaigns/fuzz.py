@@ -104,7 +104,7 @@ class Fuzzers:
 
 def main():
     p = parser(__doc__, first="fuzzers")
-    p.add_argument("--corpus", metavar="DIR", help="where inputs are kept that reach new code; the next campaign goes on from them")
+    p.add_argument("--corpus", metavar="DIR", help="where inputs are kept that reach new code, for the next one to go on from")
     p.add_argument("--seconds", type=int, default=DEFAULT_SECONDS, help="of each turn")
     p.add_argument("--target", action="append")
     given = p.parse_args()

@@ -1,4 +1,4 @@
-"""fuzz_test.py - a campaign of one fuzzer, built here by clang: it begins with its seeds, goes on from what was kept, drops doubles."""
+"""fuzz_test.py - a campaign of one fuzzer that clang builds here: it begins with seeds and what was kept, and drops doubles."""
 # SPDX-License-Identifier: Apache-2.0
 import json
 import pathlib

@@ -17,7 +17,8 @@ import shutil
 import sys
 import tempfile
 
-from campaign import CASES, Failed, Runs, Tally, each, losses, mixed, parser
+from campaign import Failed, Runs, Tally, each, losses, mixed, parser
+from cases import CASES, fill
 
 ERRORS = {
     "open": ["EIO", "EMFILE"], "create": ["EIO", "ENOSPC", "EDQUOT"],
@@ -209,7 +210,7 @@ class Files(Runs):
 
     def lose_power(self, folder, cut, how):
         disk = Disk()
-        self.fill(folder)
+        fill(folder)
         (folder / "saves").rmdir()
         for one in self.calls[:cut]:
             disk.step(*one)
@@ -219,7 +220,7 @@ class Files(Runs):
             path = folder / os.path.relpath(disk.acknowledged, self.recorded_in)
             if not path.exists():
                 raise Failed(f"{path.name} was acknowledged, and is lost")
-            self.fill(folder / "elsewhere")  # where it does not add to the log
+            fill(folder / "elsewhere")  # where it does not add to the log
             done = self.run(folder / "elsewhere", ["eval", "run.json", "--checkpoint", str(path)])
             if done.returncode:
                 raise Failed(f"the last checkpoint does not load: {done.stderr}")

@@ -15,7 +15,8 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
-from campaign import environment, npy  # noqa: E402
+from campaign import environment  # noqa: E402
+from data_files import npy  # noqa: E402
 
 TODAY = "1.0"
 NEAR = 1e-3  # relative: other CPUs and kernels sum in another order

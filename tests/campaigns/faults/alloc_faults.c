@@ -1,7 +1,8 @@
 /* alloc_faults.c - a library to preload that lets an allocation of the program fail.
  *
  * TUTTI_FAULTS says what it does; allocations are counted from 1, over all threads:
- *   "list"     every allocation succeeds; FILE gets the numbers of those that came from new places (call stacks)
+ *   "list"     every allocation succeeds; FILE gets a line of each that came from a new place (call stack): its number,
+ *              and the innermost callers as FILE+OFFSET, the offset in the file as it is loaded
  *   "one N"    allocation N fails
  *   "from N"   allocation N and all that follow fail
  * TUTTI_FAULTS_FILE is FILE; of "one" and "from" it gets the call stack of the first failure. */
@@ -18,7 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { DEPTH = 40, PLACES = 1 << 17 };
+enum { DEPTH = 40, PLACES = 1 << 17, TOLD = 6 };
 
 static struct {
     void *(*malloc)(size_t);
@@ -71,10 +72,21 @@ static bool has_next(void)
     return next.free != NULL;
 }
 
+/* "FILE+OFFSET" of a caller, behind a space. */
+static int name_caller(void *frame, char *text, size_t size)
+{
+    Dl_info in;
+    if (!dladdr(frame, &in) || !in.dli_fname)
+        return snprintf(text, size, " ?+0");
+    const char *slash = strrchr(in.dli_fname, '/');
+    return snprintf(text, size, " %.80s+%lx", slash ? slash + 1 : in.dli_fname,
+                    (unsigned long)((uintptr_t)frame - (uintptr_t)in.dli_fbase));
+}
+
 static void list(uint64_t number)
 {
     void *frames[DEPTH];
-    char line[24];
+    char line[24 + TOLD * 104];
     uint64_t hash = 1469598103934665603u;
     const int depth = backtrace(frames, DEPTH);
     for (int k = 2; k < depth; k++)
@@ -87,7 +99,10 @@ static void list(uint64_t number)
         if (free_place == hash)
             return;
     }
-    const int size = snprintf(line, sizeof line, "%llu\n", (unsigned long long)number);
+    int size = snprintf(line, sizeof line, "%llu", (unsigned long long)number);
+    for (int k = 2; k < depth && k < 2 + TOLD; k++)
+        size += name_caller(frames[k], line + size, 104);
+    line[size++] = '\n';
     (void)!write(file, line, (size_t)size);
 }
 
