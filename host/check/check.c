@@ -15,22 +15,6 @@
 #include <time.h>
 #include <unistd.h>
 
-static const char *const table[][2] = {
-#define CHECK_X(name, id, text) {id, text},
-    CHECKS(CHECK_X)
-#undef CHECK_X
-};
-
-const char *check_name(int check)
-{
-    return table[check][0];
-}
-
-const char *check_text(int check)
-{
-    return table[check][1];
-}
-
 static void tell(const check_options *o, int check, int outcome, const object_info *i,
                  const char *text)
 {
