@@ -158,7 +158,7 @@ def main():
                 continue
             if given.near:
                 lines = runs.near(lines, [function for case, function in given.near if case == name])
-            places = [int(line.split()[0]) for line in lines]
+            places = sorted({int(line.split()[0]) for line in lines})  # those of children may have one number
             tally.add("places", len(places))
             trials += [(name, f"{how} {n}") for n in places for how in (("one",) if given.near else ("one", "from"))]
             if name in LIMITED:
