@@ -122,7 +122,26 @@ static void fill_memory(const forecast_run *run, const division *d, int32_t rank
     if (ranks > 1) /* of a bucket: what is sent, and what has come */
         ret->sums += (uint64_t)bucket * sizeof(float) *
                      (d->blocks + (d->all_blocks + (uint64_t)ranks - 1) / (uint64_t)ranks);
-    ret->total = ret->weights + ret->gradients + ret->state + ret->sums + run->plan;
+    ret->results = run->plan;
+    if (run->statistics.waits && d->most_slots > 1) { /* side by side */
+        ret->results *= (uint64_t)d->most_slots;
+        ret->sums += (uint64_t)(d->most_slots - 1) * (uint64_t)run->weights * sizeof(float);
+    }
+    ret->total = ret->weights + ret->gradients + ret->state + ret->sums + ret->results;
+}
+
+/* Statistics of slots, in f64, go from each rank to all, wherever these are. */
+static void add_statistics(const forecast_run *run, const division *d, int32_t ranks,
+                           forecast *ret)
+{
+    const double bytes = 8.0 * (double)d->most_slots * (double)run->statistics.numbers;
+    const int32_t near = d->together - 1, far = ranks - d->together;
+    ret->sent += (uint64_t)((near + far) * bytes);
+    ret->crossing += (uint64_t)(far * bytes);
+    ret->exposed_s += (double)run->statistics.waits * (d->machines - 1) * run->latency_s +
+                      d->together * far * bytes / run->bytes_per_s;
+    if (near > 0)
+        ret->exposed_s += d->together * near * bytes / run->copied_per_s;
 }
 
 /* Bytes of a gradient on its way. */
@@ -212,6 +231,7 @@ void forecast_step(const forecast_run *run, int32_t ranks, forecast *ret)
                 (double)d.rounds * fmax(0.0, 2.0 * all_gather_s(run, &d, bytes) - run->slot_s);
         else if (run->shards)
             ret->exposed_s += all_gather_s(run, &d, bytes);
+        add_statistics(run, &d, ranks, ret);
     }
     ret->step_s = computing + update + ret->exposed_s;
     ret->efficiency =

@@ -6,20 +6,27 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Statistics of the batch: sums over slots that passes wait for, and the numbers of all of these. */
+typedef struct forecast_statistics {
+    uint32_t waits;
+    int64_t numbers;
+} forecast_statistics;
+
 /* A run as one process knows it. */
 typedef struct forecast_run {
-    int64_t samples;     /* of a batch */
-    int64_t microbatch;  /* samples of a slot */
-    int64_t weights;     /* numbers that are trained */
-    int64_t buffers;     /* numbers that the forward pass assigns */
-    uint64_t state;      /* bytes of optimizer state */
-    bool shards;         /* each rank has a part of the state */
-    bool rounds;         /* and, unless it `gathers`, of the gradients: slots go in rounds */
-    bool parts;          /* and then of the weights: each slot gathers them twice */
-    bool gathers;        /* all ranks get the sums of all gradients, also with `shards` */
-    bool half;           /* sums travel in 16 bits */
-    bool whole;          /* a rank keeps all gradients, also in rounds */
-    bool late;           /* sums begin behind the backward pass */
+    int64_t samples;    /* of a batch */
+    int64_t microbatch; /* samples of a slot */
+    int64_t weights;    /* numbers that are trained */
+    int64_t buffers;    /* numbers that the forward pass assigns */
+    uint64_t state;     /* bytes of optimizer state */
+    bool shards;        /* each rank has a part of the state */
+    bool rounds;        /* and, unless it `gathers`, of the gradients: slots go in rounds */
+    bool parts;         /* and then of the weights: each slot gathers them twice */
+    bool gathers;       /* all ranks get the sums of all gradients, also with `shards` */
+    bool half;          /* sums travel in 16 bits */
+    bool whole;         /* a rank keeps all gradients, also in rounds */
+    bool late;          /* sums begin behind the backward pass */
+    forecast_statistics statistics;
     int64_t largest;     /* numbers of the largest weight */
     int64_t bucket;      /* numbers that are summed at a time */
     uint32_t ahead;      /* with `parts`: buckets gathered before the one that is read */
@@ -43,8 +50,9 @@ typedef struct forecast {
     uint64_t weights;
     uint64_t gradients;
     uint64_t state;
-    uint64_t sums;     /* of slots that wait for others, and of buckets under way */
-    uint64_t total;    /* with the plan */
+    uint64_t sums;    /* of slots that wait for others, and of buckets under way */
+    uint64_t results; /* of slots that run at once */
+    uint64_t total;
     uint64_t sent;     /* in a step, by the rank that sends most */
     uint64_t crossing; /* of it: to other machines */
     double step_s;

@@ -111,6 +111,14 @@ int slot_stack_takes(const slot_stack *s, int64_t slot)
     return last && last->count == 1 && last->first + 1 == slot && last->first % 2 == 0;
 }
 
+void slots_add_rows(double *rows, int64_t slots, int64_t n)
+{
+    for (int64_t size = 1; size < slots; size *= 2)
+        for (int64_t first = 0; first + size < slots; first += 2 * size)
+            for (int64_t i = 0; i < n; i++)
+                rows[first * n + i] += rows[(first + size) * n + i];
+}
+
 float *slot_stack_finish(slot_stack *s, int64_t n, int threads)
 {
     while (s->count > 1)

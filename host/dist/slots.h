@@ -56,6 +56,9 @@ void slot_stack_add_part(const slot_stack *s, const float *part, int64_t at, int
                          int threads);
 /* Whether the next slot, pushed now, would be added to what is there at once. */
 int slot_stack_takes(const slot_stack *s, int64_t slot);
+/* rows[0] becomes the sum of `slots` rows of `n` numbers, one a slot in order, by the same tree; the others are
+ * overwritten. */
+void slots_add_rows(double *rows, int64_t slots, int64_t n);
 /* Numbers as such a stack's: rounded to bf16. */
 void slots_round(float *numbers, int64_t n, int threads);
 /* The sum of all, in the first one's place; NULL where nothing was pushed. */

@@ -66,6 +66,26 @@ void batch_norm_grad_sums(const void *x, const void *dy, int32_t low, int64_t ro
 void batch_norm_grad_apply(const void *x, const void *dy, void *dx, int32_t low, int64_t rows,
                            int64_t c, const batch_norm_line *line, const float *coef);
 
+/* Rows [first, first + count) of a call, block by block: their sums, which are zeroed before; `buffer` is
+ * batch_norm_scratch floats, one thread's. */
+void batch_norm_sum_rows(const tutti_op_call *c, const void *x, int64_t first, int64_t count,
+                         double *sums, float *buffer);
+/* Results 1 to 4 of batch_norm and its scale, out of the sums of `rows` rows; inputs as batch_norm's. */
+void batch_norm_finish(const tutti_op_call *c, const double *sums, int64_t rows,
+                       const void *const *in, void *const *out, float *scale);
+/* The same for the gradient: inputs 0 and 1 are x and dy. */
+void batch_norm_grad_sum_rows(const tutti_op_call *c, const void *const *in, int64_t first,
+                              int64_t count, const batch_norm_line *line, double *sums,
+                              float *buffer);
+void batch_norm_grad_rows(const tutti_op_call *c, const void *const *in, void *dx,
+                          int64_t first, int64_t count, const batch_norm_line *line,
+                          const float *coef, float *buffer);
+/* batch_norm_grad_apply's coefficients, from sums over `rows` rows. */
+void batch_norm_grad_coef(int64_t n, int64_t rows, const double *sums, const float *gamma,
+                          const float *invstd, float *coef);
+/* The scale (C), to the bit as batch_norm has it. */
+void batch_norm_scale(int64_t n, const float *gamma, const float *invstd, float *scale);
+
 /* y of rows [at, at + rows), at most a block, of a call whose residual is input 5; `buffer` is one
  * thread's, unused where the loops take its dtypes. */
 void batch_norm_apply_rows(const tutti_op_call *c, const void *const *in, void *y, int64_t at,
@@ -115,6 +135,7 @@ static inline uint64_t batch_norm_scratch(const tutti_op_call *c)
 extern const tutti_kernel batch_norm_cuda, batch_norm_eval_cuda, batch_norm_apply_cuda,
     batch_norm_grad_cuda;
 extern const tutti_op tutti_op_batch_norm, tutti_op_batch_norm_grad, tutti_op_batch_norm_eval,
-    tutti_op_batch_norm_apply;
+    tutti_op_batch_norm_apply, tutti_op_batch_norm_totals, tutti_op_batch_norm_across,
+    tutti_op_batch_norm_across_totals, tutti_op_batch_norm_across_grad;
 
 #endif

@@ -85,41 +85,76 @@ static tutti_status prepare(const tutti_op_call *c, void **ret_state, uint64_t *
     return TUTTI_OK;
 }
 
-static void finish(int64_t n, int64_t rows, const double *sums, const void *const *in,
-                   void *const *out, float *coef)
+void batch_norm_grad_coef(int64_t n, int64_t rows, const double *sums, const float *gamma,
+                          const float *invstd, float *coef)
 {
-    const float *gamma = in[2], *invstd = in[4];
-    float *dgamma = out[1], *dbeta = out[2];
     const double each = rows ? 1.0 / (double)rows : 0.0;
     for (int64_t k = 0; k < n; k++) {
-        const double sum = sums[k], product = sums[n + k];
         const double i = (double)invstd[k], a = (double)gamma[k] * i;
-        dgamma[k] = (float)(product * i);
-        dbeta[k] = (float)sum;
         coef[k] = (float)a;
-        coef[n + k] = (float)(-a * i * i * product * each);
-        coef[2 * n + k] = (float)(-a * sum * each);
+        coef[n + k] = (float)(-a * i * i * sums[n + k] * each);
+        coef[2 * n + k] = (float)(-a * sums[k] * each);
     }
 }
 
-/* A block of x and dy as the loops take it, and where its dx is to be written. */
+static void finish(int64_t n, int64_t rows, const double *sums, const void *const *in,
+                   void *const *out, float *coef)
+{
+    const float *invstd = in[4];
+    float *dgamma = out[1], *dbeta = out[2];
+    for (int64_t k = 0; k < n; k++) {
+        dgamma[k] = (float)(sums[n + k] * (double)invstd[k]);
+        dbeta[k] = (float)sums[k];
+    }
+    batch_norm_grad_coef(n, rows, sums, in[2], invstd, coef);
+}
+
+/* A block of x and dy as the loops take it. */
 typedef struct block_rows {
     const void *x, *dy;
-    void *dx;
     int32_t bf16; /* as it lies; else in f32 */
     int32_t reserved;
 } block_rows;
 
-static block_rows read_rows(const tutti_op_call *c, const void *const *in, void *dx, int64_t i,
+static block_rows read_rows(const tutti_op_call *c, const void *const *in, int64_t i,
                             int64_t size, float *buffer)
 {
     const int64_t n = BATCH_NORM_LOW_BLOCK * batch_norm_channels(&c->in[0]);
     if (batch_norm_is_bf16(c))
-        return (block_rows){(const uint16_t *)in[0] + i, (const uint16_t *)in[1] + i,
-                            (uint16_t *)dx + i, 1, 0};
+        return (block_rows){(const uint16_t *)in[0] + i, (const uint16_t *)in[1] + i, 1, 0};
     return (block_rows){half_read(in[0], c->in[0].dtype, i, size, buffer),
-                        half_read(in[1], c->in[1].dtype, i, size, buffer + n),
-                        half_place(dx, c->out[0].dtype, i, buffer + 2 * n), 0, 0};
+                        half_read(in[1], c->in[1].dtype, i, size, buffer + n), 0, 0};
+}
+
+void batch_norm_grad_sum_rows(const tutti_op_call *c, const void *const *in, int64_t first,
+                              int64_t count, const batch_norm_line *line, double *sums,
+                              float *buffer)
+{
+    const int64_t n = batch_norm_channels(&c->in[0]), block = batch_norm_block(c);
+    memset(sums, 0, (size_t)(2 * n) * sizeof *sums);
+    for (int64_t at = first; at < first + count; at += block) {
+        const int64_t left = first + count - at, part = left < block ? left : block;
+        const block_rows r = read_rows(c, in, at * n, part * n, buffer);
+        batch_norm_grad_sums(r.x, r.dy, r.bf16, part, n, line, sums, sums + n);
+    }
+}
+
+void batch_norm_grad_rows(const tutti_op_call *c, const void *const *in, void *dx,
+                          int64_t first, int64_t count, const batch_norm_line *line,
+                          const float *coef, float *buffer)
+{
+    const int64_t n = batch_norm_channels(&c->in[0]), block = batch_norm_block(c);
+    float *place = buffer + 2 * BATCH_NORM_LOW_BLOCK * n;
+    for (int64_t end = first + count; end > first; end -= block) {
+        const int64_t at = end - block > first ? end - block : first;
+        const int64_t i = at * n, size = (end - at) * n;
+        const block_rows r = read_rows(c, in, i, size, buffer);
+        void *to =
+            r.bf16 ? (void *)((uint16_t *)dx + i) : half_place(dx, c->out[0].dtype, i, place);
+        batch_norm_grad_apply(r.x, r.dy, to, r.bf16, end - at, n, line, coef);
+        if (!r.bf16)
+            half_write(dx, c->out[0].dtype, i, size, to);
+    }
 }
 
 static tutti_status run(void *state, const tutti_op_call *c, const void *const *in,
@@ -127,30 +162,21 @@ static tutti_status run(void *state, const tutti_op_call *c, const void *const *
 {
     (void)state;
     const int64_t n = batch_norm_channels(&c->in[0]), rows = batch_norm_rows(&c->in[0]);
-    const int64_t block = batch_norm_block(c);
     const uint64_t each = batch_norm_scratch(c);
     const int threads = op_threads(c, rows * n), parts = op_parts(rows * n);
     float *coef = (float *)scratch + 4 * n * parts, *scale = coef + 3 * n;
     float *buffers = scale + n;
     double *sums = scratch;
     const batch_norm_line line = {in[3], scale, act_of(c) ? in[5] : in[3], act_of(c)};
-    for (int64_t k = 0; k < n; k++) /* as the forward pass had it */
-        scale[k] =
-            (float)((double)((const float *)in[4])[k] * (double)((const float *)in[2])[k]);
+    batch_norm_scale(n, in[2], in[4], scale); /* as the forward pass had it */
 #pragma omp parallel num_threads(threads) if (threads > 1)
     {
 #pragma omp for schedule(static)
         for (int t = 0; t < parts; t++) {
             int64_t first;
-            const int64_t end = op_chunk(rows, t, parts, &first) + first;
-            float *own = buffers + (uint64_t)omp_get_thread_num() * each;
-            double *mine = sums + 2 * t * n;
-            memset(mine, 0, (size_t)(2 * n) * sizeof *sums);
-            for (int64_t at = first; at < end; at += block) {
-                const int64_t part = end - at < block ? end - at : block;
-                const block_rows r = read_rows(c, in, out[0], at * n, part * n, own);
-                batch_norm_grad_sums(r.x, r.dy, r.bf16, part, n, &line, mine, mine + n);
-            }
+            const int64_t count = op_chunk(rows, t, parts, &first);
+            batch_norm_grad_sum_rows(c, in, first, count, &line, sums + 2 * t * n,
+                                     buffers + (uint64_t)omp_get_thread_num() * each);
         }
 #pragma omp single
         {
@@ -159,16 +185,10 @@ static tutti_status run(void *state, const tutti_op_call *c, const void *const *
         }
 #pragma omp for schedule(static)
         for (int t = 0; t < threads; t++) {
-            int64_t first, end = op_chunk(rows, t, threads, &first);
-            for (end += first; end > first; end -= block) {
-                const int64_t at = end - block > first ? end - block : first;
-                const int64_t size = (end - at) * n;
-                const block_rows r =
-                    read_rows(c, in, out[0], at * n, size, buffers + (uint64_t)t * each);
-                batch_norm_grad_apply(r.x, r.dy, r.dx, r.bf16, end - at, n, &line, coef);
-                if (!r.bf16)
-                    half_write(out[0], c->out[0].dtype, at * n, size, r.dx);
-            }
+            int64_t first;
+            const int64_t count = op_chunk(rows, t, threads, &first);
+            batch_norm_grad_rows(c, in, out[0], first, count, &line, coef,
+                                 buffers + (uint64_t)t * each);
         }
     }
     return TUTTI_OK;

@@ -1,6 +1,7 @@
 /* batch_norm_op.c - y = act((x - mean) invstd gamma + beta + residual), with the batch's statistics. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "batch_norm/batch_norm.h"
+#include "tutti_internal/op_slots.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -140,12 +141,17 @@ static tutti_status prepare(const tutti_op_call *c, void **ret_state, uint64_t *
     return TUTTI_OK;
 }
 
-/* Statistics out of the sums of all rows. */
-static void finish(const tutti_op_call *c, const double *sums, const void *const *in,
-                   void *const *out, float *scale)
+void batch_norm_scale(int64_t n, const float *gamma, const float *invstd, float *scale)
+{
+    for (int64_t k = 0; k < n; k++)
+        scale[k] = (float)((double)invstd[k] * (double)gamma[k]);
+}
+
+void batch_norm_finish(const tutti_op_call *c, const double *sums, int64_t rows,
+                       const void *const *in, void *const *out, float *scale)
 {
     const batch_norm_attr *a = c->attr;
-    const int64_t n = batch_norm_channels(&c->in[0]), rows = batch_norm_rows(&c->in[0]);
+    const int64_t n = batch_norm_channels(&c->in[0]);
     const float *gamma = in[1], *old_mean = in[3], *old_var = in[4];
     float *means = out[1], *invstds = out[2], *new_mean = out[3], *new_var = out[4];
     const double m = weight_of_new(a, rows), count = rows ? (double)rows : 1.0;
@@ -156,15 +162,14 @@ static void finish(const tutti_op_call *c, const double *sums, const void *const
         const double invstd = 1.0 / sqrt(var + a->eps);
         means[k] = (float)mean;
         invstds[k] = (float)invstd;
-        scale[k] = (float)((double)invstds[k] * (double)gamma[k]); /* as the gradient has it */
         new_mean[k] = (float)((1.0 - m) * (double)old_mean[k] + m * mean);
         new_var[k] = (float)((1.0 - m) * (double)old_var[k] + m * var * unbiased(rows));
     }
+    batch_norm_scale(n, gamma, invstds, scale); /* as the gradient has it */
 }
 
-/* Rows [first, first + count) into the sums of a part. */
-static void sum_rows(const tutti_op_call *c, const void *x, int64_t first, int64_t count,
-                     double *sums, float *buffer)
+void batch_norm_sum_rows(const tutti_op_call *c, const void *x, int64_t first, int64_t count,
+                         double *sums, float *buffer)
 {
     const int64_t n = batch_norm_channels(&c->in[0]), block = batch_norm_block(c);
     memset(sums, 0, (size_t)(2 * n) * sizeof *sums);
@@ -214,13 +219,13 @@ static tutti_status run(void *state, const tutti_op_call *c, const void *const *
         for (int t = 0; t < parts; t++) {
             int64_t first;
             const int64_t count = op_chunk(rows, t, parts, &first);
-            sum_rows(c, in[0], first, count, sums + 2 * t * n,
-                     buffers + (uint64_t)omp_get_thread_num() * each);
+            batch_norm_sum_rows(c, in[0], first, count, sums + 2 * t * n,
+                                buffers + (uint64_t)omp_get_thread_num() * each);
         }
 #pragma omp single
         {
             op_join_parts(sums, parts, (uint64_t)(2 * n), 2 * n);
-            finish(c, sums, in, out, scale);
+            batch_norm_finish(c, sums, rows, in, out, scale);
         }
 #pragma omp for schedule(static)
         for (int t = 0; t < threads; t++) {
@@ -347,6 +352,8 @@ static void batch_norm_substitute(const tutti_node *n, tutti_substitute *ret)
 
 static const tutti_fusion batch_norm_fusions[] = {
     {TUTTI_FUSE_RESIDUAL_RELU, 0, "batch_norm"},
+    {TUTTI_FUSE_SLOT_TOTALS, 0, "batch_norm_totals"},
+    {TUTTI_FUSE_ACROSS_SLOTS, 0, "batch_norm_across"},
     {0, 0, NULL},
 };
 OP_TRAITS(batch_norm, KEEP, WHOLE, CONSTANTS, BY, UNCOUNTED, NONE, OTHER,

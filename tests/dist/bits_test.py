@@ -1,12 +1,11 @@
 """bits_test.py - loss, metrics, weights and states do not depend on how many ranks train: bits_test.py TUTTI [NAME]"""
 # SPDX-License-Identifier: Apache-2.0
-import json
 import os
 import re
 import subprocess
 import sys
 
-from ranks import World, changed, difference, final, main, messages, numbers, write
+from ranks import World, changed, difference, final, main, messages, numbers, ranks_kept, write
 from data_files import write_shards  # after ranks, which says where it lies
 
 ALGORITHMS = [
@@ -104,12 +103,6 @@ def shares(tutti, folder, report):
         same(tutti, folder, report, f"shares {what}", run, (2, 3))
         text = difference(whole, os.path.join(folder, f"shares_{what}-3"))
         report.check(f"shares, {what}: the bits of whole state", not text, text)
-
-
-def ranks_kept(folder):
-    """What the record has of ranks: how many, and what rank 0's last step took of the others."""
-    with open(os.path.join(folder, "runs/ranks/record.json"), encoding="utf-8") as f:
-        return json.load(f)["ranks"]
 
 
 def collectives(tutti, folder, report):

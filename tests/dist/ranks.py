@@ -149,6 +149,17 @@ def messages(folder):
         return [row["text"] for row in map(json.loads, f) if row["kind"] == "message"]
 
 
+def record_of(folder):
+    """The run's record."""
+    with open(os.path.join(folder, "runs/ranks/record.json"), encoding="utf-8") as f:
+        return json.load(f)
+
+
+def ranks_kept(folder):
+    """What the record has of ranks: how many, and what rank 0's last step took of the others."""
+    return record_of(folder)["ranks"]
+
+
 class Report:
     """Counts what was checked."""
 
@@ -176,4 +187,5 @@ def main(cases):
     return 1 if report.failed else 0
 
 
-__all__ = ["Report", "World", "changed", "difference", "final", "listed_files", "main", "messages", "numbers", "signal", "write", "write_npy"]
+__all__ = ["Report", "World", "changed", "difference", "final", "listed_files", "main", "messages", "numbers", "ranks_kept",
+           "record_of", "signal", "write", "write_npy"]

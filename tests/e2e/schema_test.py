@@ -49,7 +49,7 @@ GOOD = {
     "deterministic": "anywhere",
     "device": "cpu",
     "distributed": {"comm": {"name": "shared_memory", "mailbox_mib": 2}, "device_comm": {"name": "nccl", "library": "libnccl.so.2"}, "join_timeout_s": 10, "timeout_s": 20.5,
-                    "bucket_mib": 2, "reduce_dtype": "bf16", "sync": "multi_auto_sync", "buffers": "first"},
+                    "bucket_mib": 2, "reduce_dtype": "bf16", "sync": "multi_auto_sync", "buffers": "first", "batch_norm": "slot"},
     "threads": 1,
     "watchdog_s": 2.5,
     "microbatch_size": 8,

@@ -22,6 +22,7 @@ host/train/data/data_source.c gather: run by itself, outside of any graph
 host/train/data/device_dataset.c gather: run by itself, outside of any graph
 host/train/data/device_dataset.h gather: run by itself, outside of any graph
 host/train/ranks/reduce.c sum mean min max: operations of tutti.ranks/1
+host/train/run_file/run_distributed.c batch_norm: a key of a run file
 host/train/update/gradient_norm.c gradient_squares gradient_norm: run by themselves, outside of any graph
 host/train/update/device_scalars.c unscale scale_by loss_scale next_update: run by themselves, outside of any graph
 TABLE

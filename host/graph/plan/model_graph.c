@@ -1,6 +1,7 @@
 /* model_graph.c - tracing a plan: the forward pass with its backward pass. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/ir/precision.h"
+#include "graph/passes/across_slots.h"
 #include "graph/passes/align_products.h"
 #include "graph/passes/autocast.h"
 #include "graph/passes/autodiff.h"
@@ -252,6 +253,8 @@ tutti_status model_graph_create(net *n, const plan_request *request, model_graph
         s = trace_forward(n, b);
     if (s && b->compiled.g)
         (void)graph_error(b->compiled.g, err);
+    if (!s && n->compiled.plans->across_slots && model_graph_trains(b))
+        s = fuse(n, b, across_slots, err);
     if (!s)
         s = fuse(n, b, fuse_norms, err);
     if (!s)

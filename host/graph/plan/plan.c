@@ -1,6 +1,7 @@
 /* plan.c - running a plan: where its inputs and results lie, its segments, a second loss. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/plan/plan_internal.h"
+#include "graph/plan/plan_workspace.h"
 #include "graph/runtime/host_memory.h"
 
 #include <math.h>
@@ -252,6 +253,18 @@ tutti_status plan_run(plan *p, int segment, const tutti_step *step, float loss_s
 {
     const tutti_status s = prepare(p, segment, step, loss_scale, err);
     return s ? s : run_segment(p, segment, step, err);
+}
+
+tutti_status plan_run_part(plan *p, int segment, uint32_t *at, const tutti_step *step,
+                           program_pause *ret_pause, tutti_error *err)
+{
+    const tutti_status s = *at ? TUTTI_OK : prepare(p, segment, step, 1.0f, err);
+    if (s)
+        return s;
+    bind_model(p);
+    program_observe(p->model_graph->compiled.program, p->n->observer);
+    return program_run_part(p->model_graph->compiled.program, segment == SEGMENT_BACKWARD, at,
+                            step, ret_pause, err);
 }
 
 tutti_status plan_find_unsound(plan *p, const tutti_step *step, const char **ret_scope,

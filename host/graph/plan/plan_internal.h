@@ -77,7 +77,8 @@ typedef struct plan_set {
     plan *plans[PLAN_LISTS]; /* by hash of the request */
     unsigned char *arena;
     uint64_t arena_bytes;
-    uint64_t clock; /* of net_plan's answers */
+    uint64_t clock;    /* of net_plan's answers */
+    bool across_slots; /* plan_workspace.h */
     net_plan_counts counts;
 } plan_set;
 

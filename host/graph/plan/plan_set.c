@@ -1,6 +1,7 @@
 /* plan_set.c - the plans of a net: their beginning, their arena, their end. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/plan/plan_internal.h"
+#include "graph/plan/plan_workspace.h"
 #include "graph/runtime/host_memory.h"
 
 #include <stdlib.h>
@@ -65,6 +66,15 @@ tutti_status plan_set_fit_arena(net *n, uint64_t bytes, tutti_error *err)
     if (!n->options.device && !net_is_blank(n))
         host_memory_prefault(set->arena, bytes, n->options.threads);
     set->arena_bytes = bytes;
+    return TUTTI_OK;
+}
+
+tutti_status net_set_across_slots(net *n, tutti_error *err)
+{
+    plan_set *set = plan_set_get(n);
+    if (!set)
+        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for a plan");
+    set->across_slots = true;
     return TUTTI_OK;
 }
 

@@ -16,15 +16,22 @@ tutti_value program_alias_set(const program *p, tutti_value v)
     return v;
 }
 
+static void *fixed_address(const program *p, void *fixed)
+{
+    const uint64_t at = (uint64_t)(uintptr_t)fixed - (uint64_t)(uintptr_t)p->base.from;
+    return at < p->base.bytes ? p->base.to + at : fixed;
+}
+
 static void *class_address(const program *p, tutti_value class)
 {
     const alias_set *m = &p->alias_sets[class];
     if (m->location == LOCATION_FIXED)
-        return m->fixed;
+        return fixed_address(p, m->fixed);
     if (m->location == LOCATION_EXTERNAL)
         return p->external[m->external];
-    return m->interval == NEVER || !p->arena ? NULL
-                                             : p->arena + p->intervals[m->interval].offset;
+    return m->interval == NEVER || !p->base.arena
+               ? NULL
+               : p->base.arena + p->intervals[m->interval].offset;
 }
 
 void *program_address(const program *p, tutti_value v)
@@ -34,8 +41,8 @@ void *program_address(const program *p, tutti_value v)
 
 void program_set_arena(program *p, void *base)
 {
-    p->dirty = p->dirty || p->arena != base;
-    p->arena = base;
+    p->dirty = p->dirty || p->base.arena != base;
+    p->base.arena = base;
     p->external[p->nexternal] = base;
 }
 
@@ -51,17 +58,18 @@ void program_set_external(program *p, uint32_t k, const void *place)
     }
 }
 
-static void bind(program *p)
+void program_bind(program *p)
 {
     for (uint32_t j = 0; j < p->nslots; j++)
         p->slots[j] = class_address(p, p->slot_alias_set[j]);
     for (uint32_t k = 0; k < p->nsteps; k++)
-        if (p->steps[k].scratch_interval != NEVER)
-            p->steps[k].scratch = p->arena + p->intervals[p->steps[k].scratch_interval].offset;
+        if (p->steps[k].scratch_interval != NEVER && p->base.arena)
+            p->steps[k].scratch =
+                p->base.arena + p->intervals[p->steps[k].scratch_interval].offset;
     p->dirty = false;
 }
 
-static tutti_status fail_step(const step *s, tutti_status status, tutti_error *err)
+tutti_status program_fail_step(const step *s, tutti_status status, tutti_error *err)
 {
     const graph_node *n = s->node;
     return tutti_fail(err, status, "%s%s%s: %s (%s)", n ? n->scope : "",
@@ -71,7 +79,7 @@ static tutti_status fail_step(const step *s, tutti_status status, tutti_error *e
                       tutti_status_name(status));
 }
 
-static void skip(const step *s)
+void program_skip_step(const step *s)
 {
     for (uint32_t j = 0; s->zeros >> j; j++)
         if (s->zeros >> j & 1)
@@ -84,7 +92,7 @@ tutti_status program_run_uncaptured(program *p, int32_t segment, const tutti_ste
     if (!p->device || tutti_device_is_host(p->device))
         return program_run(p, segment, now, err);
     if (p->dirty)
-        bind(p);
+        program_bind(p);
     p->now = *now;
     return program_run_steps(p, p->steps + (segment ? p->cut : 0),
                              p->steps + (segment ? p->nsteps : p->cut), err);
@@ -93,33 +101,12 @@ tutti_status program_run_uncaptured(program *p, int32_t segment, const tutti_ste
 tutti_status program_run(program *p, int32_t segment, const tutti_step *now, tutti_error *err)
 {
     if (p->dirty)
-        bind(p);
+        program_bind(p);
     p->now = *now;
-    const step *s = p->steps + (segment ? p->cut : 0);
-    const step *end = p->steps + (segment ? p->nsteps : p->cut);
-    if (p->device)
-        return program_run_on_device(p, segment, s, end, err);
-    const step *const first = s;
-    for (; s < end; s++) {
-        if (p->watcher.reached)
-            p->watcher.reached(p->watcher.reached_ctx, segment, (uint32_t)(s - first) + 1);
-        const int64_t begin_ns = p->watcher.observer ? program_now() : 0;
-        const bool skipped = s->guard && **s->guard == 0.0f;
-        if (skipped)
-            skip(s);
-        const tutti_status status =
-            skipped ? TUTTI_OK : s->run(s->state, s->call, s->in, s->out, s->scratch);
-        if (status)
-            return fail_step(s, status, err);
-        if (p->watcher.observer)
-            p->watcher.observer->ran(p->watcher.observer->ctx, p, (uint32_t)(s - p->steps),
-                                     begin_ns, program_now());
-        if (segment && p->watcher.passed)
-            p->watcher.passed(p->watcher.ctx, (uint32_t)(s - p->steps) - p->cut + 1);
-    }
-    if (p->watcher.reached)
-        p->watcher.reached(p->watcher.reached_ctx, segment, (uint32_t)(s - first) + 1);
-    return TUTTI_OK;
+    if (!p->device)
+        return program_run_here(p, segment, err);
+    return program_run_on_device(p, segment, p->steps + (segment ? p->cut : 0),
+                                 p->steps + (segment ? p->nsteps : p->cut), err);
 }
 
 static bool touches(void *const *places, const tutti_desc *descs, uint32_t n,
@@ -138,7 +125,7 @@ program_use program_uses(program *p, int32_t segment, const void *memory, uint64
     const uint32_t begin = segment ? p->cut : 0, end = segment ? p->nsteps : p->cut;
     program_use use = {0, 0};
     if (p->dirty)
-        bind(p);
+        program_bind(p);
     for (uint32_t k = begin; k < end; k++) {
         const step *s = &p->steps[k];
         if (!touches(s->out, s->call->out, s->call->nout, memory, bytes) &&
@@ -185,16 +172,16 @@ tutti_status program_find_unsound(program *p, const tutti_step *now, const char 
     if (p->device && !tutti_device_is_host(p->device))
         return TUTTI_OK;
     if (p->dirty)
-        bind(p);
+        program_bind(p);
     p->now = *now;
     for (const step *s = p->steps; s < p->steps + p->cut; s++) {
         if (s->guard && **s->guard == 0.0f) {
-            skip(s);
+            program_skip_step(s);
             continue;
         }
         const tutti_status status = s->run(s->state, s->call, s->in, s->out, s->scratch);
         if (status)
-            return fail_step(s, status, err);
+            return program_fail_step(s, status, err);
         if (is_sound(s))
             continue;
         *ret_scope = s->node->scope;

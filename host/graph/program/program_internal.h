@@ -4,6 +4,7 @@
 #define HOST_GRAPH_PROGRAM_PROGRAM_INTERNAL_H
 
 #include "graph/ir/pool.h"
+#include "graph/program/parts.h"
 #include "graph/program/program.h"
 #include "graph/runtime/device_memory.h"
 #include "graph/runtime/graph_capture.h"
@@ -45,6 +46,7 @@ typedef struct step {
     uint32_t time;
     uint32_t zeros; /* bit j: out[j] becomes zeros when the step is skipped */
     bool upcast;    /* `state` is an upcast */
+    bool sums;      /* over slots: a run pauses behind it */
 } step;
 
 /* program_watch, program_observe. */
@@ -54,7 +56,17 @@ typedef struct program_watcher {
     void (*reached)(void *ctx, int32_t segment, uint32_t step); /* NULL: nobody */
     void *reached_ctx;
     const program_observer *observer; /* NULL: nobody */
+    program_sum_fn sum;               /* NULL: nobody */
+    void *sum_ctx;
 } program_watcher;
+
+/* Where it runs. */
+typedef struct program_base {
+    unsigned char *arena;
+    const unsigned char *from; /* fixed places [from, from + bytes) lie at `to` instead */
+    unsigned char *to;
+    uint64_t bytes;
+} program_base;
 
 struct program {
     const graph *g;
@@ -70,13 +82,13 @@ struct program {
     const tutti_device *device; /* NULL: the host */
     void **constants;           /* by value, on the device; NULL where the graph's own serve */
     graph_captures graph_captures[2]; /* by segment */
-    unsigned char *arena;
+    program_base base;
     program_rematerialization rematerialization;
     uint64_t bytes;
     uint64_t cut_offset;
     uint32_t nvalues, nsteps, nslots, nintervals, nexternal;
     uint32_t cut; /* steps of segment 0 */
-    bool dirty;   /* the arena moved */
+    bool dirty;   /* the arena or what is fixed moved */
     program_watcher watcher;
 };
 
@@ -85,6 +97,14 @@ tutti_value program_alias_set(const program *p, tutti_value v);
 
 /* observe.c: CLOCK_MONOTONIC. */
 int64_t program_now(void);
+
+/* Slots get their addresses, where these have changed. */
+void program_bind(program *p);
+tutti_status program_fail_step(const step *s, tutti_status status, tutti_error *err);
+/* What is zeros where the step's guard is 0. */
+void program_skip_step(const step *s);
+/* parts.c: a segment on the host. */
+tutti_status program_run_here(program *p, int32_t segment, tutti_error *err);
 
 /* Gives back what its kernel prepared. */
 void program_end_step(const step *s);

@@ -124,10 +124,11 @@ bool schedule_reads(const schedule *s, const step *b, const step *a)
     return false;
 }
 
-/* Whether two steps must keep their order. */
+/* Whether two steps must keep their order.  Sums over slots do: other slots, whose plans are for other shapes, make them
+ * in the same one. */
 static bool conflict(const schedule *s, const step *a, const step *b)
 {
-    return schedule_reads(s, b, a) || schedule_reads(s, a, b);
+    return (a->sums && b->sums) || schedule_reads(s, b, a) || schedule_reads(s, a, b);
 }
 
 static uint32_t segment_end(const program *p, uint32_t k)

@@ -4,6 +4,7 @@
 #include "graph/ir/traits.h"
 #include "graph/program/builder.h"
 #include "graph/runtime/upcast.h"
+#include "tutti_internal/op_slots.h"
 
 #include <assert.h>
 #include <string.h>
@@ -131,6 +132,7 @@ static tutti_status add_node_step(builder *b, uint32_t k, tutti_error *err)
                                program_cuda(b->spec->device),
                                NULL};
     s->node = n;
+    s->sums = traits_have_role(n->op, TUTTI_ROLE_SLOT_SUM);
     s->in = (const void *const *)(p->slots + p->nslots);
     for (uint32_t j = 0; j < n->nin; j++)
         (void)add_slot(b, n->in[j]);

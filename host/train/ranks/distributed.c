@@ -119,6 +119,8 @@ tutti_status distributed_begin(distributed *d, int64_t slots, const plan *p, tut
         s = device_gradients_begin(&d->device, slots, d->gradients.mine, err);
     if (!s && is_new)
         s = agree_on_readers(d, err);
+    if (!s)
+        s = sums_begin(&d->sums, slots, d->gradients.mine, p, err);
     d->begun = !s;
     if (s)
         return note(d, s);
@@ -275,8 +277,9 @@ static tutti_status settle(distributed *d, bool failed, bool *ret_failed, tutti_
     const uint64_t bytes = (uint64_t)world_size(d->world) * record_bytes(d);
     tutti_error unheard = TUTTI_ERROR_INIT;
     char *all = calloc(1, bytes);
-    tutti_status s =
-        all ? gradients_begin_all(&d->gradients, failed, err) : no_memory(bytes, err);
+    tutti_status s = all ? sums_end(&d->sums, failed, err) : no_memory(bytes, err);
+    if (!s)
+        s = gradients_begin_all(&d->gradients, failed || d->sums.stopped, err);
     if (!s && !d->gradients.error.status)
         s = start_record(d, failed, all, err);
     const tutti_status end = gradients_end(&d->gradients, s ? &unheard : err);
@@ -343,6 +346,11 @@ tutti_status distributed_end(distributed *d, tutti_status status, double *ret_lo
     if (!d->begun) /* the others find this rank gone */
         return status;
     d->begun = false;
+    if (d->sums.stopped && status) { /* that is the other's failure, who tells it */
+        status = TUTTI_OK;
+        other = err;
+        *err = (tutti_error)TUTTI_ERROR_INIT;
+    }
     const tutti_status s = settle(d, status != TUTTI_OK, &failed, other);
     if (s)
         return status ? status : s;

@@ -7,6 +7,7 @@
 #include "train/data/metric_set.h"
 #include "train/ranks/device_gradients.h"
 #include "train/ranks/slot_gradients.h"
+#include "train/ranks/slot_sums.h"
 
 /* The data of this rank, rank_batches.c. */
 typedef struct rank_batches {
@@ -33,6 +34,7 @@ typedef struct distributed {
 
     slot_gradients gradients;
     device_gradients device; /* where the run is on a device */
+    slot_sums sums;          /* of statistics, while passes run */
     bool reads;              /* somebody here may read gradients */
     const char *reader;      /* the first one's name; NULL: nobody here */
     bool gathers;            /* somebody on any rank may: all get all of them */

@@ -49,6 +49,11 @@ tutti_status distributed_check(distributed *d, tutti_error *err)
     const tutti_status s = check_device(d, err);
     if (s)
         return s;
+    if (context_device(d->run) && file->distributed.batch_norm == BATCH_NORM_WORLD)
+        return tutti_fail(err, TUTTI_E_UNSUPPORTED,
+                          "distributed.batch_norm is \"world\", which the device %s cannot "
+                          "pause for; want the device cpu",
+                          file->device.part.name);
     if (file->microbatch_size == RUN_MICROBATCH_AUTO)
         return tutti_fail(
             err, TUTTI_E_ARG,
@@ -148,6 +153,8 @@ tutti_status distributed_open(distributed *d, tutti_error *err)
         world_size(d->world) > 1;
     d->gradients.rules.half = file->distributed.reduce_dtype == REDUCE_BF16;
     d->gradients.rules.first_buffers = file->distributed.buffers == BUFFERS_FIRST;
+    d->sums.world = d->world;
+    d->sums.on = file->distributed.batch_norm == BATCH_NORM_WORLD;
     d->gradients.weights.run = d->run;
     d->gradients.weights.world = d->world;
     d->gradients.weights.wanted =
@@ -202,6 +209,7 @@ void distributed_close(distributed *d, bool failed)
     free(d->all_values);
     free(d->batches.values);
     device_gradients_close(&d->device, failed);
+    sums_close(&d->sums);
     world_leave(d->world, failed);
     gradients_close(&d->gradients); /* sums under way have used it */
     instance_free(d->device_comm);

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "dist/shares.h"
+#include "graph/plan/plan_workspace.h"
 #include "train/update/optimizer_shares.h"
 
 #include <stdlib.h>
@@ -95,6 +96,16 @@ static uint64_t count_gradients(const trainer *t, int64_t count)
     return (uint64_t)(parts ? world_own(d->world, count) : count) * sizeof(float);
 }
 
+/* Slots of a batch whose results and gradients are in memory at once, on the rank that has most. */
+static uint64_t slots_at_once(const trainer *t, const plan *p)
+{
+    const slot_sums *s = &t->distributed.sums;
+    const int64_t all = t->run.file->train.batch_size, each = t->tensors.microbatch_size;
+    if (!s->on || each < 1 || plan_sums(p, NULL, 0) == 0)
+        return 1;
+    return (uint64_t)sums_most_slots(s, (all + each - 1) / each);
+}
+
 char *memory_text(const trainer *t, const plan *p)
 {
     text_buffer b = {.data = NULL};
@@ -106,14 +117,16 @@ char *memory_text(const trainer *t, const plan *p)
     for (uint32_t k = 0; k < net_weight_count(t->run.net); k++)
         if (net_offset(t->run.net, k) < 0)
             buffers += tutti_nbytes(&net_weight(t->run.net, k)->data.desc);
-    const uint64_t arena = (uint64_t)count * sizeof(float);
+    const uint64_t arena = (uint64_t)count * sizeof(float), slots = slots_at_once(t, p);
+    const uint64_t gradients = slots * count_gradients(t, count);
+    const uint64_t results = slots * plan_bytes(p);
     const uint64_t state = u->world ? shares_bytes(u) : (uint64_t)u->nslots * arena;
     text_add(&b,
              "{\"weights\": %llu, \"gradients\": %llu, \"buffers\": %llu, \"halves\": %llu, "
              "\"optimizer\": %llu, \"results\": %llu, \"peak\": %llu",
-             (unsigned long long)arena, (unsigned long long)count_gradients(t, count),
+             (unsigned long long)arena, (unsigned long long)gradients,
              (unsigned long long)buffers, (unsigned long long)net_count_half(t->run.net).bytes,
-             (unsigned long long)state, (unsigned long long)plan_bytes(p),
+             (unsigned long long)state, (unsigned long long)results,
              (unsigned long long)program_peak(plan_program(p)));
     add_modules(&b, plan_program(p));
     text_add(&b, "}");

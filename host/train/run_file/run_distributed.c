@@ -14,6 +14,8 @@ static const char *const syncs[] = {"single_auto_sync", "forced_sync", "multi_au
 
 static const char *const buffers[] = {"average", "first", NULL}; /* BUFFERS_* */
 
+static const char *const batch_norms[] = {"slot", "world", NULL}; /* BATCH_NORM_* */
+
 static const json_member rows[] = {
     {.name = "comm",
      .flags = MEMBER_REQUIRED,
@@ -46,6 +48,10 @@ static const json_member rows[] = {
      .type = MEMBER_CHOICE,
      .words = buffers,
      MEMBER_AT(run_distributed, buffers)},
+    {.name = "batch_norm",
+     .type = MEMBER_CHOICE,
+     .words = batch_norms,
+     MEMBER_AT(run_distributed, batch_norm)},
     {.name = "sync", .type = MEMBER_CHOICE, .words = syncs, MEMBER_AT(run_distributed, sync)},
     {.name = NULL},
 };
@@ -74,6 +80,22 @@ static void read_comm(run_reader *r, run_part *part, const json_node *at)
         params_from_json(part->object, plain ? NULL : at, skip, r->folder, r->faults);
 }
 
+/* All microbatches of a batch run side by side where statistics are the batch's: none comes in a later round. */
+static void check_batch_norm(run_reader *r, const run_distributed *d, const json_node *at)
+{
+    if (d->batch_norm != BATCH_NORM_WORLD)
+        return;
+    if (d->sharding >= SHARDING_GRADIENTS)
+        faults_add(r->faults, json_get(at, "sharding"),
+                   "is \"%s\", whose microbatches come one after the other, and batch_norm is "
+                   "\"world\"; want \"states\" or \"none\"",
+                   shardings[d->sharding]);
+    if (d->sync == SYNC_MULTI)
+        faults_add(r->faults, json_get(at, "sync"),
+                   "is \"multi_auto_sync\", whose microbatches come one after the other, and "
+                   "batch_norm is \"world\"; want \"forced_sync\" or \"single_auto_sync\"");
+}
+
 void run_read_distributed(run_reader *r, const json_node *root)
 {
     run_distributed *d = &r->run->distributed;
@@ -85,4 +107,5 @@ void run_read_distributed(run_reader *r, const json_node *root)
         read_comm(r, &d->comm, json_get(at, "comm"));
     if (json_get(at, "device_comm"))
         read_comm(r, &d->device_comm, json_get(at, "device_comm"));
+    check_batch_norm(r, d, at);
 }

@@ -96,6 +96,8 @@ enum { SYNC_SINGLE, SYNC_FORCED, SYNC_MULTI };
 
 /* Buffers that the forward pass assigns: the mean over the slots, or the first slot's. */
 enum { BUFFERS_AVERAGE, BUFFERS_FIRST };
+/* Whose samples batch norm's statistics are of. */
+enum { BATCH_NORM_SLOT, BATCH_NORM_WORLD };
 
 /* What gradients are summed in. */
 enum { REDUCE_F32, REDUCE_BF16 };
@@ -109,6 +111,7 @@ typedef struct run_distributed {
     int32_t reduce_dtype; /* REDUCE_* */
     int32_t sync;         /* SYNC_* */
     int32_t buffers;      /* BUFFERS_* */
+    int32_t batch_norm;   /* BATCH_NORM_* */
     double timeout_s;     /* 0: for ever */
     double bucket_mib;    /* of gradients that are summed at a time */
     int32_t rank;         /* set by the trainer: this process; 0 alone */

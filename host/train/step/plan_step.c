@@ -2,10 +2,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/step/plan_step.h"
 
+#include "graph/passes/rematerialization.h"
 #include "graph/runtime/device_memory.h"
 #include "train/step/trainer_state.h"
 
 #include <string.h>
+
+int trainer_recompute(const trainer *t)
+{
+    const char *word = t->run.file->recompute;
+    return strcmp(word, "off") == 0    ? REMATERIALIZE_OFF
+           : strcmp(word, "full") == 0 ? REMATERIALIZE_FULL
+                                       : REMATERIALIZE_CHEAP;
+}
 
 static tutti_status describe(batch *b, const char *const *names, tutti_desc *descs,
                              uint32_t *ret_count, tutti_error *err)

@@ -8,6 +8,8 @@
 /* A step is SEGMENT_FORWARD, SEGMENT_LOSS, SEGMENT_BACKWARD and this, with events in between. */
 enum { SEGMENT_UPDATE = SEGMENT_COUNT };
 
+/* REMATERIALIZE_* of the run file. */
+int trainer_recompute(const trainer *t);
 /* What net_plan is asked for: the columns of `b` that the model names.  Errors: E_NOTFOUND. */
 TUTTI_NODISCARD tutti_status trainer_request(trainer *t, int kind, batch *b,
                                              plan_request *ret_request, tutti_error *err);

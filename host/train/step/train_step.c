@@ -6,6 +6,7 @@
 #include "train/step/device_report.h"
 #include "train/step/events.h"
 #include "train/step/plan_step.h"
+#include "train/step/side_by_side.h"
 #include "train/step/trainer_state.h"
 
 #include <math.h>
@@ -41,7 +42,7 @@ static tutti_status keep_targets(trainer *t, slot *saved_targets, tutti_error *e
     return TUTTI_OK;
 }
 
-static tutti_status update_metrics(trainer *t, const slot *saved_targets, tutti_error *err)
+tutti_status trainer_update_metrics(trainer *t, const slot *saved_targets, tutti_error *err)
 {
     tutti_tensor targets[TUTTI_MAX_COLUMNS], outputs[2];
     uint32_t n = 0;
@@ -92,6 +93,8 @@ bool trainer_overlaps(const trainer *t)
 {
     return distributed_on(&t->distributed) && t->run.file->distributed.sync != SYNC_FORCED &&
            !context_is_remote(&t->run) &&
+           t->run.file->distributed.batch_norm ==
+               BATCH_NORM_SLOT && /* it waits for all ranks */
            !engine_hears(t->run.engine, TUTTI_EVENT_AFTER_BACKWARD);
 }
 
@@ -114,6 +117,7 @@ static tutti_status run_forward(trainer *t, const part *m, int *ret_done, tutti_
         return s;
     t->plans.loss = t->plans.forward;
     weights_watch(&t->distributed.gradients.weights, t->plans.forward);
+    sums_watch(&t->distributed.sums, t->plans.forward);
     overlap(t, t->plans.forward);
     *ret_done = trainer_merges(t, SEGMENT_FORWARD, m->last);
     if ((s = trainer_bind_inputs(t, t->plans.forward, &t->tensors.micro, err)) ||
@@ -178,7 +182,7 @@ static tutti_status microbatch(trainer *t, const part *m, slot *saved_targets, d
     if (!t->train.metrics.count)
         return TUTTI_OK;
     return measures_async(t) ? async_outputs(&t->async, err)
-                             : update_metrics(t, saved_targets, err);
+                             : trainer_update_metrics(t, saved_targets, err);
 }
 
 bool trainer_halve(trainer *t, tutti_error *err)
@@ -196,9 +200,8 @@ bool trainer_halve(trainer *t, tutti_error *err)
     return true;
 }
 
-/* Microbatch `k` of `size` samples of the batch becomes the one under way. */
-static tutti_status begin_microbatch(trainer *t, slot *saved_targets, int64_t k, int64_t size,
-                                     tutti_error *err)
+tutti_status trainer_begin_microbatch(trainer *t, slot *saved_targets, int64_t k, int64_t size,
+                                      tutti_error *err)
 {
     const int64_t left = t->tensors.whole.samples - k * size;
     batch_slice(&t->tensors.micro, &t->tensors.whole, k * size, left < size ? left : size);
@@ -208,42 +211,57 @@ static tutti_status begin_microbatch(trainer *t, slot *saved_targets, int64_t k,
     return t->train.metrics.count ? keep_targets(t, saved_targets, err) : TUTTI_OK;
 }
 
-/* Those of the batch that are this rank's; gradients, metrics and loss are then all ranks'. */
-static tutti_status slots(trainer *t, slot *saved_targets, int64_t size, double *ret_loss,
-                          tutti_error *err)
+/* This rank's slots one after the other. */
+static tutti_status run_slots(trainer *t, slot *saved_targets, int64_t size, tutti_error *err)
 {
     distributed *d = &t->distributed;
     const int64_t all = t->tensors.whole.samples;
-    plan_request request;
-    plan *p = NULL;
-    batch_slice(&t->tensors.micro, &t->tensors.whole, 0, size);
-    tutti_status s = trainer_request(t, PLAN_TRAIN, &t->tensors.micro, &request, err);
-    if (!s)
-        s = net_plan(t->run.net, &request, &p, err);
-    d->gradients.weights.overlaps = trainer_overlaps(t);
-    if (!s)
-        s = distributed_begin(d, (all + size - 1) / size, p, err);
-    t->updater.parts.gradients = d->gradients.rules.share_only && world_size(d->world) > 1;
-    t->guard.parts = t->mirrors.parts = t->updater.parts.weights = d->gradients.weights.on;
-    const slot_list mine = s ? (slot_list){0, 0, 1} : d->gradients.mine;
+    const slot_list mine = d->gradients.mine;
+    tutti_status s = TUTTI_OK;
     for (int64_t n = 0; n < mine.count && !s; n++) {
         const int64_t k = mine.first + n * mine.step;
         double loss = 0.0;
         s = distributed_begin_slot(d, err);
         if (!s)
-            s = begin_microbatch(t, saved_targets, k, size, err);
+            s = trainer_begin_microbatch(t, saved_targets, k, size, err);
         const part m = {true, false, (double)t->tensors.micro.samples / (double)all};
         if (!s)
             s = microbatch(t, &m, saved_targets, &loss, err);
         if (t->plans.watched)
             plan_watch_backward(t->plans.watched, NULL, NULL);
         t->plans.watched = NULL;
+        sums_unwatch(&d->sums, t->plans.forward);
         if (d->gradients.weights.on && t->plans.forward)
             plan_reach(t->plans.forward, NULL, NULL);
         if (!s)
             s = distributed_end_slot(d, k, m.weight, loss, err);
         t->tensors.phase = PHASE_BATCH;
     }
+    return s;
+}
+
+/* Those of the batch that are this rank's; gradients, metrics and loss are then all ranks'. */
+static tutti_status slots(trainer *t, slot *saved_targets, int64_t size, double *ret_loss,
+                          tutti_error *err)
+{
+    distributed *d = &t->distributed;
+    const int64_t count = (t->tensors.whole.samples + size - 1) / size;
+    plan_request request;
+    plan *p = NULL;
+    batch_slice(&t->tensors.micro, &t->tensors.whole, 0, size);
+    tutti_status s = trainer_request(t, PLAN_TRAIN, &t->tensors.micro, &request, err);
+    if (!s)
+        s = net_plan(t->run.net, &request, &p, err);
+    if (!s)
+        s = side_by_side_check(t, count, p, err);
+    d->gradients.weights.overlaps = trainer_overlaps(t);
+    if (!s)
+        s = distributed_begin(d, count, p, err);
+    t->updater.parts.gradients = d->gradients.rules.share_only && world_size(d->world) > 1;
+    t->guard.parts = t->mirrors.parts = t->updater.parts.weights = d->gradients.weights.on;
+    if (!s)
+        s = side_by_side_wanted(t) ? side_by_side_run(t, saved_targets, size, err)
+                                   : run_slots(t, saved_targets, size, err);
     t->tensors.microbatch = 0;
     write_behind *b = &t->files.behind;
     if (!s)
@@ -273,7 +291,7 @@ static tutti_status microbatches(trainer *t, slot *saved_targets, bool first, do
     if (!measures_async(t))
         metric_set_reset(&t->train.metrics);
     for (int64_t k = 0; k * size < all && s == TUTTI_OK; k++) {
-        s = begin_microbatch(t, saved_targets, k, size, err);
+        s = trainer_begin_microbatch(t, saved_targets, k, size, err);
         const part m = {k == 0, (k + 1) * size >= all,
                         (double)t->tensors.micro.samples / (double)all};
         if (s == TUTTI_OK)

@@ -143,6 +143,11 @@ static tutti_status tell_overlap(const trainer *t, FILE *file, tutti_error *err)
         (void)fprintf(file, "%sthey are on %s", before, context_device(&t->run)->info.name);
         before = ", ";
     }
+    if (t->run.file->distributed.batch_norm == BATCH_NORM_WORLD) {
+        (void)fprintf(file, "%sbatch_norm is world, whose statistics wait for all ranks",
+                      before);
+        before = ", ";
+    }
     (void)fprintf(file, "%s\n",
                   before != late ? ""
                   : t->run.file->distributed.sync == SYNC_MULTI

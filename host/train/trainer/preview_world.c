@@ -1,6 +1,7 @@
 /* preview_world.c - what a run's step would take over more ranks: measured here, predicted by a model. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "dist/forecast.h"
+#include "graph/plan/plan_workspace.h"
 #include "graph/runtime/host_memory.h"
 #include "train/step/trainer_state.h"
 #include "train/trainer/preview.h"
@@ -81,6 +82,17 @@ static int64_t count_buffers(const trainer *t, const plan *p)
     return n;
 }
 
+/* The sums over slots that a step makes. */
+static forecast_statistics count_statistics(const plan *p)
+{
+    forecast_statistics found = {.waits = plan_sums(p, NULL, 0)};
+    int64_t *sizes = calloc(found.waits + 1, sizeof *sizes);
+    for (uint32_t k = 0; sizes && k < plan_sums(p, sizes, found.waits); k++)
+        found.numbers += sizes[k];
+    free(sizes);
+    return found;
+}
+
 static int64_t count_largest(const trainer *t)
 {
     int64_t most = 0;
@@ -108,7 +120,9 @@ static tutti_status describe_run(trainer *t, plan *p, const preview_link *link,
                           .rounds = file->distributed.sharding >= SHARDING_GRADIENTS ||
                                     file->distributed.sync == SYNC_MULTI,
                           .whole = file->distributed.sharding < SHARDING_GRADIENTS,
-                          .late = file->distributed.sync == SYNC_FORCED,
+                          .late = file->distributed.sync == SYNC_FORCED ||
+                                  file->distributed.batch_norm == BATCH_NORM_WORLD,
+                          .statistics = count_statistics(p),
                           .parts = file->distributed.sharding == SHARDING_WEIGHTS,
                           .half = t->distributed.gradients.rules.half,
                           .largest = count_largest(t),
@@ -143,7 +157,8 @@ static void tell_memory(const forecast *f, const forecast_run *run, FILE *file)
         bytes_text(f->gradients, gradients, sizeof gradients),
         f->gradients < (uint64_t)run->weights * sizeof(float) ? " (its part)" : "",
         bytes_text(f->state, state, sizeof state), run->shards ? " (its part)" : "",
-        bytes_text(f->sums, sums, sizeof sums), bytes_text(run->plan, results, sizeof results));
+        bytes_text(f->sums, sums, sizeof sums),
+        bytes_text(f->results, results, sizeof results));
 }
 
 static void tell_better(const forecast_run *run, const forecast *f, int32_t ranks, FILE *file)
@@ -191,6 +206,11 @@ static void tell(const forecast_run *run, int32_t ranks, const preview_link *lin
     (void)fprintf(file, ": %lld slots of at most %lld samples, %lld on a rank at most\n",
                   (long long)f.slots, (long long)run->microbatch, (long long)f.most_slots);
     tell_memory(&f, run, file);
+    if (run->statistics.waits)
+        (void)fprintf(file,
+                      "batch norm: statistics of whole batches: a step waits %u times for all "
+                      "ranks, and a rank's slots are in memory at once\n",
+                      run->statistics.waits);
     tell_traffic(&f, link, file);
     (void)fprintf(file,
                   "predicted: a step of %.3g ms, %.3g ms of it waiting for other ranks; "

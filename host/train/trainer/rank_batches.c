@@ -133,8 +133,9 @@ void rank_next_evaluation_batch(trainer *t)
     if (!b->evaluation)
         return;
     const metric_set *m = &b->evaluation->metrics;
-    double *to = b->values + (uint64_t)(b->at - b->mine.first) * b->nsums;
-    for (size_t k = 0; is_own(b, b->at) && k < m->count; k++)
+    const bool own = is_own(b, b->at);
+    double *to = own ? b->values + (uint64_t)(b->at - b->mine.first) * b->nsums : NULL;
+    for (size_t k = 0; own && k < m->count; k++)
         for (uint32_t j = 0; j < m->tables[k]->nsums; j++)
             *to++ = m->tables[k]->sums[j];
     metric_set_reset(&b->evaluation->metrics);

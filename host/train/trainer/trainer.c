@@ -2,8 +2,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/trainer/trainer.h"
 #include "base/cpus.h"
-#include "graph/passes/rematerialization.h"
 #include "graph/plan/loss.h"
+#include "graph/plan/plan_workspace.h"
 #include "graph/runtime/autotune_file.h"
 #include "graph/runtime/device_memory.h"
 #include "graph/surgery/surgery.h"
@@ -13,6 +13,8 @@
 #include "train/generate/answers.h"
 #include "train/step/events.h"
 #include "train/step/memory_observers.h"
+#include "train/step/plan_step.h"
+#include "train/step/side_by_side.h"
 #include "train/step/trainer_state.h"
 #include "train/trainer/evaluate.h"
 #include "train/trainer/rank_batches.h"
@@ -25,13 +27,6 @@
 #include <unistd.h>
 
 #include <omp.h>
-
-static int recompute_of(const char *word)
-{
-    return strcmp(word, "off") == 0    ? REMATERIALIZE_OFF
-           : strcmp(word, "full") == 0 ? REMATERIALIZE_FULL
-                                       : REMATERIALIZE_CHEAP;
-}
 
 static tutti_status see_module_weight(void *ctx, tutti_tensor *tensor, tutti_error *err)
 {
@@ -82,8 +77,11 @@ static tutti_status open_model(trainer *t, const tutti_op *const *ops, tutti_err
         .wrote_weight = wrote_module_weight,
         .lacks_memory = memory_plan_refused,
         .precision = precision_of(t->run.file->numerics.precision),
-        .rematerialize = recompute_of(t->run.file->recompute)};
+        .rematerialize = trainer_recompute(t)};
+    const run_distributed *d = &t->run.file->distributed;
     tutti_status s = net_create(&options, &t->run.net, err);
+    if (!s && d->comm.object && d->batch_norm == BATCH_NORM_WORLD)
+        s = net_set_across_slots(t->run.net, err);
     if (s || (s = context_open(&t->run, &t->run.file->model, &t->run.model, err)))
         return s;
     net_set_groups(t->run.net, updater_group, t->run.file);
@@ -448,6 +446,7 @@ void trainer_destroy(trainer *t)
     }
     tensors_fini(&t->tensors);
     answers_free(t->evaluation.answers);
+    side_by_side_fini(&t->plans);
     net_destroy(run->net);
     kernels_fini(&t->kernels);
     backend_close(&run->device);

@@ -176,6 +176,27 @@ START_TEST(weights_in_parts_are_a_part)
 }
 END_TEST
 
+/* 100 sums of 50,000 numbers in all: two slots a rank send 800,000 bytes to each of three others, and a rank has the results
+ * and gradients of both at once. */
+START_TEST(statistics_of_the_batch_are_waited_for)
+{
+    forecast f, without;
+    forecast_run run = example();
+    run.latency_s = 1e-5;
+    forecast_step(&run, 4, &without);
+    run.statistics = (forecast_statistics){.waits = 100, .numbers = 50000};
+    forecast_step(&run, 4, &f);
+    ck_assert_uint_eq(f.results, 2 * 500);
+    ck_assert_uint_eq(f.sums - without.sums, 4000000);
+    ck_assert_uint_eq(f.total - without.total, 4000500);
+    ck_assert_uint_eq(f.sent - without.sent, 3 * 800000);
+    ck_assert_close(f.exposed_s - without.exposed_s, 3 * (100 * 1e-5 + 0.08), 1e-9);
+    forecast_step(&run, 1, &f);
+    ck_assert_uint_eq(f.results, 8 * 500);
+    ck_assert_uint_eq(f.sent, 0);
+}
+END_TEST
+
 START_TEST(better_sizes_give_every_rank_one_block)
 {
     forecast f;
@@ -208,6 +229,7 @@ int main(void)
     tcase_add_test(c, state_in_parts_is_a_part);
     tcase_add_test(c, gradients_in_parts_are_a_part);
     tcase_add_test(c, weights_in_parts_are_a_part);
+    tcase_add_test(c, statistics_of_the_batch_are_waited_for);
     tcase_add_test(c, better_sizes_give_every_rank_one_block);
     suite_add_tcase(suite, c);
     return tutti_run(suite);

@@ -152,6 +152,28 @@ START_TEST(rounds_sum_in_the_same_order)
 }
 END_TEST
 
+static double wide(int64_t first, int64_t count, int64_t i)
+{
+    int64_t half = 1;
+    while (half * 2 < count)
+        half *= 2;
+    return count == 1 ? (double)number(first, i) / 3.0
+                      : wide(first, half, i) + wide(first + half, count - half, i);
+}
+
+START_TEST(rows_are_added_by_the_same_tree)
+{
+    static double rows[MOST * NUMBERS];
+    for (int64_t slots = 1; slots <= MOST; slots++) {
+        for (int64_t k = 0; k < slots * NUMBERS; k++)
+            rows[k] = (double)number(k / NUMBERS, k % NUMBERS) / 3.0;
+        slots_add_rows(rows, slots, NUMBERS);
+        for (int64_t i = 0; i < NUMBERS; i++)
+            ck_assert(rows[i] == wide(0, slots, i));
+    }
+}
+END_TEST
+
 START_TEST(blocks_are_aligned_powers_of_two_that_cover_the_span)
 {
     for (int64_t first = 0; first < MOST; first++)
@@ -177,6 +199,7 @@ int main(void)
     tcase_add_test(c, every_world_sums_in_one_order);
     tcase_add_test(c, every_world_rounds_the_same_sums);
     tcase_add_test(c, rounds_sum_in_the_same_order);
+    tcase_add_test(c, rows_are_added_by_the_same_tree);
     tcase_add_test(c, blocks_are_aligned_powers_of_two_that_cover_the_span);
     suite_add_tcase(suite, c);
     return tutti_run(suite);

@@ -1,0 +1,105 @@
+/* parts.c - runs a segment on the host, at once or in parts. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "graph/program/parts.h"
+#include "graph/program/program_internal.h"
+
+#include <string.h>
+
+static bool is_skipped(const step *s)
+{
+    return s->guard && **s->guard == 0.0f;
+}
+
+static tutti_status run_step(const program *p, int32_t segment, const step *s, tutti_error *err)
+{
+    const program_watcher *w = &p->watcher;
+    const int64_t begin_ns = w->observer ? program_now() : 0;
+    const bool skipped = is_skipped(s);
+    if (skipped)
+        program_skip_step(s);
+    const tutti_status status =
+        skipped ? TUTTI_OK : s->run(s->state, s->call, s->in, s->out, s->scratch);
+    if (status)
+        return program_fail_step(s, status, err);
+    if (w->observer)
+        w->observer->ran(w->observer->ctx, p, (uint32_t)(s - p->steps), begin_ns,
+                         program_now());
+    if (segment && w->passed)
+        w->passed(w->ctx, (uint32_t)(s - p->steps) - p->cut + 1);
+    return TUTTI_OK;
+}
+
+static tutti_status run_part(const program *p, int32_t segment, uint32_t *at,
+                             program_pause *ret_pause, tutti_error *err)
+{
+    const step *const first = p->steps + (segment ? p->cut : 0);
+    const step *const end = p->steps + (segment ? p->nsteps : p->cut);
+    const program_watcher *w = &p->watcher;
+    *ret_pause = (program_pause){NULL, 0};
+    for (const step *s = first + *at; s < end; s++) {
+        if (w->reached)
+            w->reached(w->reached_ctx, segment, *at + 1);
+        const tutti_status status = run_step(p, segment, s, err);
+        if (status)
+            return status;
+        ++*at;
+        if (!s->sums)
+            continue;
+        *ret_pause = (program_pause){s->out[0], tutti_numel(&s->call->out[0])};
+        if (is_skipped(s)) /* this slot has nothing to add */
+            memset(s->out[0], 0, tutti_nbytes(&s->call->out[0]));
+        return TUTTI_OK;
+    }
+    if (w->reached)
+        w->reached(w->reached_ctx, segment, *at + 1);
+    return TUTTI_OK;
+}
+
+tutti_status program_run_part(program *p, int32_t segment, uint32_t *at, const tutti_step *now,
+                              program_pause *ret_pause, tutti_error *err)
+{
+    if (p->dirty)
+        program_bind(p);
+    p->now = *now;
+    return run_part(p, segment, at, ret_pause, err);
+}
+
+tutti_status program_run_here(program *p, int32_t segment, tutti_error *err)
+{
+    program_pause pause = {NULL, 0};
+    uint32_t at = 0;
+    tutti_status s;
+    do {
+        s = run_part(p, segment, &at, &pause, err);
+        if (!s && pause.numbers && p->watcher.sum)
+            s = p->watcher.sum(p->watcher.sum_ctx, pause.numbers, pause.count, err);
+    } while (!s && pause.numbers);
+    return s;
+}
+
+void program_sum(program *p, program_sum_fn sum, void *ctx)
+{
+    p->watcher.sum = sum;
+    p->watcher.sum_ctx = ctx;
+}
+
+uint32_t program_sums(const program *p, int32_t segment, int64_t *ret_counts, uint32_t most)
+{
+    uint32_t n = 0;
+    for (uint32_t k = segment ? p->cut : 0; k < (segment ? p->nsteps : p->cut); k++) {
+        if (!p->steps[k].sums)
+            continue;
+        if (n < most)
+            ret_counts[n] = tutti_numel(&p->steps[k].call->out[0]);
+        n++;
+    }
+    return n;
+}
+
+void program_move(program *p, const void *from, uint64_t bytes, void *to)
+{
+    const program_base base = {p->base.arena, from, to, to ? bytes : 0};
+    p->dirty = p->dirty || base.from != p->base.from || base.to != p->base.to ||
+               base.bytes != p->base.bytes;
+    p->base = base;
+}
