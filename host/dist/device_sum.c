@@ -156,9 +156,9 @@ tutti_status world_device_sum(world_device *d, const world_piece *p, tutti_error
     const world *w = d->world;
     const int64_t first = world_share(w, p->n, w->info.rank);
     const int64_t n = world_share(w, p->n, w->info.rank + 1) - first;
-    float *received = d->memory + (uint64_t)p->n * p->count;
     if (!d->table)
         return sum_alone(d, p, err);
+    float *received = d->memory + (uint64_t)p->n * p->count;
     tell(d);
     d->world->counts.sums++;
     tutti_status s = pack(d, p, n, err);

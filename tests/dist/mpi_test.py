@@ -15,9 +15,9 @@ ENV = {**os.environ, "TUTTI_TUNE": "0", "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALL
        "OMPI_MCA_btl_vader_single_copy_mechanism": "none"}
 
 
-def mpirun(tutti, folder, size, command="train", options=()):
+def mpirun(tutti, folder, size, command="train", options=(), env=None):
     """The run in `folder` on that many ranks."""
-    return subprocess.Popen(["mpirun", "-n", str(size), tutti, command, "run.json", *options], cwd=folder, env=ENV,
+    return subprocess.Popen(["mpirun", "-n", str(size), tutti, command, "run.json", *options], cwd=folder, env={**ENV, **(env or {})},
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
@@ -63,6 +63,24 @@ def loop(tutti, folder, report):
     report.check("and every operation of tutti.ranks/1", places == [True] * 3 and out.count("together\n") == 3, out)
 
 
+def gpus(tutti, folder, report):
+    """Two ranks of mpirun on two GPUs of the stand-ins, whose NCCL hears of the other by MPI, give the bits of one."""
+    standin = os.path.join(os.path.dirname(os.path.abspath(tutti)), "standin")
+    if not os.path.isdir(standin):
+        print("the stand-in for CUDA is not built: GPUs are left out")
+        return
+    env = {"LD_LIBRARY_PATH": standin, "TUTTI_CUDA_STANDIN": "devices=2,leaks=1", "TMPDIR": folder}
+    for size in (1, 2):
+        where = os.path.join(folder, str(size))
+        write(where, changed(device="cuda", distributed=distributed("mpi", device_comm="nccl"), max_duration="2ba", eval=[],
+                             model={"name": "mlp", "hidden": [16]}))
+        process = mpirun(tutti, where, size, env=env)
+        _, err = process.communicate(timeout=120)
+        report.check(f"mpirun, {size} GPUs", process.returncode == 0, f"{process.returncode} {err}")
+    text = difference(os.path.join(folder, "1"), os.path.join(folder, "2"))
+    report.check("mpirun, 2 GPUs: the bits of one", not text, text)
+
+
 def ranks_of(process):
     """Process ids below mpirun, by rank."""
     listed = subprocess.run(["pgrep", "-P", str(process.pid)], capture_output=True, text=True, check=False)
@@ -101,4 +119,4 @@ if __name__ == "__main__":
     if "org.tutti.mpi" not in known:
         print("skipped: the plugin mpi is not built here (Debian's package libopenmpi-dev)")
         sys.exit(77)
-    sys.exit(main([bits, loop, hang]))
+    sys.exit(main([bits, loop, gpus, hang]))
