@@ -36,6 +36,9 @@ static tutti_status train_losses_there(void *ctx, const tutti_tensor *inputs, ui
     tutti_status s = weights_gather_all(&t->distributed.gradients.weights, err);
     if (s)
         return s;
+    /* Dropout draws as in the batch's first microbatch, whichever this process has computed last. */
+    t->run.step.microbatch = 0;
+    t->run.step.first_sample = 0;
     s = net_plan(t->run.net, &request, &p, err);
     if (s)
         return s;

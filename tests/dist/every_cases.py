@@ -1,0 +1,243 @@
+"""every_cases.py - small runs that between them have every plugin that trains, reads or changes a run.
+
+An algorithm's runs are its resume.json and resume_*.json, a data set's those that tests/campaigns kill; a metric, loss or
+model has its check.json.  Where these do not say enough, the tables below do.  `missing` tells of whom there is no run.
+"""
+# SPDX-License-Identifier: Apache-2.0
+import copy
+import json
+import pathlib
+import sys
+
+TESTS = pathlib.Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(TESTS / "campaigns"), str(TESTS / "e2e")]
+import kill_cases  # noqa: E402  pylint: disable=wrong-import-position
+
+PLUGINS = TESTS.parent / "plugins"
+KINDS = ("algorithm", "callback", "dataset", "loss", "metric", "model", "optimizer", "scheduler", "transform")
+GREY, COLOURS, TOKENIZER = kill_cases.GREY, kill_cases.COLOURS, kill_cases.TOKENIZER
+GLYPHS = {"name": "glyphs", "samples": 80}
+BASE = {
+    "name": "ranks", "seed": 5, "threads": 1, "model": {"name": "mlp", "hidden": [16], "dropout": 0.1},
+    "train": {"dataset": GLYPHS, "transforms": GREY, "batch_size": 32, "workers": 1, "drop_last": False,
+              "metrics": [{"name": "accuracy"}]},
+    "eval": [{"label": "test", "dataset": {"name": "glyphs", "samples": 20, "split": "test"}, "transforms": GREY,
+              "batch_size": 9, "workers": 1, "metrics": [{"name": "accuracy"}]}],
+    "optimizer": {"name": "adamw", "lr": 0.01}, "schedulers": [{"name": "cosine_annealing"}],
+}
+# What no case changes.
+FIXED = {
+    "loggers": [{"name": "jsonl"}],
+    "distributed": {"comm": {"name": "shared_memory", "mailbox_mib": 1}, "join_timeout_s": 60, "timeout_s": 60,
+                    "bucket_mib": 0.01},
+}
+SAVER = {"name": "checkpoint_saver", "interval": "3ba"}
+CNN = {"model": {"name": "cnn", "channels": [8, 16]}}
+GPT = {"model": {"name": "gpt2", "n_layer": 1, "n_head": 2, "n_embd": 16}}
+TEXT = {"name": "text", "path": "../corpus.txt", "length": 16}
+TEXTS = {**GPT, "train": {"dataset": TEXT, "batch_size": 8}, "eval": [{"label": "test", "dataset": TEXT | {"split": "validation"}}]}
+
+
+def read(path):
+    """Members of a run from a file."""
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def files(kind, pattern):
+    """{name: members} of the files of plugins of a kind."""
+    return {path.parent.name + path.stem.removeprefix("resume").removeprefix("check"): read(path)
+            for path in sorted(PLUGINS.glob(f"{kind}/*/{pattern}"))}
+
+
+def objects(kind):
+    """[(folder, name)] of the objects of a kind."""
+    found = [(path.parent.name, one) for path in sorted(PLUGINS.glob(f"{kind}/*/plugin.json")) for one in read(path)["objects"]]
+    return [(folder, one["name"]) for folder, one in found if one["kind"] + "s" == kind or one["kind"] + "es" == kind]
+
+
+# What the members of a plugin's file lack on small microbatches and few batches.
+MORE = {"ghost_batchnorm": {"microbatch_size": 8, "algorithms": [{"name": "ghost_batchnorm", "ghost_batch_size": 3}]}}
+
+
+def algorithms():
+    """The runs of every algorithm."""
+    return {name: members | MORE.get(name, {}) for name, members in files("algorithms", "resume*.json").items()}
+
+
+# Plugins without a file of their own, with the members of a run in which they do something.
+CALLBACKS = {
+    "activation_monitor": {"interval": "2ba"}, "early_stopper": {"monitor": "accuracy", "dataloader_label": "test", "patience": "9ep"},
+    "eval_output_logging": {"subset_sample": 7}, "export_for_inference": {"save_path": "model.onnx"}, "image_visualizer": {"interval": "2ba"},
+    "load_checkpoint": {"load_path": "../weights.safetensors", "load_weights_only": True, "event": "epoch_start"},
+    "lr_monitor": {}, "memory_monitor": {}, "memory_snapshot": {}, "nan_monitor": {}, "oom_observer": {},
+    "optimizer_monitor": {"batch_log_interval": 1}, "remote_downloader": {}, "runtime_estimator": {}, "speed_monitor": {"window_size": 2},
+    "system_metrics_monitor": {},
+    "threshold_stopper": {"monitor": "accuracy", "dataloader_label": "test", "threshold": 0.0},
+    "mlperf": {"root_folder": "submission", "index": 0, "metric_label": "test", "cache_clear_cmd": "true"},
+}
+
+
+def callbacks():
+    """A run of each callback; `generate` goes on from texts."""
+    runs = {name: {"callbacks": [{"name": name} | settings]} for name, settings in CALLBACKS.items()}
+    runs["image_visualizer"] |= {"model": {"name": "cnn", "channels": [8]}}
+    runs["generate"] = TEXTS | {"callbacks": [{"name": "generate", "prompts": ["1"], "max_new_tokens": 5, "interval": "2ba"}]}
+    runs["stopped by training"] = {"callbacks": [
+        {"name": "threshold_stopper", "monitor": "accuracy", "dataloader_label": "train", "threshold": 0.0, "stop_on_batch": True}]}
+    return runs
+
+
+WARM = {"t_warmup": "2ba"}
+SCHEDULERS = {
+    "constant": {"alpha": 0.5}, "constant_with_warmup": WARM, "cosine_annealing": {}, "cosine_annealing_warm_restarts": {"t_0": "4ba"},
+    "cosine_annealing_with_warmup": WARM, "exponential": {"gamma": 0.9}, "linear": {}, "linear_with_warmup": WARM,
+    "multistep": {"milestones": ["2ba", "4ba"]}, "multistep_with_warmup": WARM | {"milestones": ["4ba"]},
+    "polynomial": {"power": 2.0}, "polynomial_with_warmup": WARM, "step": {"step_size": "2ba"},
+}
+
+
+def schedulers():
+    """A run of each scheduler, with the rate in the log."""
+    return {name: {"schedulers": [{"name": name} | settings], "callbacks": [{"name": "lr_monitor"}]}
+            for name, settings in SCHEDULERS.items()}
+
+
+def optimizers():
+    """A run of each optimizer, on convolutions and norms, with its state in the log."""
+    looks = [{"name": "optimizer_monitor", "batch_log_interval": 1}]
+    return {name: {"optimizer": {"name": name}, "callbacks": looks, **CNN} for _, name in objects("optimizers")}
+
+
+CLASSES = ("accuracy", "auroc", "average_precision", "cohen_kappa", "confusion_matrix", "dice_score", "f1_score", "jaccard_index",
+           "matthews_corrcoef", "precision", "recall", "specificity")
+NUMBERS = ("mean_absolute_error", "mean_squared_error", "pearson_corrcoef", "r2_score")
+LABELS = ("accuracy", "auroc", "average_precision", "f1_score", "jaccard_index", "precision", "recall")
+
+
+def measured(run, metrics):
+    """The run, whose training and evaluation have these metrics."""
+    run = copy.deepcopy(run)
+    run["train"] = run.get("train", copy.deepcopy(BASE["train"])) | {"metrics": metrics}
+    run["eval"] = [run.get("eval", copy.deepcopy(BASE["eval"]))[0] | {"metrics": metrics, "batch_size": 9}]
+    return run
+
+
+def metrics():
+    """Metrics in runs of what they are of."""
+    check = files("metrics", "check.json")
+    masked = TEXTS | {"model": {"name": "bert", "num_hidden_layers": 1, "num_attention_heads": 2, "hidden_size": 16}}
+    masked = json.loads(json.dumps(masked))
+    for part in (masked["train"], masked["eval"][0]):
+        part["transforms"] = [{"name": "mask_tokens"}]
+    return {
+        "of classes": measured({}, [{"name": name, "num_classes": 10} for name in CLASSES] +
+                               [{"name": name} for name in ("top_k_accuracy", "cross_entropy", "calibration_error", "loss")]),
+        "of numbers": measured(check["mean_squared_error"], [{"name": name} for name in NUMBERS]),
+        "of labels": measured(check["multilabel_accuracy"], [{"name": f"multilabel_{name}", "num_labels": 3} for name in LABELS]),
+        "of texts": measured(check["bleu_score"], [{"name": name, "blank": 10} for name in ("bleu_score", "rouge_score", "word_error_rate")]),
+        "of tokens": measured(TEXTS, [{"name": name} for name in ("language_cross_entropy", "perplexity")]),
+        "of masked tokens": measured(masked, [{"name": name} for name in ("language_cross_entropy", "masked_accuracy")]),
+    }
+
+
+def losses():
+    """A run of each loss."""
+    of_file = files("losses", "check.json")
+    runs = {name: {"loss": name} | of_file.get(folder, {}) for folder, name in objects("losses")}
+    for run in runs.values():
+        for part in run.get("eval", []):
+            part["batch_size"] = 9
+    return runs
+
+
+def models():
+    """A run of each model."""
+    of_file = files("models", "check.json")
+    runs = {name: of_file.get(folder, {"model": {"name": name}}) for folder, name in objects("models")}
+    for run in runs.values():
+        run |= {"train": run["train"] | {"dataset": TEXT}} if "text" in str(run.get("train")) else {}
+    runs["no_op_model"] |= {"train": BASE["train"] | {"metrics": []}, "eval": []}
+    runs["resnet_cifar"] = {"model": {"name": "resnet_cifar", "depth": 8}}
+    runs["airbench"] = kill_cases.DATA["cifar_bin"] | {"model": {"name": "airbench", "widths": [8, 8, 8]}}
+    return runs
+
+
+AUGMENTED = [
+    ["aug_mix", {"name": "color_jitter", "brightness": 0.2, "hue": 0.1}, "elastic_transform", "random_flip", "random_vertical_flip"],
+    ["auto_augment", "gaussian_blur", "random_adjust_sharpness", "random_autocontrast", "random_equalize", "random_invert"],
+    ["rand_augment", "random_affine", "random_channel_permutation", "random_grayscale", "random_perspective", "jpeg"],
+    ["trivial_augment_wide", "random_photometric_distort", "random_posterize", "random_rotation", "random_solarize"],
+    ["augmix", "random_resized_crop", "random_crop", "colout_transform"], ["randaugment", "resize", "center_crop", "pad"],
+    ["to_float", "gaussian_noise", "random_erasing"],
+]
+TRANSFORMS = {
+    "random_adjust_sharpness": {"sharpness_factor": 2.0}, "random_affine": {"degrees": [20.0], "translate": [0.1, 0.1]},
+    "jpeg": {"quality": [50, 90]}, "random_posterize": {"bits": 3}, "random_rotation": {"degrees": [20.0]},
+    "random_solarize": {"threshold": 128.0}, "random_resized_crop": {"size": [16, 16]}, "resize": {"size": [20, 20]},
+    "center_crop": {"size": [16, 16]}, "pad": {"padding": [2]}, "random_grayscale": {"p": 0.5},
+}
+
+
+def transforms():
+    """Runs on pictures that several transforms change."""
+    pictures = {"name": "image_folder", "path": "../pictures", "sizes": "vary"}
+    runs = {}
+    for some in AUGMENTED:
+        given = [one if isinstance(one, dict) else {"name": one} | TRANSFORMS.get(one, {}) for one in some]
+        first = [{"name": "random_resized_crop", "size": [18, 18]}]
+        norm = [] if some[0] == "to_float" else COLOURS
+        runs[given[0]["name"]] = {"train": {"dataset": pictures, "transforms": first + given + norm, "batch_size": 8}, "eval": [], **CNN}
+    return runs
+
+
+def datasets():
+    """The runs of tests/campaigns, and an epoch dealt to lanes."""
+    lanes = copy.deepcopy(kill_cases.DATA["webdataset"])
+    lanes["train"]["shuffle"] = {"lanes": 2, "window": 2}
+    return kill_cases.DATA | {"webdataset in lanes": lanes}
+
+
+GROUPS = {"algorithm": algorithms, "callback": callbacks, "dataset": datasets, "loss": losses, "metric": metrics, "model": models,
+          "optimizer": optimizers, "scheduler": schedulers, "transform": transforms}
+
+
+def shrink(run):
+    """Few samples, so that a run is short, and several slots a batch."""
+    train = run["train"] = BASE["train"] | {"transforms": []} | run["train"]
+    train["workers"] = 1
+    if "samples" in train["dataset"]:
+        train["dataset"]["samples"] = min(train["dataset"]["samples"], 80)
+    run.setdefault("microbatch_size", max(2, train["batch_size"] // 8))
+    for part in run["eval"]:
+        part["workers"] = 1
+        part["batch_size"] = min(part.get("batch_size", 9), 9)
+        part["interval"] = "3ba"
+    return run
+
+
+def case(members):
+    """The whole run."""
+    run = shrink(copy.deepcopy(BASE | members | FIXED))
+    run["max_duration"] = "6ba"
+    run["callbacks"] = [SAVER, *run.get("callbacks", [])]
+    return run
+
+
+def cases():
+    """{kind: {name: run}}."""
+    return {kind: {name: case(members) for name, members in make().items()} for kind, make in GROUPS.items()}
+
+
+def named(value):
+    return {value} if isinstance(value, str) else {value["name"]} if value else set()
+
+
+def used(run):
+    """(kind, name) of what a run is of."""
+    parts = [run["train"], *run["eval"]]
+    lists = {"algorithm": run.get("algorithms", []), "callback": run["callbacks"], "scheduler": run["schedulers"],
+             "dataset": [part["dataset"] for part in parts], "model": [run["model"]], "optimizer": [run["optimizer"]],
+             "loss": [run["loss"]] if run.get("loss") else [],
+             "metric": [one for part in parts for one in part.get("metrics", [])],
+             "transform": [one for part in parts for one in part.get("transforms", [])]}
+    return {(kind, name) for kind, values in lists.items() for value in values for name in named(value)}
