@@ -7,6 +7,7 @@ model has its check.json.  Where these do not say enough, the tables below do.  
 import copy
 import json
 import pathlib
+import re
 import sys
 
 TESTS = pathlib.Path(__file__).resolve().parent.parent
@@ -14,7 +15,15 @@ sys.path[:0] = [str(TESTS / "campaigns"), str(TESTS / "e2e")]
 import kill_cases  # noqa: E402  pylint: disable=wrong-import-position
 
 PLUGINS = TESTS.parent / "plugins"
-KINDS = ("algorithm", "callback", "dataset", "loss", "metric", "model", "optimizer", "scheduler", "transform")
+KINDS = ("algorithm", "callback", "dataset", "logger", "loss", "metric", "model", "optimizer", "pass", "scheduler", "transform")
+# Kinds without runs here, and why.
+OTHERS = {"comm": "ranks are told by one", "handler": "`tutti run` refuses ranks", "filter": "`tutti run` refuses ranks",
+          "layer": "models have them", "op": "models have them", "device": "ranks compute on CPUs"}
+# (kind, name, setting of "distributed"): the sentence of a plugin that refuses ranks, or what is divided among them.
+REFUSED = {("optimizer", name, "weights"): f"optimizer {name} updates whole weights, which \"sharding\": \"weights\" of \"distributed\" "
+           "cuts among the processes; want \"sharding\": \"none\"" for name in ("adafactor", "lamb", "lars", "muon")}
+# Loggers that only speak to a server; rank 0 alone opens loggers.
+SERVED = {"mlflow", "remote_uploader", "slack"}
 GREY, COLOURS, TOKENIZER = kill_cases.GREY, kill_cases.COLOURS, kill_cases.TOKENIZER
 GLYPHS = {"name": "glyphs", "samples": 80}
 BASE = {
@@ -31,7 +40,7 @@ FIXED = {
     "distributed": {"comm": {"name": "shared_memory", "mailbox_mib": 1}, "join_timeout_s": 60, "timeout_s": 60,
                     "bucket_mib": 0.01},
 }
-SAVER = {"name": "checkpoint_saver", "interval": "3ba"}
+SAVER = {"name": "checkpoint_saver", "interval": "2ba"}  # within an epoch too
 CNN = {"model": {"name": "cnn", "channels": [8, 16]}}
 GPT = {"model": {"name": "gpt2", "n_layer": 1, "n_head": 2, "n_embd": 16}}
 TEXT = {"name": "text", "path": "../corpus.txt", "length": 16}
@@ -122,6 +131,20 @@ def measured(run, metrics):
     return run
 
 
+LOGGERS = {"file": {}, "jsonl": {}, "in_memory": {}, "console": {}, "progress_bar": {}, "pipe": {"command": ["cat"]},
+           "tensorboard": {"histogram_interval": 2}}
+
+
+def loggers():
+    """A run of each logger that needs no server, beside the one that is compared."""
+    return {name: {"loggers": [{"name": name} | settings] + FIXED["loggers"] * (name != "jsonl")} for name, settings in LOGGERS.items()}
+
+
+def passes():
+    """Algorithms in another order."""
+    return {"given_order": {"algorithms": [{"name": "mixup"}, {"name": "cutout"}], "passes": [{"name": "given_order", "names": ["cutout", "mixup"]}]}}
+
+
 def metrics():
     """Metrics in runs of what they are of."""
     check = files("metrics", "check.json")
@@ -163,7 +186,7 @@ def models():
 
 
 AUGMENTED = [
-    ["aug_mix", {"name": "color_jitter", "brightness": 0.2, "hue": 0.1}, "elastic_transform", "random_flip", "random_vertical_flip"],
+    ["aug_mix", {"name": "color_jitter", "brightness": 0.2, "hue": 0.1}, {"name": "elastic_transform", "sigma": [2.0]}, "random_flip", "random_vertical_flip"],
     ["auto_augment", "gaussian_blur", "random_adjust_sharpness", "random_autocontrast", "random_equalize", "random_invert"],
     ["rand_augment", "random_affine", "random_channel_permutation", "random_grayscale", "random_perspective", "jpeg"],
     ["trivial_augment_wide", "random_photometric_distort", "random_posterize", "random_rotation", "random_solarize"],
@@ -197,13 +220,13 @@ def datasets():
     return kill_cases.DATA | {"webdataset in lanes": lanes}
 
 
-GROUPS = {"algorithm": algorithms, "callback": callbacks, "dataset": datasets, "loss": losses, "metric": metrics, "model": models,
-          "optimizer": optimizers, "scheduler": schedulers, "transform": transforms}
+GROUPS = {"algorithm": algorithms, "callback": callbacks, "dataset": datasets, "loss": losses, "logger": loggers,
+          "metric": metrics, "model": models, "optimizer": optimizers, "pass": passes, "scheduler": schedulers, "transform": transforms}
 
 
 def shrink(run):
     """Few samples, so that a run is short, and several slots a batch."""
-    train = run["train"] = BASE["train"] | {"transforms": []} | run["train"]
+    train = run["train"] = {"transforms": [], "drop_last": False} | run["train"]
     train["workers"] = 1
     if "samples" in train["dataset"]:
         train["dataset"]["samples"] = min(train["dataset"]["samples"], 80)
@@ -217,7 +240,7 @@ def shrink(run):
 
 def case(members):
     """The whole run."""
-    run = shrink(copy.deepcopy(BASE | members | FIXED))
+    run = shrink(copy.deepcopy(BASE | FIXED | members))
     run["max_duration"] = "6ba"
     run["callbacks"] = [SAVER, *run.get("callbacks", [])]
     return run
@@ -236,8 +259,16 @@ def used(run):
     """(kind, name) of what a run is of."""
     parts = [run["train"], *run["eval"]]
     lists = {"algorithm": run.get("algorithms", []), "callback": run["callbacks"], "scheduler": run["schedulers"],
+             "logger": run["loggers"], "pass": run.get("passes", []),
              "dataset": [part["dataset"] for part in parts], "model": [run["model"]], "optimizer": [run["optimizer"]],
              "loss": [run["loss"]] if run.get("loss") else [],
              "metric": [one for part in parts for one in part.get("metrics", [])],
              "transform": [one for part in parts for one in part.get("transforms", [])]}
     return {(kind, name) for kind, values in lists.items() for value in values for name in named(value)}
+
+
+def missing(listed):
+    """A sentence for each plugin of what `tutti plugins list` prints that no run has and no list says why."""
+    known = set(re.findall(r"[:,] (\w+) (\w+)", listed))
+    tried = {one for runs in cases().values() for run in runs.values() for one in used(run)} | {("logger", name) for name in SERVED}
+    return [f"no run of every_cases.py has the {kind} {name}" for kind, name in sorted(known - tried) if kind not in OTHERS]
