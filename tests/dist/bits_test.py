@@ -303,6 +303,34 @@ def late_reader(tutti, folder, report):
                      all(status) and text in err[0] if refused else not any(status), f"{status} {err}")
 
 
+def late_activations(tutti, folder, report):
+    """Who asks for activations only once weights are in parts gets one sentence, elsewhere the activations; one that asks
+    when it opens gets those of whole weights."""
+    options = ["--plugin-path", os.path.join(os.environ["FIXTURES"], "onlooker")]
+    text = "weights are divided among the processes since nobody asked for them; want a plugin that asks for " \
+           "tutti.activations/1 when it opens, or \"sharding\": \"gradients\" of \"distributed\""
+    for sharding in ("gradients", "weights"):
+        run = changed(max_duration="2ba", eval=[], callbacks=[{"name": "onlooker", "training": False, "activations": True}])
+        run["distributed"]["sharding"] = sharding
+        where = os.path.join(folder, sharding)
+        write(where, run)
+        status, _, err = World(tutti, where, 2, options).end()
+        report.check(f"late activations, {sharding}: {'refused' if sharding == 'weights' else 'served'}",
+                     all(status) and text in err[0] if sharding == "weights" else not any(status), f"{status} {err}")
+    kept = []
+    for sharding in ("none", "weights"):
+        run = changed(max_duration="3ba", eval=[])
+        run["callbacks"].append({"name": "activation_monitor", "interval": "1ba"})
+        run["distributed"]["sharding"] = sharding
+        where = os.path.join(folder, f"early-{sharding}")
+        write(where, run)
+        World(tutti, where, 3).end()
+        with open(os.path.join(where, "runs/ranks/log.jsonl"), encoding="utf-8") as f:
+            kept.append([(row["batch"], name, value) for row in map(json.loads, f) if row["kind"] == "metrics"
+                         for name, value in row["values"].items() if name.startswith("activations/")])
+    report.check("activations are those of whole weights", kept[0] == kept[1] != [], f"{kept[0][:3]} {kept[1][:3]}")
+
+
 WIDE = {"name": "mlp", "hidden": [256] * 8}
 DEEP = {"name": "mlp", "hidden": [512] * 64}
 DEEP_LAYER = 4 * 512 * 512  # bytes of a layer's weights
@@ -538,5 +566,5 @@ def samplers(tutti, folder, report):
 
 
 if __name__ == "__main__":
-    sys.exit(main([plain, precisions, metrics, algorithms, collectives, machines, halves, syncs, buffers, shares, shares_resume, memory, parts, weights, late_reader, parts_memory, whole_weights, groups_resume, explained, onlookers, predictions,
+    sys.exit(main([plain, precisions, metrics, algorithms, collectives, machines, halves, syncs, buffers, shares, shares_resume, memory, parts, weights, late_reader, late_activations, parts_memory, whole_weights, groups_resume, explained, onlookers, predictions,
                    full_disk, own_order, samplers]))

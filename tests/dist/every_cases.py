@@ -180,6 +180,7 @@ def models():
     for run in runs.values():
         run |= {"train": run["train"] | {"dataset": TEXT}} if "text" in str(run.get("train")) else {}
     runs["no_op_model"] |= {"train": BASE["train"] | {"metrics": []}, "eval": []}
+    runs["resnet"] = {"model": {"name": "resnet", "depth": 18, "width": 4, "stem": "cifar"}}
     runs["resnet_cifar"] = {"model": {"name": "resnet_cifar", "depth": 8}}
     runs["airbench"] = kill_cases.DATA["cifar_bin"] | {"model": {"name": "airbench", "widths": [8, 8, 8]}}
     return runs

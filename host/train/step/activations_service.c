@@ -10,6 +10,11 @@ static tutti_status observe(void *ctx, tutti_activation_fn each, void *each_ctx,
         return tutti_fail(err, TUTTI_E_STATE,
                           "activations can be had between after_forward and before_backward "
                           "only");
+    if (t->distributed.gradients.weights.on) /* those of others are not there once more */
+        return tutti_fail(err, TUTTI_E_STATE,
+                          "weights are divided among the processes since nobody asked for "
+                          "them; want a plugin that asks for " TUTTI_ACTIVATIONS_V1
+                          " when it opens, or \"sharding\": \"gradients\" of \"distributed\"");
     const tutti_status s = mirrors_flush(&t->mirrors, false, err);
     return s ? s : plan_activations(t->plans.forward, &t->run.step, each, each_ctx, err);
 }

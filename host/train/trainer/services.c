@@ -120,14 +120,21 @@ void trainer_services_init(trainer *t)
                                                    .load = checkpoint_load};
 }
 
+/* Whoever reads weights where one process alone may do so; gradients come with them. */
+static bool wants_whole_weights(const trainer *t, const char *interface_id)
+{
+    if (strcmp(interface_id, TUTTI_WEIGHTS_V1) == 0)
+        return true;
+    return t->distributed.gradients.weights.wanted &&
+           (strcmp(interface_id, TUTTI_EXPORT_V1) == 0 ||
+            strcmp(interface_id, TUTTI_ACTIVATIONS_V1) == 0);
+}
+
 const void *trainer_service(void *ctx, instance *i, const char *interface_id)
 {
     trainer *t = ctx;
-    if (strcmp(interface_id, TUTTI_WEIGHTS_V1) == 0 ||
-        (t->distributed.gradients.weights.wanted &&
-         strcmp(interface_id, TUTTI_EXPORT_V1) == 0)) /* by one process, at any moment */
-        distributed_reads(&t->distributed,            /* gradients come with weights */
-                          i ? instance_name(i) : "a plugin");
+    if (wants_whole_weights(t, interface_id))
+        distributed_reads(&t->distributed, i ? instance_name(i) : "a plugin");
     if (strcmp(interface_id, TUTTI_WORLD_V1) == 0)
         return distributed_on(&t->distributed) ? world_service(t->distributed.world) : NULL;
     if (strcmp(interface_id, TUTTI_RANKS_V1) == 0) {
