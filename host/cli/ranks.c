@@ -48,7 +48,8 @@ bool cli_may_train(const run_file *run)
 {
     return run->distributed.comm.object ||
            is_alone("train the whole run and write the same files",
-                    "start one, or give the run file a \"distributed\" object");
+                    run->engine ? "start one"
+                                : "start one, or give the run file a \"distributed\" object");
 }
 
 bool cli_may_predict(const run_file *run)

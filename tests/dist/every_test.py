@@ -1,6 +1,6 @@
 """every_test.py - every plugin trains to the bits of one process: every_test.py TUTTI [--every] [KIND | KIND:NAME]...
 
-Without a name each algorithm trains as a world of 2.  With --every all kinds do, as worlds of 2 and 3, with weights in
+Without a name each algorithm, callback, data set and optimizer trains as a world of 2.  With --every all kinds do, as worlds of 2 and 3, with weights in
 parts, from a save of one process on, and algorithms and models in 16 bits; a few as a world of 8.
 """
 # SPDX-License-Identifier: Apache-2.0
@@ -20,6 +20,7 @@ from ranks import Report, World, final, write
 
 CLOCKS = ("time/", "throughput/", "memory/", "wall_clock/", "cpu_", "disk_", "network_")  # what a log has of pace and machine
 LATEST = "runs/ranks/checkpoints/latest.safetensors"
+QUICK = ("algorithm", "callback", "dataset", "optimizer")
 # (what, ranks, "sharding", whether they go on from a save of one process)
 TWO = ("2 ranks", 2, "none", False)
 # What is not logged where its state is in parts, as the run says.
@@ -110,7 +111,7 @@ def chosen(words, every):
     found = []
     for kind, runs in cases().items():
         for name, run in runs.items():
-            if words and not {kind, f"{kind}:{name}"} & set(words) or not words and not every and kind != "algorithm":
+            if words and not {kind, f"{kind}:{name}"} & set(words) or not words and not every and kind not in QUICK:
                 continue
             worlds = MANY + [EIGHT] * ((kind, name) in OF_EIGHT) if every else [TWO]
             found.append((f"{kind} {name}", run, worlds))

@@ -34,7 +34,8 @@ typedef struct tutti_activations_v1 {
      * call to `each` as it ends: children before their parents, the model last.  Dropout is the same and no running
      * statistic moves.  All results of the pass are in memory at a time.  On after_forward,
      * before_loss, after_loss and before_backward alone.  [step]
-     * Errors: E_STATE no microbatch is under way; E_NOMEM; those of `each`. */
+     * Errors: E_STATE no microbatch is under way, or weights are divided among processes and nobody has asked for this
+     * table when it was opened; E_NOMEM; those of `each`. */
     tutti_status (*observe)(void *ctx, tutti_activation_fn each, void *each_ctx,
                             tutti_error *err);
 } tutti_activations_v1;

@@ -15,7 +15,8 @@ typedef struct tutti_train_v1 {
     void *ctx;
     /* Runs the model forward in training mode without gradients on input columns `inputs` and
      * writes one loss a sample to losses[0..B).  Running statistics move as in any training
-     * forward.  `inputs` and `targets` follow the model's order.  [step] */
+     * forward; dropout draws as in the batch's first microbatch.  `inputs` and `targets` follow the
+     * model's order.  [step] */
     tutti_status (*sample_losses)(void *ctx, const tutti_tensor *inputs, uint32_t ninputs,
                                   const tutti_tensor *targets, uint32_t ntargets, float *losses,
                                   tutti_error *err);
