@@ -1,7 +1,7 @@
 """every_cases.py - small runs that between them have every plugin that trains, reads or changes a run.
 
 An algorithm's runs are its resume.json and resume_*.json, a data set's those that tests/campaigns kill; a metric, loss or
-model has its check.json.  Where these do not say enough, the tables below do.  `missing` tells of whom there is no run.
+model has its check.json.  Where these do not say enough, every_settings.py does.  `missing` tells of whom there is no run.
 """
 # SPDX-License-Identifier: Apache-2.0
 import copy
@@ -14,16 +14,10 @@ TESTS = pathlib.Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(TESTS / "campaigns"), str(TESTS / "e2e")]
 import kill_cases  # noqa: E402  pylint: disable=wrong-import-position
 
+from every_settings import (AUGMENTED, CALLBACKS, CLASSES, LABELS, LOGGERS, NUMBERS, OTHERS, SCHEDULERS, SERVED,  # noqa: E402
+                            TRANSFORMS)
+
 PLUGINS = TESTS.parent / "plugins"
-KINDS = ("algorithm", "callback", "dataset", "logger", "loss", "metric", "model", "optimizer", "pass", "scheduler", "transform")
-# Kinds without runs here, and why.
-OTHERS = {"comm": "ranks are told by one", "handler": "`tutti run` refuses ranks", "filter": "`tutti run` refuses ranks",
-          "layer": "models have them", "op": "models have them", "device": "ranks compute on CPUs"}
-# (kind, name, setting of "distributed"): the sentence of a plugin that refuses ranks, or what is divided among them.
-REFUSED = {("optimizer", name, "weights"): f"optimizer {name} updates whole weights, which \"sharding\": \"weights\" of \"distributed\" "
-           "cuts among the processes; want \"sharding\": \"none\"" for name in ("adafactor", "lamb", "lars", "muon")}
-# Loggers that only speak to a server; rank 0 alone opens loggers.
-SERVED = {"mlflow", "remote_uploader", "slack"}
 GREY, COLOURS, TOKENIZER = kill_cases.GREY, kill_cases.COLOURS, kill_cases.TOKENIZER
 GLYPHS = {"name": "glyphs", "samples": 80}
 BASE = {
@@ -44,7 +38,8 @@ SAVER = {"name": "checkpoint_saver", "interval": "2ba"}  # within an epoch too
 CNN = {"model": {"name": "cnn", "channels": [8, 16]}}
 GPT = {"model": {"name": "gpt2", "n_layer": 1, "n_head": 2, "n_embd": 16}}
 TEXT = {"name": "text", "path": "../corpus.txt", "length": 16}
-TEXTS = {**GPT, "train": {"dataset": TEXT, "batch_size": 8}, "eval": [{"label": "test", "dataset": TEXT | {"split": "validation"}}]}
+TEXTS = {**GPT, "train": {"dataset": TEXT, "batch_size": 8},
+         "eval": [{"label": "test", "dataset": TEXT | {"split": "validation"}}]}
 
 
 def read(path):
@@ -73,36 +68,15 @@ def algorithms():
     return {name: members | MORE.get(name, {}) for name, members in files("algorithms", "resume*.json").items()}
 
 
-# Plugins without a file of their own, with the members of a run in which they do something.
-CALLBACKS = {
-    "activation_monitor": {"interval": "2ba"}, "early_stopper": {"monitor": "accuracy", "dataloader_label": "test", "patience": "9ep"},
-    "eval_output_logging": {"subset_sample": 7}, "export_for_inference": {"save_path": "model.onnx"}, "image_visualizer": {"interval": "2ba"},
-    "load_checkpoint": {"load_path": "../weights.safetensors", "load_weights_only": True, "event": "epoch_start"},
-    "lr_monitor": {}, "memory_monitor": {}, "memory_snapshot": {}, "nan_monitor": {}, "oom_observer": {},
-    "optimizer_monitor": {"batch_log_interval": 1}, "remote_downloader": {}, "runtime_estimator": {}, "speed_monitor": {"window_size": 2},
-    "system_metrics_monitor": {},
-    "threshold_stopper": {"monitor": "accuracy", "dataloader_label": "test", "threshold": 0.0},
-    "mlperf": {"root_folder": "submission", "index": 0, "metric_label": "test", "cache_clear_cmd": "true"},
-}
-
-
 def callbacks():
     """A run of each callback; `generate` goes on from texts."""
     runs = {name: {"callbacks": [{"name": name} | settings]} for name, settings in CALLBACKS.items()}
     runs["image_visualizer"] |= {"model": {"name": "cnn", "channels": [8]}}
     runs["generate"] = TEXTS | {"callbacks": [{"name": "generate", "prompts": ["1"], "max_new_tokens": 5, "interval": "2ba"}]}
     runs["stopped by training"] = {"callbacks": [
-        {"name": "threshold_stopper", "monitor": "accuracy", "dataloader_label": "train", "threshold": 0.0, "stop_on_batch": True}]}
+        {"name": "threshold_stopper", "monitor": "accuracy", "dataloader_label": "train", "threshold": 0.0,
+         "stop_on_batch": True}]}
     return runs
-
-
-WARM = {"t_warmup": "2ba"}
-SCHEDULERS = {
-    "constant": {"alpha": 0.5}, "constant_with_warmup": WARM, "cosine_annealing": {}, "cosine_annealing_warm_restarts": {"t_0": "4ba"},
-    "cosine_annealing_with_warmup": WARM, "exponential": {"gamma": 0.9}, "linear": {}, "linear_with_warmup": WARM,
-    "multistep": {"milestones": ["2ba", "4ba"]}, "multistep_with_warmup": WARM | {"milestones": ["4ba"]},
-    "polynomial": {"power": 2.0}, "polynomial_with_warmup": WARM, "step": {"step_size": "2ba"},
-}
 
 
 def schedulers():
@@ -117,12 +91,6 @@ def optimizers():
     return {name: {"optimizer": {"name": name}, "callbacks": looks, **CNN} for _, name in objects("optimizers")}
 
 
-CLASSES = ("accuracy", "auroc", "average_precision", "cohen_kappa", "confusion_matrix", "dice_score", "f1_score", "jaccard_index",
-           "matthews_corrcoef", "precision", "recall", "specificity")
-NUMBERS = ("mean_absolute_error", "mean_squared_error", "pearson_corrcoef", "r2_score")
-LABELS = ("accuracy", "auroc", "average_precision", "f1_score", "jaccard_index", "precision", "recall")
-
-
 def measured(run, metrics):
     """The run, whose training and evaluation have these metrics."""
     run = copy.deepcopy(run)
@@ -131,18 +99,16 @@ def measured(run, metrics):
     return run
 
 
-LOGGERS = {"file": {}, "jsonl": {}, "in_memory": {}, "console": {}, "progress_bar": {}, "pipe": {"command": ["cat"]},
-           "tensorboard": {"histogram_interval": 2}}
-
-
 def loggers():
     """A run of each logger that needs no server, beside the one that is compared."""
-    return {name: {"loggers": [{"name": name} | settings] + FIXED["loggers"] * (name != "jsonl")} for name, settings in LOGGERS.items()}
+    return {name: {"loggers": [{"name": name} | settings] + FIXED["loggers"] * (name != "jsonl")}
+            for name, settings in LOGGERS.items()}
 
 
 def passes():
     """Algorithms in another order."""
-    return {"given_order": {"algorithms": [{"name": "mixup"}, {"name": "cutout"}], "passes": [{"name": "given_order", "names": ["cutout", "mixup"]}]}}
+    order = {"name": "given_order", "names": ["cutout", "mixup"]}
+    return {"given_order": {"algorithms": [{"name": "mixup"}, {"name": "cutout"}], "passes": [order]}}
 
 
 def metrics():
@@ -157,7 +123,8 @@ def metrics():
                                [{"name": name} for name in ("top_k_accuracy", "cross_entropy", "calibration_error", "loss")]),
         "of numbers": measured(check["mean_squared_error"], [{"name": name} for name in NUMBERS]),
         "of labels": measured(check["multilabel_accuracy"], [{"name": f"multilabel_{name}", "num_labels": 3} for name in LABELS]),
-        "of texts": measured(check["bleu_score"], [{"name": name, "blank": 10} for name in ("bleu_score", "rouge_score", "word_error_rate")]),
+        "of texts": measured(check["bleu_score"], [{"name": name, "blank": 10} for
+                                                    name in ("bleu_score", "rouge_score", "word_error_rate")]),
         "of tokens": measured(TEXTS, [{"name": name} for name in ("language_cross_entropy", "perplexity")]),
         "of masked tokens": measured(masked, [{"name": name} for name in ("language_cross_entropy", "masked_accuracy")]),
     }
@@ -186,22 +153,6 @@ def models():
     return runs
 
 
-AUGMENTED = [
-    ["aug_mix", {"name": "color_jitter", "brightness": 0.2, "hue": 0.1}, {"name": "elastic_transform", "sigma": [2.0]}, "random_flip", "random_vertical_flip"],
-    ["auto_augment", "gaussian_blur", "random_adjust_sharpness", "random_autocontrast", "random_equalize", "random_invert"],
-    ["rand_augment", "random_affine", "random_channel_permutation", "random_grayscale", "random_perspective", "jpeg"],
-    ["trivial_augment_wide", "random_photometric_distort", "random_posterize", "random_rotation", "random_solarize"],
-    ["augmix", "random_resized_crop", "random_crop", "colout_transform"], ["randaugment", "resize", "center_crop", "pad"],
-    ["to_float", "gaussian_noise", "random_erasing"],
-]
-TRANSFORMS = {
-    "random_adjust_sharpness": {"sharpness_factor": 2.0}, "random_affine": {"degrees": [20.0], "translate": [0.1, 0.1]},
-    "jpeg": {"quality": [50, 90]}, "random_posterize": {"bits": 3}, "random_rotation": {"degrees": [20.0]},
-    "random_solarize": {"threshold": 128.0}, "random_resized_crop": {"size": [16, 16]}, "resize": {"size": [20, 20]},
-    "center_crop": {"size": [16, 16]}, "pad": {"padding": [2]}, "random_grayscale": {"p": 0.5},
-}
-
-
 def transforms():
     """Runs on pictures that several transforms change."""
     pictures = {"name": "image_folder", "path": "../pictures", "sizes": "vary"}
@@ -210,7 +161,8 @@ def transforms():
         given = [one if isinstance(one, dict) else {"name": one} | TRANSFORMS.get(one, {}) for one in some]
         first = [{"name": "random_resized_crop", "size": [18, 18]}]
         norm = [] if some[0] == "to_float" else COLOURS
-        runs[given[0]["name"]] = {"train": {"dataset": pictures, "transforms": first + given + norm, "batch_size": 8}, "eval": [], **CNN}
+        train = {"dataset": pictures, "transforms": first + given + norm, "batch_size": 8}
+        runs[given[0]["name"]] = {"train": train, "eval": [], **CNN}
     return runs
 
 
@@ -222,7 +174,8 @@ def datasets():
 
 
 GROUPS = {"algorithm": algorithms, "callback": callbacks, "dataset": datasets, "loss": losses, "logger": loggers,
-          "metric": metrics, "model": models, "optimizer": optimizers, "pass": passes, "scheduler": schedulers, "transform": transforms}
+          "metric": metrics, "model": models, "optimizer": optimizers, "pass": passes, "scheduler": schedulers,
+          "transform": transforms}
 
 
 def shrink(run):
@@ -271,5 +224,6 @@ def used(run):
 def missing(listed):
     """A sentence for each plugin of what `tutti plugins list` prints that no run has and no list says why."""
     known = set(re.findall(r"[:,] (\w+) (\w+)", listed))
-    tried = {one for runs in cases().values() for run in runs.values() for one in used(run)} | {("logger", name) for name in SERVED}
+    tried = {one for runs in cases().values() for run in runs.values() for one in used(run)}
+    tried |= {("logger", name) for name in SERVED}
     return [f"no run of every_cases.py has the {kind} {name}" for kind, name in sorted(known - tried) if kind not in OTHERS]

@@ -1,7 +1,8 @@
 """every_test.py - every plugin trains to the bits of one process: every_test.py TUTTI [--every] [KIND | KIND:NAME]...
 
-Without a name each algorithm, callback, data set and optimizer trains as a world of 2.  With --every all kinds do, as worlds of 2 and 3, with weights in
-parts, from a save of one process on, and algorithms and models in 16 bits; a few as a world of 8.
+Without a name each algorithm, callback, data set and optimizer trains as a world of 2.  With --every
+all kinds do, as worlds of 2 and 3, with weights in parts, from a save of one process on, and algorithms and models in 16
+bits; a few as a world of 8.
 """
 # SPDX-License-Identifier: Apache-2.0
 import concurrent.futures
@@ -15,7 +16,8 @@ import subprocess
 import sys
 import tempfile
 
-from every_cases import REFUSED, SAVER, cases, kill_cases, missing
+from every_cases import SAVER, cases, kill_cases, missing, used
+from every_settings import REFUSED
 from ranks import Report, World, final, write
 
 CLOCKS = ("time/", "throughput/", "memory/", "wall_clock/", "cpu_", "disk_", "network_")  # what a log has of pace and machine
@@ -65,6 +67,13 @@ def difference(a, b, resumed, left_out=None):
     return "" if written(a) == written(b) else f"files differ: {list(written(a))} and {list(written(b))}"
 
 
+def unlogged(folder, run):
+    """The metrics of a run that its log has no number of."""
+    logged = {str(row[1]).split("/")[2] for row in rows(folder) if str(row[1]).startswith("metrics/")}
+    wanted = [name for kind, name in sorted(used(run)) if kind == "metric"]
+    return ", ".join(name for name in wanted if not any(one.startswith(name) for one in logged))
+
+
 def train(tutti, where, run, size, options=()):
     """Trains in a new folder; what became of it, as text, "" when it ended well and rank 0 alone has spoken."""
     write(where, run)
@@ -88,7 +97,7 @@ def compare(tutti, top, name, run, worlds):
     text = text or train(tutti, folder / "1", run, 1)
     if text:
         return [(f"{name}, 1 rank", text)]
-    found = []
+    found = [(f"{name}: all metrics are logged", text) for text in [unlogged(folder / "1", run)] if text]
     saved = list(folder.glob("1/runs/ranks/checkpoints/ep*-ba4.safetensors"))
     for what, size, sharding, resumed in worlds:
         if resumed and not saved:  # a run that was stopped before
@@ -101,7 +110,8 @@ def compare(tutti, top, name, run, worlds):
         if refused:
             found.append((f"{name}, {what}: refused", "" if refused in text else text or "it trains"))
         else:
-            found.append((f"{name}, {what}: the bits of one", text or difference(folder / "1", where, resumed, LEFT_OUT.get(sharding))))
+            text = text or difference(folder / "1", where, resumed, LEFT_OUT.get(sharding))
+            found.append((f"{name}, {what}: the bits of one", text))
     shutil.rmtree(folder)
     return found
 
