@@ -48,8 +48,7 @@ bool cli_may_train(const run_file *run)
 {
     return run->distributed.comm.object ||
            is_alone("train the whole run and write the same files",
-                    run->engine ? "start one"
-                                : "start one, or give the run file a \"distributed\" object");
+                    "start one, or give the run file a \"distributed\" object");
 }
 
 bool cli_may_predict(const run_file *run)

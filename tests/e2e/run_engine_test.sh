@@ -23,10 +23,6 @@ check "explain knows engine files" sh -c "$TUTTI explain engine.json | grep -q '
 check "validate knows engine files" "$TUTTI" validate engine.json
 says "train does not run them" 2 \
   'engine.json:2: process: makes this an engine file, which `tutti run` runs' "$TUTTI" train engine.json
-says "nor several processes" 2 'engine.json: distributed: is for `tutti train`; `tutti run` trains in one process' \
-  "$TUTTI" run engine.json --set distributed='{"comm": "shared_memory"}'
-says "which it does not advise" 2 "tutti: Open MPI's mpirun has started 2 processes, each of which would train the whole run and write the same files; start one" \
-  env OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=1 "$TUTTI" run engine.json
 
 engine '"handlers": [{"on": "iteration_completed", "every": 4, "call": "batch_mean.stop_below", "args": [1e9]}]' >stop.json
 check "a handler ends the run" sh -c "$TUTTI run stop.json | grep -q '^ran 4 iterations, 1 epochs'"

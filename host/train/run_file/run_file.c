@@ -114,20 +114,13 @@ static void read_objects(run_reader *r, const json_node *root)
     run_check_width(r, root);
 }
 
-/* Sets run->engine.  False, with a fault, for an engine file of several processes, or where a training run or a model is
- * wanted. */
+/* Sets run->engine.  False, with a fault, for an engine file where a training run or a model is wanted. */
 static bool judge_kind(run_reader *r, int kind, const json_node *root)
 {
     const json_node *process = json_get(root, "process");
-    const json_node *distributed = json_get(root, "distributed");
     r->run->engine = kind == RUN_FILE_ENGINE || (kind != RUN_FILE_TRAIN && process);
     if (r->run->engine && kind == RUN_FILE_MODEL && !json_get(root, "model")) {
         faults_add(r->faults, root, "model is missing: this engine file has none");
-        return false;
-    }
-    if (r->run->engine && distributed) {
-        faults_add(r->faults, distributed,
-                   "is for `tutti train`; `tutti run` trains in one process");
         return false;
     }
     if (!process || r->run->engine)
