@@ -12,4 +12,9 @@
 TUTTI_NODISCARD tutti_status launcher_processes(int *ret_count, const char **ret_name,
                                                 tutti_error *err);
 
+/* Has the launcher end all processes of its job, from one that cannot begin and in which MPI has not.  MPICH's would let
+ * the others wait for it without an end; Open MPI's ends them by the exit status, and srun does with --kill-on-bad-exit:
+ * nothing happens there, nor where this process is alone.  [control] */
+void launcher_end_job(int status);
+
 #endif

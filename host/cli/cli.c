@@ -108,21 +108,26 @@ static void name_repeat(const char *name, char *text, size_t size)
         (void)snprintf(text, size, "name=%s-repeat-%d", name, k);
 }
 
-run_file *cli_repeated_file(const cli_options *o, const run_repeat *repeat, registry *r)
+void cli_repeat_sets(const cli_options *o, const run_repeat *repeat, cli_sets *ret)
+{
+    name_repeat(run_repeat_name(repeat), ret->name, sizeof ret->name);
+    ret->texts[0] = ret->name;
+    for (size_t k = 0; k < o->nsets; k++)
+        ret->texts[k + 1] = o->sets[k];
+    ret->texts[o->nsets + 1] = NULL;
+}
+
+run_file *cli_read_repeat(const cli_options *o, const run_repeat *repeat, const cli_sets *sets,
+                          registry *r, char *why)
 {
     run_file *run = NULL;
-    char name[512];
-    const char *sets[CLI_MAX_OPTIONS + 2] = {name};
     faults *f = faults_of_run(r);
     if (!f)
         return NULL;
-    name_repeat(run_repeat_name(repeat), name, sizeof name);
-    for (size_t k = 0; k < o->nsets; k++)
-        sets[k + 1] = o->sets[k];
     const tutti_status s =
         run_file_parse(run_repeat_path(repeat), run_repeat_text(repeat),
-                       run_repeat_folder(repeat), RUN_FILE_TRAIN, sets, r, &run, f);
-    return told(o, s, run, f, NULL);
+                       run_repeat_folder(repeat), RUN_FILE_TRAIN, sets->texts, r, &run, f);
+    return told(o, s, run, f, why);
 }
 
 run_file *cli_run_text(const cli_options *o, const char *name, const char *text, int kind,

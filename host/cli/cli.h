@@ -24,9 +24,6 @@ run_file *cli_run_file(const cli_options *o, int kind, registry *r);
 run_file *cli_run_text(const cli_options *o, const char *name, const char *text, int kind,
                        registry *r);
 
-/* The run file of a record, as cli_run_file; the run gets a name of its own, NAME-repeat, unless an override names it. */
-run_file *cli_repeated_file(const cli_options *o, const run_repeat *repeat, registry *r);
-
 /* Whether the command knows which weights to take; says so where it does not. */
 bool cli_has_weights(const cli_options *o, const run_file *run, const char *command);
 
@@ -70,8 +67,12 @@ extern const char cli_default_run[]; /* host/recipes/glyphs_cnn.json, embedded *
 
 /* ---- ranks.c ---- */
 
+/* As cli_registry, for the two below: other ranks do not wait for one that has none. */
+registry *cli_ranked_registry(const cli_options *o);
 /* As cli_run_file; what is wrong with the file is told to the other ranks of its run too, which wait for this one. */
 run_file *cli_ranked_file(const cli_options *o, int kind, registry *r);
+/* The same of the run file in the record of a folder, --repeat; *ret_repeat is the record, which the caller frees. */
+run_file *cli_repeated_file(const cli_options *o, registry *r, run_repeat **ret_repeat);
 /* Whether this process may train, predict or export: several of one launcher that do not do it together would write the
  * same files, which is said. */
 bool cli_may_train(const run_file *run);
@@ -81,6 +82,15 @@ bool cli_may_export(void);
 /* As cli_run_file; `why`, CLI_WHY_SIZE bytes or NULL, gets the first fault. */
 enum { CLI_WHY_SIZE = 480 };
 run_file *cli_read_run(const cli_options *o, int kind, registry *r, char *why);
+/* The same of a record's run file; `sets` are those of cli_repeat_sets. */
+typedef struct cli_sets {
+    char name[512];
+    const char *texts[CLI_MAX_OPTIONS + 2]; /* NULL-terminated */
+} cli_sets;
+run_file *cli_read_repeat(const cli_options *o, const run_repeat *repeat, const cli_sets *sets,
+                          registry *r, char *why);
+/* --set, behind one that gives the run a name of its own, NAME-repeat. */
+void cli_repeat_sets(const cli_options *o, const run_repeat *repeat, cli_sets *ret);
 /* Where the run is read from, `recipe` if it is a recipe's name. */
 const char *cli_run_path(const cli_options *o, char *recipe, size_t size);
 

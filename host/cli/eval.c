@@ -9,7 +9,7 @@ static int run(const cli_options *o, const tutti_op *const *ops)
     int status = CLI_USAGE;
     trainer *t = NULL;
     tutti_error e = TUTTI_ERROR_INIT;
-    registry *r = cli_registry(o);
+    registry *r = cli_ranked_registry(o);
     run_file *run = r ? cli_ranked_file(o, RUN_FILE_MODEL, r) : NULL;
     if (!run)
         goto end;

@@ -211,7 +211,7 @@ static int run(const cli_options *o, const tutti_op *const *ops)
     trainer *t = NULL;
     run_file *run = NULL;
     tutti_error e = TUTTI_ERROR_INIT;
-    registry *r = read_batches(o->length.batches, &batches) ? cli_registry(o) : NULL;
+    registry *r = read_batches(o->length.batches, &batches) ? cli_ranked_registry(o) : NULL;
     if (!r || !(run = cli_ranked_file(o, RUN_FILE_TRAIN, r)) || !cli_may_train(run))
         goto end;
     shorten(run, batches);

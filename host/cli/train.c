@@ -53,27 +53,6 @@ static record_options start_of(const cli_options *o, const run_repeat *repeat)
     return s;
 }
 
-/* The run file, of the record with --repeat; NULL after saying what is wrong. */
-static run_file *read_run(const cli_options *o, registry *r, run_repeat **ret_repeat)
-{
-    tutti_error e = TUTTI_ERROR_INIT;
-    if (!o->start.repeat)
-        return cli_ranked_file(o, RUN_FILE_TRAIN, r);
-    if (o->run) {
-        (void)fprintf(
-            stderr,
-            "tutti: --repeat takes the run file of the record; leave %s out, or change "
-            "the run with --set\n",
-            o->run);
-        return NULL;
-    }
-    if (run_repeat_open(o->start.repeat, ret_repeat, &e)) {
-        (void)fprintf(stderr, "tutti: %s\n", e.text);
-        return NULL;
-    }
-    return cli_repeated_file(o, *ret_repeat, r);
-}
-
 static int run(const cli_options *o, const tutti_op *const *ops)
 {
     int status = CLI_USAGE;
@@ -82,8 +61,11 @@ static int run(const cli_options *o, const tutti_op *const *ops)
     run_file *run = NULL;
     run_repeat *repeat = NULL;
     tutti_error e = TUTTI_ERROR_INIT;
-    registry *r = cli_registry(o);
-    if (!r || !(run = read_run(o, r, &repeat)) || !cli_may_train(run))
+    registry *r = cli_ranked_registry(o);
+    if (r)
+        run = o->start.repeat ? cli_repeated_file(o, r, &repeat)
+                              : cli_ranked_file(o, RUN_FILE_TRAIN, r);
+    if (!run || !cli_may_train(run))
         goto end;
     trainer_catch_signals(run->checkpoints.signals);
     if (trainer_create(run, r, ops, &t, &e)) {

@@ -2,6 +2,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "dist/world_internal.h"
 
+#include "base/launcher.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,6 +75,21 @@ static tutti_status find_machines(world *w, tutti_error *err)
     return s;
 }
 
+/* A library that does not understand the launcher takes each process to be a world of its own. */
+static tutti_status check_launcher(const world *w, tutti_error *err)
+{
+    int n = 1;
+    const char *launcher = NULL;
+    if (w->info.size > 1 || launcher_processes(&n, &launcher, NULL) || n <= 1)
+        return TUTTI_OK;
+    return tutti_fail(
+        err, TUTTI_E_STATE,
+        "comm %s: this process is alone in its world, but %s has started %d; want "
+        "the launcher of the library that the comm was built with, or "
+        "TUTTI_WORLD_SIZE=1 where each is a run of its own",
+        instance_name(w->options.comm), launcher, n);
+}
+
 tutti_status world_join(const world_options *options, world **ret_world, tutti_error *err)
 {
     const tutti_collectives_v1 *table = instance_query(options->comm, TUTTI_COLLECTIVES_V1);
@@ -106,9 +123,10 @@ tutti_status world_join(const world_options *options, world **ret_world, tutti_e
     }
     table->set_timeout(w->self, milliseconds(options->timeout_s));
     background_init(&w->background);
-    if ((s = find_machines(w, err))) {
-        world_leave(w, true);
-        return s;
+    const tutti_status alone = check_launcher(w, err);
+    if (alone || (s = find_machines(w, err))) {
+        world_leave(w, !alone); /* nobody is there to be ended */
+        return alone ? alone : s;
     }
     *ret_world = w;
     return TUTTI_OK;

@@ -23,7 +23,8 @@ typedef struct world_options {
 /* All ranks call the functions below in the same order.  Errors of all: E_STATE names a rank that has ended, has left, or
  * does not come.  After one of them has failed in the midst of an operation none is begun: the others find this rank gone. */
 
-/* Errors also: E_UNSUPPORTED the object has no tutti.collectives/1; those of join.  [control] */
+/* Errors also: E_UNSUPPORTED the object has no tutti.collectives/1; E_STATE this process is alone there, and its launcher
+ * has started several; those of join.  [control] */
 TUTTI_NODISCARD tutti_status world_join(const world_options *options, world **ret_world,
                                         tutti_error *err);
 /* `failed`: this rank ends with an error.  NULL is allowed. */

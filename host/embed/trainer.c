@@ -31,7 +31,8 @@ static void tell_ranks(tutti_trainer *t, const tutti_trainer_options *o, const c
 {
     char line[640];
     tutti_error e = TUTTI_ERROR_INIT;
-    if (!distributed_refuse(o->run_file, o->sets, t->registry, why, &e))
+    const tutti_status s = distributed_refuse(o->run_file, NULL, o->sets, t->registry, why, &e);
+    if (!s || s == TUTTI_E_NOTFOUND) /* it has no ranks, or none that it could tell */
         return;
     (void)snprintf(line, sizeof line, "the other ranks do not hear of it: %s", e.text);
     listener_report(&t->told, TUTTI_LOG_ERROR, line);

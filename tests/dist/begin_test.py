@@ -103,6 +103,22 @@ def plugin(tutti, folder, report):
         report.check("and nobody else but the rank itself", all((k in (0, rank)) == bool(text) for k, text in enumerate(err)), f"{err}")
 
 
+def repeat(tutti, folder, report):
+    """One rank cannot read the run file of a record, which the others repeat; or it can, and then all do."""
+    write(folder, changed(max_duration="1ba"))
+    World(tutti, folder, 1).end()
+    options = ["--repeat", "runs/ranks"]
+    for rank in (1, 0):
+        world = World(tutti, folder, 2, options, command="train", own={rank: ["--set", "optimizer.name=nowhere"]}, file=None)
+        began = time.monotonic()
+        status, _, err = world.end()
+        late = time.monotonic() - began
+        report.check(f"--repeat that rank {rank} cannot read ends all", status == [2] * 2 and late < SECONDS, f"{late} s {status} {err}")
+        report.check("rank 0 says who and why", ("tutti: [rank 1] " if rank else "") in err[0] and "nowhere" in err[0], f"{err}")
+    status, _, err = World(tutti, folder, 2, options, file=None).end()
+    report.check("two ranks repeat a run", status == [0, 0] and os.path.isdir(os.path.join(folder, "runs/ranks-repeat")), f"{status} {err}")
+
+
 def cpu(tutti, folder, report):
     """Kernels for another CPU on one rank, where they decide bits."""
     write(folder, changed(max_duration="1ba"))
@@ -166,4 +182,4 @@ def alone(tutti, folder, report):
 
 
 if __name__ == "__main__":
-    sys.exit(main([code, data, plugin, cpu, machines, advice, alone]))
+    sys.exit(main([code, data, plugin, repeat, cpu, machines, advice, alone]))

@@ -27,15 +27,16 @@ RUN = {
 
 
 class World:
-    """Processes that train one run in one folder; `own`, `places`, `env` and `programs` have what is a rank's alone."""
+    """Processes that train one run in one folder; `own`, `places`, `env` and `programs` have what is a rank's alone; `file`
+    is the run file, None: without one."""
 
-    def __init__(self, tutti, folder, size, options=(), own=None, command="train", places=None, env=None, programs=None):  # pylint: disable=too-many-arguments
+    def __init__(self, tutti, folder, size, options=(), own=None, command="train", places=None, env=None, programs=None, file="run.json"):  # pylint: disable=too-many-arguments
         self.folder = folder
         self.ranks = []
         for rank in range(size):
             here = {**os.environ, "TUTTI_RANK": str(rank), "TUTTI_WORLD_SIZE": str(size), "TUTTI_JOB": folder,
                     "TUTTI_TUNE": "0", **(env or {}).get(rank, {})}
-            words = [(programs or {}).get(rank, tutti), command, "run.json", *options, *(own or {}).get(rank, ())]
+            words = [(programs or {}).get(rank, tutti), command, *([file] if file else []), *options, *(own or {}).get(rank, ())]
             self.ranks.append(subprocess.Popen(words, cwd=(places or {}).get(rank, folder), env=here, stdout=subprocess.PIPE,
                                                stderr=subprocess.PIPE, text=True))
 

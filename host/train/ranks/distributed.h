@@ -57,10 +57,12 @@ void distributed_reads(distributed *d, const char *who);
 /* Joins the other ranks where the run file says so, before anything that can fail on one rank alone: whoever cannot go on
  * then tells the others.  Errors also: those of a rank that has come to refuse.  [control] */
 TUTTI_NODISCARD tutti_status distributed_open(distributed *d, tutti_error *err);
-/* Instead of a run, on a rank that cannot read its run file: joins, tells all others why, and leaves; nothing where the
- * file has no comm that can be opened.  Errors: those of joining.  [control] */
-TUTTI_NODISCARD tutti_status distributed_refuse(const char *path, const char *const *overrides,
-                                                registry *r, const char *why, tutti_error *err);
+/* Instead of a run, on a rank that cannot read its run file, or `text` that `path` names: joins, tells all others why, and
+ * leaves.  Errors: E_NOTFOUND the file has no comm that can be opened, and nothing has begun; those of joining.
+ * [control] */
+TUTTI_NODISCARD tutti_status distributed_refuse(const char *path, const char *text,
+                                                const char *const *overrides, registry *r,
+                                                const char *why, tutti_error *err);
 /* Once the device is open: what cannot be done over several ranks yet, or never; opens the comm of devices.  [control] */
 TUTTI_NODISCARD tutti_status distributed_check(distributed *d, tutti_error *err);
 /* Once all ranks are known to run the same: connects their devices, where the run is on one.  Errors: those of

@@ -177,12 +177,10 @@ static tutti_status refuse(run_file *file, const char *why, tutti_error *err)
     instance *comm = NULL;
     world *w = NULL;
     tutti_error all = TUTTI_ERROR_INIT;
-    tutti_status s =
-        instance_open(part->object, part->name, part->params, no_service, NULL, &comm, err);
-    if (s)
-        return s;
+    if (instance_open(part->object, part->name, part->params, no_service, NULL, &comm, err))
+        return TUTTI_E_NOTFOUND;
     part->params = NULL; /* the instance has them */
-    s = join(file, comm, 1, &w, err);
+    const tutti_status s = join(file, comm, 1, &w, err);
     if (!s) {
         (void)tutti_fail(&all, TUTTI_E_ARG, "%.480s", why);
         (void)!world_agree(w, TUTTI_E_ARG, &all); /* is not TUTTI_OK, whoever else refuses */
@@ -192,12 +190,13 @@ static tutti_status refuse(run_file *file, const char *why, tutti_error *err)
     return s;
 }
 
-tutti_status distributed_refuse(const char *path, const char *const *overrides, registry *r,
-                                const char *why, tutti_error *err)
+tutti_status distributed_refuse(const char *path, const char *text,
+                                const char *const *overrides, registry *r, const char *why,
+                                tutti_error *err)
 {
     run_file *file = NULL;
-    if (run_file_ranks(path, overrides, r, &file))
-        return TUTTI_OK; /* it has no ranks */
+    if (run_file_ranks(path, text, overrides, r, &file))
+        return tutti_fail(err, TUTTI_E_NOTFOUND, "%s: has no comm that can be opened", path);
     const tutti_status s = refuse(file, why, err);
     run_file_free(file);
     return s;

@@ -266,13 +266,15 @@ static tutti_status read_ranks(run_file *run, const char *const *overrides, regi
                                                                         : TUTTI_E_NOTFOUND;
 }
 
-tutti_status run_file_ranks(const char *path, const char *const *overrides, registry *r,
-                            run_file **ret_run)
+tutti_status run_file_ranks(const char *path, const char *text, const char *const *overrides,
+                            registry *r, run_file **ret_run)
 {
     faults *f = faults_create();
     run_file *run = calloc(1, sizeof *run);
-    tutti_status s =
-        f && run ? json_read(path, RUN_LIMIT, &run->source.doc, NULL) : TUTTI_E_NOMEM;
+    tutti_status s = TUTTI_E_NOMEM;
+    if (f && run)
+        s = text ? json_parse(path, text, strlen(text), &run->source.doc, NULL)
+                 : json_read(path, RUN_LIMIT, &run->source.doc, NULL);
     if (!s)
         s = read_ranks(run, overrides, r, f);
     faults_destroy(f);

@@ -62,10 +62,11 @@ TUTTI_NODISCARD tutti_status run_file_parse(const char *name, const char *text,
                                             const char *folder, int kind,
                                             const char *const *overrides, registry *r,
                                             run_file **ret_run, faults *faults);
-/* Of a file with faults, how its ranks find each other: *ret_run has a name and "distributed" alone.  Errors: E_NOTFOUND it
- * has no comm that can be opened; those of JSON.  [control] */
-TUTTI_NODISCARD tutti_status run_file_ranks(const char *path, const char *const *overrides,
-                                            registry *r, run_file **ret_run);
+/* Of a file with faults, or of `text` in memory that `path` names, how its ranks find each other: *ret_run has a name and
+ * "distributed" alone.  Errors: E_NOTFOUND it has no comm that can be opened; those of JSON.  [control] */
+TUTTI_NODISCARD tutti_status run_file_ranks(const char *path, const char *text,
+                                            const char *const *overrides, registry *r,
+                                            run_file **ret_run);
 /* Samples of a slot of a training batch: of a microbatch, or of the whole batch where there is one or their size is
  * "auto". */
 int64_t run_slot_size(const run_file *run);

@@ -1,15 +1,24 @@
-/* launcher_test.c - how many processes mpirun and srun say that they have started. */
+/* launcher_test.c - how many processes mpirun and srun say that they have started, and ending them. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/launcher.h"
 #include "tutti_check.h"
 
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 static void clear(void)
 {
-    static const char *const variables[] = {
-        "TUTTI_RANK", "TUTTI_WORLD_SIZE",    "PMIX_RANK",           "OMPI_COMM_WORLD_SIZE",
-        "PMI_SIZE",   "MV2_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS"};
+    static const char *const variables[] = {"TUTTI_RANK",
+                                            "TUTTI_WORLD_SIZE",
+                                            "PMIX_RANK",
+                                            "OMPI_COMM_WORLD_SIZE",
+                                            "PMI_SIZE",
+                                            "PMI_FD",
+                                            "PMI_JOBID",
+                                            "MV2_COMM_WORLD_SIZE",
+                                            "SLURM_STEP_NUM_TASKS"};
     for (size_t k = 0; k < sizeof variables / sizeof *variables; k++)
         ck_assert_int_eq(unsetenv(variables[k]), 0);
 }
@@ -83,6 +92,34 @@ START_TEST(several_that_nobody_counts_are_refused)
 }
 END_TEST
 
+/* What launcher_end_job writes to the launcher where `name` is `value` too. */
+static void want_request(const char *name, const char *value, const char *text)
+{
+    int ends[2];
+    char fd[16], got[64] = "";
+    clear();
+    ck_assert_int_eq(pipe2(ends, O_NONBLOCK), 0);
+    (void)snprintf(fd, sizeof fd, "%d", ends[1]);
+    ck_assert_int_eq(setenv("PMI_FD", fd, 1), 0);
+    ck_assert_int_eq(setenv("PMI_SIZE", "2", 1), 0);
+    ck_assert_int_eq(setenv(name, value, 1), 0);
+    launcher_end_job(2);
+    (void)!read(ends[0], got, sizeof got - 1);
+    ck_assert_str_eq(got, text);
+    (void)close(ends[0]);
+    (void)close(ends[1]);
+}
+
+START_TEST(mpichs_launcher_is_told_to_end_the_job)
+{
+    want_request("PMI_RANK", "1", "cmd=abort exitcode=2\n");
+    want_request("PMI_SIZE", "1", "");         /* alone */
+    want_request("TUTTI_WORLD_SIZE", "1", ""); /* a run of its own */
+    want_request("PMI_JOBID", "1.0", "");      /* Slurm's */
+    want_request("PMI_FD", "none", "");
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("launcher");
@@ -93,6 +130,7 @@ int main(void)
     tcase_add_test(t, what_is_no_number_is_no_launcher);
     tcase_add_test(t, what_is_set_by_hand_is_a_number);
     tcase_add_test(t, several_that_nobody_counts_are_refused);
+    tcase_add_test(t, mpichs_launcher_is_told_to_end_the_job);
     suite_add_tcase(s, t);
     return tutti_run(s);
 }
