@@ -15,10 +15,18 @@ ENV = {**os.environ, "TUTTI_TUNE": "0", "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALL
        "OMPI_MCA_btl_vader_single_copy_mechanism": "none"}
 
 
-def mpirun(tutti, folder, size, command="train", options=(), env=None):
-    """The run in `folder` on that many ranks."""
-    return subprocess.Popen(["mpirun", "-n", str(size), tutti, command, "run.json", *options], cwd=folder, env={**ENV, **(env or {})},
-                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+class Launcher:
+    """An MPI: its mpirun, and further options of the program, which name its plugin where the build has another MPI's."""
+
+    def __init__(self, name="mpirun", options=()):
+        self.name, self.options = name, options
+
+    def start(self, tutti, folder, size, others=(), command="train", options=(), env=None):
+        """The run in `folder` on so many ranks; each of `others` is the words of one rank more, the last ones."""
+        words = [self.name, "-n", str(size), tutti, command, "run.json", *self.options, *options]
+        for other in others:
+            words += [":", "-n", "1", tutti, "train", *other, *self.options]
+        return subprocess.Popen(words, cwd=folder, env={**ENV, **(env or {})}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 def distributed(comm, **more):
@@ -26,22 +34,29 @@ def distributed(comm, **more):
     return {"comm": comm, "join_timeout_s": 60, "timeout_s": 60, "bucket_mib": 1, **more}
 
 
-def bits(tutti, folder, report):
-    """Three ranks of mpirun, by either plugin, give the bits of one process."""
+def same_bits(tutti, folder, report, launcher, sizes):
+    """Ranks that the launcher starts, by either plugin, give the bits of one process."""
     alone = os.path.join(folder, "alone")
     write(alone, changed())
     World(tutti, alone, 1).end()
-    for comm in ("mpi", "shared_memory"):
-        where = os.path.join(folder, comm)
+    for comm, size in ((comm, size) for comm in ("mpi", "shared_memory") for size in sizes):
+        where = os.path.join(folder, f"{comm}{size}")
+        what = f"{launcher.name} -n {size}, {comm}"
         write(where, changed(distributed=distributed(comm)))
-        process = mpirun(tutti, where, 3)
+        process = launcher.start(tutti, where, size)
         out, err = process.communicate(timeout=120)
         if process.returncode:
-            report.check(f"mpirun, {comm}", False, f"{process.returncode} {err}")
+            report.check(what, False, f"{process.returncode} {err}")
             continue
-        report.check(f"mpirun, {comm}: rank 0 speaks", out.count("trained") == 1, out)
+        report.check(f"{what}: rank 0 speaks", out.count("trained") == 1, out)
         text = difference(alone, where)
-        report.check(f"mpirun, {comm}: the bits of one", not text, text)
+        report.check(f"{what}: the bits of one", not text, text)
+
+
+def descendants(pid):
+    """Process ids below one; MPICH has a process between mpirun and the ranks."""
+    listed = subprocess.run(["pgrep", "-P", str(pid)], capture_output=True, text=True, check=False).stdout.split()
+    return listed + [below for child in listed for below in descendants(child)]
 
 
 def loop(tutti, folder, report):
@@ -55,7 +70,7 @@ def loop(tutti, folder, report):
     write(alone, {**run, "handlers": []})
     World(tutti, alone, 1, command="run", options=["--set", "distributed.comm=shared_memory"]).end()
     write(where, run)
-    process = mpirun(tutti, where, 3, "run", ranker)
+    process = Launcher().start(tutti, where, 3, command="run", options=ranker)
     out, err = process.communicate(timeout=120)
     text = f"{process.returncode} {out} {err}" if process.returncode else difference(alone, where)
     report.check("mpirun, tutti run: the bits of one", not text, text)
@@ -74,7 +89,7 @@ def gpus(tutti, folder, report):
         where = os.path.join(folder, str(size))
         write(where, changed(device="cuda", distributed=distributed("mpi", device_comm="nccl"), max_duration="2ba", eval=[],
                              model={"name": "mlp", "hidden": [16]}))
-        process = mpirun(tutti, where, size, env=env)
+        process = Launcher().start(tutti, where, size, env=env)
         _, err = process.communicate(timeout=120)
         report.check(f"mpirun, {size} GPUs", process.returncode == 0, f"{process.returncode} {err}")
     text = difference(os.path.join(folder, "1"), os.path.join(folder, "2"))
@@ -83,19 +98,18 @@ def gpus(tutti, folder, report):
 
 def ranks_of(process):
     """Process ids below mpirun, by rank."""
-    listed = subprocess.run(["pgrep", "-P", str(process.pid)], capture_output=True, text=True, check=False)
     ranks = {}
-    for pid in listed.stdout.split():
+    for pid in descendants(process.pid):
         with contextlib.suppress(OSError), open(f"/proc/{pid}/environ", "rb") as f:
             of = dict(item.partition(b"=")[::2] for item in f.read().split(b"\0"))
-            ranks[int(of.get(b"OMPI_COMM_WORLD_RANK", -1))] = int(pid)
+            ranks[int(of.get(b"OMPI_COMM_WORLD_RANK", of.get(b"PMI_RANK", -1)))] = int(pid)
     return ranks
 
 
-def hang(tutti, folder, report):
+def hangs(tutti, folder, report, launcher):
     """A rank that stands still is named, and the job ends."""
     write(folder, changed(max_duration="4000ep", distributed=distributed("mpi", timeout_s=1)))
-    process = mpirun(tutti, folder, 3)
+    process = launcher.start(tutti, folder, 3)
     until = time.monotonic() + 60
     while time.monotonic() < until and not os.path.exists(os.path.join(folder, "runs/ranks/checkpoints/ep0-ba2.safetensors")):
         time.sleep(0.01)
@@ -107,8 +121,55 @@ def hang(tutti, folder, report):
     with contextlib.suppress(ProcessLookupError):  # mpirun may have ended it
         os.kill(stopped, signal.SIGKILL)
     _, err = process.communicate(timeout=60)
-    report.check("a rank that hangs is named", "has not come in 1 s; this one is at step" in err and "rank 2" in err, err)
+    report.check(f"{launcher.name}: a rank that hangs is named",
+                 "has not come in 1 s; this one is at step" in err and "rank 2" in err, err)
     report.check("and the job fails", process.returncode != 0)
+
+
+def cannot_begin(tutti, folder, report, launcher):
+    """One rank has a run file that is no JSON, or names a plugin that is nowhere: the job ends long before join_timeout_s."""
+    write(folder, changed(distributed=distributed("mpi", join_timeout_s=600)))
+    with open(os.path.join(folder, "torn.json"), "w", encoding="utf-8") as f:
+        f.write('{"name": "ranks", ')
+    for other, text in ((["torn.json"], "torn.json:1: "), (["run.json", "--set", "model.name=nowhere"], "nowhere"),
+                        (["run.json", "--repeat", "none"], "--repeat takes the run file of the record")):
+        process = launcher.start(tutti, folder, 2, [other])
+        try:
+            _, err = process.communicate(timeout=120)
+        except subprocess.TimeoutExpired:
+            process.terminate()
+            _, err = process.communicate()
+            err = f"it has not ended in 120 s: {err}"
+        report.check(f"{launcher.name}: {' '.join(other)} on one rank ends all and says why",
+                     process.returncode != 0 and text in err and "it has not ended" not in err, f"{process.returncode} {err}")
+
+
+def bits(tutti, folder, report):
+    """By the machine's mpirun."""
+    same_bits(tutti, folder, report, Launcher(), [3])
+
+
+def hang(tutti, folder, report):
+    """The same."""
+    hangs(tutti, folder, report, Launcher())
+
+
+def begin(tutti, folder, report):
+    """The same."""
+    cannot_begin(tutti, folder, report, Launcher())
+
+
+def alone(tutti, folder, report):
+    """Several processes of which each is alone, for an MPI that does not know who has started them, are refused."""
+    write(folder, changed(distributed=distributed("mpi")))
+    done = subprocess.run([tutti, "train", "run.json"], cwd=folder, env={**ENV, "TUTTI_WORLD_SIZE": "2", "TUTTI_RANK": "0"},
+                          capture_output=True, text=True, timeout=120, check=False)
+    report.check("an MPI that sees one of two processes is refused", done.returncode == 2 and
+                 "comm mpi: this process is alone in its world, but whoever set TUTTI_WORLD_SIZE has started 2; want " in done.stderr,
+                 f"{done.returncode} {done.stderr}")
+    done = subprocess.run([tutti, "train", "run.json"], cwd=folder, env={**ENV, "TUTTI_WORLD_SIZE": "1"},
+                          capture_output=True, text=True, timeout=120, check=False)
+    report.check("a run of its own is not", done.returncode == 0, done.stderr)
 
 
 if __name__ == "__main__":
@@ -119,4 +180,4 @@ if __name__ == "__main__":
     if "org.tutti.mpi" not in known:
         print("skipped: the plugin mpi is not built here (Debian's package libopenmpi-dev)")
         sys.exit(77)
-    sys.exit(main([bits, loop, gpus, hang]))
+    sys.exit(main([bits, loop, gpus, hang, begin, alone]))

@@ -15,7 +15,7 @@ static const struct {
 } launchers[] = {
     {"TUTTI_RANK", "TUTTI_WORLD_SIZE", "TUTTI_JOB"},
     {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "PMIX_NAMESPACE"},
-    {"PMI_RANK", "PMI_SIZE", "PMI_ID_OF_JOB"},
+    {"PMI_RANK", "PMI_SIZE", "PMI_JOBID"},
     {"MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE", "MPI_JOBID"},
     {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_JOB_ID"},
 };
@@ -114,6 +114,30 @@ static tutti_status find_place(int32_t *ret_rank, int32_t *ret_size, const char 
                             *ret_size, SEGMENT_RANKS);
 }
 
+/* The parent of a process; -1: there is none that can be seen.  /proc/PID/stat has it behind the name, in brackets. */
+static long parent_of(pid_t pid)
+{
+    char path[40], line[256], *end;
+    long parent = -1;
+    (void)snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    FILE *f = fopen(path, "r");
+    const size_t n = f ? fread(line, 1, sizeof line - 1, f) : 0;
+    if (f)
+        (void)fclose(f);
+    line[n] = '\0';
+    end = strrchr(line, ')');
+    return end && sscanf(end + 1, " %*c %ld", &parent) == 1 ? parent : -1;
+}
+
+/* What ranks that were started together have in common.  MPICH's launcher gives each rank a session of its own, and is
+ * the parent of those who lead them. */
+static long session_of_launch(void)
+{
+    const pid_t session = getsid(0);
+    const long parent = getenv("PMI_RANK") ? parent_of(session) : -1;
+    return parent > 1 ? parent : (long)session;
+}
+
 /* Processes of one launcher have the job's name, or their session, in common. */
 static void name_segment(const char *job, uint64_t run, char *name, size_t size)
 {
@@ -127,7 +151,7 @@ static void name_segment(const char *job, uint64_t run, char *name, size_t size)
                          : '-';
     name[at] = '\0';
     if (at == (size_t)used)
-        (void)snprintf(name + at, size - at, "%d", (int)getsid(0));
+        (void)snprintf(name + at, size - at, "%ld", session_of_launch());
 }
 
 static tutti_status shared_memory_join(void *self, const tutti_join *how,

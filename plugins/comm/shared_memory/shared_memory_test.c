@@ -149,6 +149,26 @@ static void operations(int rank)
     subject_close(&m.subject);
 }
 
+/* Of MPICH's launcher, which starts each rank in a session of its own. */
+static void has_a_session(int rank)
+{
+    char text[16];
+    (void)snprintf(text, sizeof text, "%d", rank);
+    want(setsid() > 0 && !setenv("PMI_RANK", text, 1) && !setenv("PMI_SIZE", "3", 1) &&
+             !unsetenv("TUTTI_RANK") && !unsetenv("TUTTI_WORLD_SIZE") && !unsetenv("TUTTI_JOB"),
+         "the environment");
+    operations(rank);
+}
+
+START_TEST(ranks_with_sessions_of_their_own_find_each_other)
+{
+    int status[SIZE];
+    world(SIZE, has_a_session, status);
+    for (int k = 0; k < SIZE; k++)
+        ck_assert_int_eq(status[k], 0);
+}
+END_TEST
+
 START_TEST(operations_do_what_their_definition_says)
 {
     int status[SIZE];
@@ -414,6 +434,7 @@ int main(void)
     TCase *c = tcase_create("shared_memory");
     suite_add_tcase(suite, c);
     tcase_set_timeout(c, 60);
+    tcase_add_test(c, ranks_with_sessions_of_their_own_find_each_other);
     tcase_add_test(c, operations_do_what_their_definition_says);
     tcase_add_test(c, a_rank_that_gathers_nothing_does_not_go_on);
     tcase_add_test(c, a_rank_that_is_killed_is_named);
