@@ -26,7 +26,8 @@ class Launcher:
         words = [self.name, "-n", str(size), tutti, command, "run.json", *self.options, *options]
         for other in others:
             words += [":", "-n", "1", tutti, "train", *other, *self.options]
-        return subprocess.Popen(words, cwd=folder, env={**ENV, **(env or {})}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        return subprocess.Popen(words, cwd=folder, env={**ENV, **(env or {})}, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                text=True)
 
 
 def distributed(comm, **more):

@@ -152,14 +152,104 @@ def stop(tutti, folder, report):
         report.check("and goes on with more ranks", again.returncode == 0 and f"at batch {batch}" in logged(folder), again.stderr)
 
 
+JOB = """#!/bin/bash
+#SBATCH --ntasks=2 --overcommit --time=1:00:00 --output=job.txt --open-mode=append
+#SBATCH --requeue --signal=TERM@120
+trap : TERM
+srun --overcommit --kill-on-bad-exit {tutti} train run.json --resume auto $(cat more)
+status=$?
+[ $status -ne 143 ] || scontrol requeue $SLURM_JOB_ID
+exit $status
+"""
+
+
+def asked(env, *words):
+    """What a command of Slurm's says."""
+    return subprocess.run(words, env=env, cwd=env.get("PWD"), capture_output=True, text=True, check=False).stdout.strip()
+
+
+def wait_for(what, limit=100):
+    """Until what() is true; whether it is."""
+    until = time.monotonic() + limit
+    while time.monotonic() < until and not what():
+        time.sleep(0.05)
+    return bool(what())
+
+
+def last_saved(folder):
+    """The batch of the newest checkpoint; -1: there is none."""
+    saves = os.path.join(folder, "runs/ranks/checkpoints")
+    names = os.listdir(saves) if os.path.isdir(saves) else []
+    return max((int(name.split("-ba")[1].split(".")[0]) for name in names if "-ba" in name and name.endswith(".safetensors")), default=-1)
+
+
+def submitted(tutti, folder, report, env):
+    """The job is put back by Slurm, then told to end and put back by its script; the batch that it is then to end with."""
+    number = asked(env, "sbatch", "--parsable", "job.sh")
+    for what, words in (("scontrol requeue, as a preemption", ["scontrol", "requeue", number]),
+                        ("--signal=TERM, as before its time limit", ["scancel", "--signal=TERM", number])):
+        before = last_saved(folder)
+        report.check("the job trains", wait_for(lambda b=before: last_saved(folder) > b + 2), said(folder))
+        subprocess.run(words, env=env, check=False)
+        waits = wait_for(lambda: asked(env, "squeue", "-h", "-o", "%T") == "PENDING")
+        report.check(f"{what}: the job waits to be run again", waits, asked(env, "scontrol", "show", "job", number) + said(folder))
+        report.check("a batch is saved", f"after batch {last_saved(folder)}, which is saved" in said(folder), said(folder))
+        if words[0] == "scancel":
+            with open(os.path.join(folder, "more"), "w", encoding="utf-8") as f:
+                f.write(f"--set max_duration={last_saved(folder) + 2}ba")
+        asked(env, "scontrol", "update", f"JobId={number}", "StartTime=now")  # Slurm waits for two minutes
+    ended = wait_for(lambda: "COMPLETED" in asked(env, "scontrol", "show", "job", number))
+    report.check("and ends", ended, said(folder))
+    return last_saved(folder)
+
+
+def requeue(tutti, folder, report):
+    """A job of sbatch that is requeued goes on where it was, and ends with the bits of a run that nobody has disturbed."""
+    alone, where = os.path.join(folder, "alone"), os.path.join(folder, "job")
+    run = changed(max_duration="4000ep", callbacks=[{"name": "checkpoint_saver", "interval": "1ba", "keep": 3}])
+    write(where, run)
+    for name, text in (("more", ""), ("job.sh", JOB.format(tutti=tutti))):
+        with open(os.path.join(where, name), "w", encoding="utf-8") as f:
+            f.write(text)
+    with cluster(os.path.join(folder, "slurm")) as env:
+        batch = submitted(tutti, where, report, {**env, "PWD": where} if env else no_cluster(report))
+    write(alone, {**run, "max_duration": f"{batch}ba"})
+    World(tutti, alone, 1).end()
+    text = difference(alone, where)
+    report.check("a requeued job has the bits of one run", not text, text)
+
+
+def begin(tutti, folder, report):
+    """A rank whose run file is no JSON ends the step, where srun is told to: it would wait for join_timeout_s."""
+    write(folder, changed(distributed={"comm": "shared_memory", "join_timeout_s": 600}))
+    with open(os.path.join(folder, "torn.json"), "w", encoding="utf-8") as f:
+        f.write('{"name": "ranks", ')
+    with cluster(os.path.join(folder, "slurm")) as env:
+        env = env or no_cluster(report)
+        program = f'exec {tutti} train $([ $SLURM_PROCID = 1 ] && echo torn.json || echo run.json)'
+        done = subprocess.run(["srun", "-n", "2", "--overcommit", "--kill-on-bad-exit", "bash", "-c", program], cwd=folder, env=env,
+                              capture_output=True, text=True, timeout=200, check=False)
+        report.check("srun --kill-on-bad-exit: torn.json on one rank ends all and says why",
+                     done.returncode != 0 and "torn.json:1: " in done.stderr, f"{done.returncode} {done.stderr}")
+
+
+def said(folder):
+    """What the job has printed."""
+    path = os.path.join(folder, "job.txt")
+    if not os.path.exists(path):
+        return ""
+    with open(path, encoding="utf-8") as f:
+        return f.read()
+
+
 def logged(folder):
     """The log's messages."""
     return " ".join(messages(folder))
 
 
 if __name__ == "__main__":
-    for program in ("slurmctld", "slurmd", "srun", "sinfo", "squeue", "scancel"):
+    for program in ("slurmctld", "slurmd", "srun", "sinfo", "squeue", "scancel", "sbatch", "scontrol"):
         if not shutil.which(program):
             print(f"skipped: there is no {program} here (Debian's package slurm-wlm)")
             sys.exit(77)
-    sys.exit(main([shared_memory, stop, mpi]))
+    sys.exit(main([shared_memory, stop, requeue, begin, mpi]))
