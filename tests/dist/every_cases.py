@@ -18,7 +18,7 @@ from every_settings import (AUGMENTED, CALLBACKS, CLASSES, LABELS, LOGGERS, NUMB
                             TRANSFORMS)
 
 PLUGINS = TESTS.parent / "plugins"
-GREY, COLOURS, TOKENIZER = kill_cases.GREY, kill_cases.COLOURS, kill_cases.TOKENIZER
+GREY, COLOURS = kill_cases.GREY, kill_cases.COLOURS
 GLYPHS = {"name": "glyphs", "samples": 80}
 BASE = {
     "name": "ranks", "seed": 5, "threads": 1, "model": {"name": "mlp", "hidden": [16], "dropout": 0.1},
@@ -221,9 +221,13 @@ def used(run):
     return {(kind, name) for kind, values in lists.items() for value in values for name in named(value)}
 
 
+def plugins(listed):
+    """(kind, name) of what `tutti plugins list` prints."""
+    return set(re.findall(r"[:,] (\w+) (\w+)", listed))
+
+
 def missing(listed):
     """A sentence for each plugin of what `tutti plugins list` prints that no run has and no list says why."""
-    known = set(re.findall(r"[:,] (\w+) (\w+)", listed))
     tried = {one for runs in cases().values() for run in runs.values() for one in used(run)}
     tried |= {("logger", name) for name in SERVED}
-    return [f"no run of every_cases.py has the {kind} {name}" for kind, name in sorted(known - tried) if kind not in OTHERS]
+    return [f"no run of every_cases.py has the {kind} {name}" for kind, name in sorted(plugins(listed) - tried) if kind not in OTHERS]

@@ -1,6 +1,5 @@
 """every_settings.py - who is in a run of every_cases.py by which settings, who is in none, and who refuses ranks."""
 # SPDX-License-Identifier: Apache-2.0
-KINDS = ("algorithm", "callback", "dataset", "logger", "loss", "metric", "model", "optimizer", "pass", "scheduler", "transform")
 # Kinds without runs here, and why.
 OTHERS = {"comm": "ranks are told by one", "handler": "`tutti run` refuses ranks", "filter": "`tutti run` refuses ranks",
           "layer": "models have them", "op": "models have them", "device": "ranks compute on CPUs"}

@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 
-from every_cases import SAVER, cases, kill_cases, missing, used
+from every_cases import SAVER, cases, kill_cases, missing, plugins, used
 from every_settings import REFUSED
 from ranks import Report, World, final, write
 
@@ -131,6 +131,19 @@ def chosen(words, every):
     return found
 
 
+def buildable(tutti, top, listed, work):
+    """Without the runs for which this build lacks a plugin or a library, which is said."""
+    lacks = [] if kill_cases.has_tokenizers(tutti, pathlib.Path(top)) else kill_cases.TOKENIZED
+    kept = []
+    for name, run, worlds in work:
+        others = sorted(used(run) - plugins(listed)) + [one for one in sorted(used(run)) if one[1] in lacks]
+        if others:
+            print(f"left out: {name}, as this build lacks {others}")
+        else:
+            kept.append((name, run, worlds))
+    return kept
+
+
 def main():
     words = [word for word in sys.argv[2:] if word != "--every"]
     tutti, every, report = os.path.abspath(sys.argv[1]), "--every" in sys.argv, Report()
@@ -138,8 +151,8 @@ def main():
     report.check("every plugin is in a run", not missing(listed), "; ".join(missing(listed)))
     told = missing(listed + "org.example.mine 1.0.0: algorithm mine")
     report.check("one that is in none is told", "no run of every_cases.py has the algorithm mine" in told, f"{told}")
-    work = chosen(words, every)
     with tempfile.TemporaryDirectory() as top, concurrent.futures.ThreadPoolExecutor(os.cpu_count() if every else 1) as pool:
+        work = buildable(tutti, top, listed, chosen(words, every))
         for found in pool.map(lambda one: compare(tutti, top, *one), work):
             for what, text in found:
                 report.check(what, not text, text)
