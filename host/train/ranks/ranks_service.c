@@ -196,23 +196,36 @@ static tutti_status place_gathered(ranks_service *r, const call_frame *all, int3
     return TUTTI_OK;
 }
 
+static tutti_status gather_alone(ranks_service *r, const void *mine, uint64_t bytes,
+                                 tutti_error *err)
+{
+    const call_frame alone = {.bytes = bytes};
+    uint64_t most = 0;
+    const tutti_status s = make_room(r, &alone, 1, &most, err);
+    if (!s && bytes)
+        memcpy(r->all, mine, bytes);
+    return s;
+}
+
+static tutti_status gather_met(ranks_service *r, const void *mine, uint64_t bytes,
+                               tutti_error *err)
+{
+    const call_head head = {.kind = ALL_GATHER_ANY};
+    call_frame *all = NULL;
+    tutti_status s = call_meet(r->world, &head, mine, bytes, &all, err);
+    if (!s)
+        s = place_gathered(r, all, world_size(r->world), mine, err);
+    free(all);
+    return s;
+}
+
 static tutti_status all_gather_any(void *ctx, const void *mine, uint64_t bytes,
                                    const void **ret_all, const uint64_t **ret_ends,
                                    tutti_error *err)
 {
     ranks_service *r = ctx;
-    const call_head head = {.kind = ALL_GATHER_ANY};
-    call_frame alone = {.bytes = bytes}, *all = &alone;
-    tutti_status s = r->world ? call_meet(r->world, &head, mine, bytes, &all, err) : TUTTI_OK;
-    if (s)
-        return s;
-    uint64_t most = 0;
-    s = r->world ? place_gathered(r, all, world_size(r->world), mine, err)
-                 : make_room(r, all, 1, &most, err);
-    if (!s && !r->world && bytes)
-        memcpy(r->all, mine, bytes);
-    if (r->world)
-        free(all);
+    const tutti_status s =
+        r->world ? gather_met(r, mine, bytes, err) : gather_alone(r, mine, bytes, err);
     if (s)
         return s;
     *ret_all = r->all;
