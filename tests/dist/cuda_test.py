@@ -46,7 +46,8 @@ def agree(ranks):
 
 def bits(tutti, folder, report):
     """Convolutions and batch norm in slots of 4 samples, the last one of 3, by 1, 2 and 3 ranks."""
-    run = changed(device="cuda", distributed={**WORLD, "bucket_mib": 0.001}, max_duration="2ba", model={"name": "cnn", "channels": [8, 8]})
+    run = changed(device="cuda", distributed={**WORLD, "bucket_mib": 0.001}, max_duration="2ba",
+                  model={"name": "cnn", "channels": [8, 8]})
     run["train"]["batch_size"] = 15
     run["eval"][0]["dataset"]["samples"] = 20
     for size in (1, 2, 3):
@@ -132,8 +133,8 @@ def stuck(tutti, folder, report):
 def refused(tutti, folder, report):
     """What cannot be is said before training."""
     def says(what, size, text, gpus=None, **more):
-        ranks = world(tutti, os.path.join(folder, what.replace(" ", "_")), size, changed(**SMALL | {"distributed": {**WORLD, **more}}),
-                      gpus=gpus)
+        run = changed(**SMALL | {"distributed": {**WORLD, **more}})
+        ranks = world(tutti, os.path.join(folder, what.replace(" ", "_")), size, run, gpus=gpus)
         status, _, err = ranks.end()
         report.check(f"refused: {what}", all(status) and all(text in one for one in err[:1]), f"{status} {err}")
 
