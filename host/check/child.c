@@ -173,8 +173,8 @@ tutti_status child_run(const char *folder, double seconds, bool may_print,
         *report = c->report;
         *ret_ended = c->ended;
         if (c->lacks)
-            s = tutti_fail(err, TUTTI_E_NOMEM, "no memory for the check %s: %s",
-                           check_name(c->lacks - 1), c->report.text[c->lacks - 1]);
+            s = tutti_fail(err, TUTTI_E_NOMEM, "no memory for a check: %s",
+                           c->report.text[c->lacks - 1]);
     }
     if (c != MAP_FAILED)
         (void)munmap(c, sizeof *c);

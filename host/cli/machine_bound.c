@@ -89,7 +89,9 @@ static tutti_status measure_flops(const tutti_op *const *ops, int32_t dtype, int
         .g = g, .keep = &out, .nkeep = 1, .nexternal = 2, .threads = threads};
     tutti_status s = b->status(b);
     if (s)
-        (void)tutti_fail(err, s, "a product of %s cannot be built here",
+        (void)tutti_fail(err, s,
+                         s == TUTTI_E_NOMEM ? "no memory to build a product of %s"
+                                            : "a product of %s cannot be built here",
                          tutti_dtype_name(dtype));
     else if (!(s = program_create(&spec, &p, err)))
         s = measure_product(p, program_bytes(p), ret_flops, err);

@@ -141,7 +141,7 @@ def main():
     p.add_argument("--limits", action="store_true", help="limits of the address space at which plugins are loaded, alone")
     p.add_argument("--last", type=int, default=0, help="so many places of each case, the last ones, alone")
     p.add_argument("--near", action="append", default=[], metavar="CASE:FUNCTION", type=lambda text: tuple(text.split(":")),
-                   help="places of a case alone that this function of the program or of a plugin reaches by a few calls, each once")
+                   help="places of a case alone that this function of the program or a plugin reaches by a few calls, each once")
     p.add_argument("--no-leaks", action="store_true", help="goes on where there is no leak sanitizer")
     given = p.parse_args()
     tally = Tally("alloc", given)

@@ -104,7 +104,8 @@ class Fuzzers:
 
 def main():
     p = parser(__doc__, first="fuzzers")
-    p.add_argument("--corpus", metavar="DIR", help="where inputs are kept that reach new code, for the next one to go on from")
+    p.add_argument("--corpus", metavar="DIR",
+                   help="keeps inputs that reach new code, and goes on from those there; a relative path is one of the tree")
     p.add_argument("--seconds", type=int, default=DEFAULT_SECONDS, help="of each turn")
     p.add_argument("--target", action="append")
     given = p.parse_args()

@@ -195,7 +195,9 @@ static tutti_status bench_init(bench *b, const trial *t, const tutti_op *const *
     out[0] = g->emit(g, t->op, in, nin, t->attr, t->nattr, t->nout > 1 ? out : NULL,
                      t->nout > 1 ? t->nout : 0);
     if ((s = g->status(g)))
-        return tutti_fail(err, s, "%s cannot be built here", t->op);
+        return tutti_fail(
+            err, s, s == TUTTI_E_NOMEM ? "no memory to build %s" : "%s cannot be built here",
+            t->op);
     for (uint32_t k = 0; k < t->nout; k++)
         b->bytes += 2.0 * (double)tutti_nbytes(g->desc(g, out[k]));
     const program_spec spec = {
