@@ -13,6 +13,7 @@ enum { SAMPLES = 50, BATCH = 8, PIXELS = 28 * 28 };
 
 static registry *plugins;
 static instance *glyphs, *crop, *scale;
+static instance *transforms[2]; /* loaders borrow it */
 
 static const void *no_service(void *ctx, instance *i, const char *interface_id)
 {
@@ -51,6 +52,8 @@ static void start(void)
     glyphs = opened("dataset", "glyphs", "{\"samples\": 50}");
     crop = opened("transform", "random_crop", "{\"padding\": 2}");
     scale = opened("transform", "normalize", "{\"mean\": [0.5], \"std\": [0.5]}");
+    transforms[0] = crop;
+    transforms[1] = scale;
 }
 
 static void end(void)
@@ -63,9 +66,6 @@ static void end(void)
 
 static loader *made(uint32_t workers, bool shuffle, bool drop_last, int64_t subset)
 {
-    static instance *transforms[2]; /* the loader borrows it */
-    transforms[0] = crop;
-    transforms[1] = scale;
     const loader_options options = {.dataset = glyphs,
                                     .transforms = transforms,
                                     .ntransforms = 2,
