@@ -1,5 +1,6 @@
 """bits_test.py - loss, metrics, weights and states do not depend on how many ranks train: bits_test.py TUTTI [NAME]"""
 # SPDX-License-Identifier: Apache-2.0
+import json
 import os
 import re
 import subprocess
