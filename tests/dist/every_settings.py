@@ -1,8 +1,8 @@
 """every_settings.py - who is in a run of every_cases.py by which settings, who is in none, and who refuses ranks."""
 # SPDX-License-Identifier: Apache-2.0
 # Kinds without runs here, and why.
-OTHERS = {"comm": "ranks are told by one", "handler": "`tutti run` refuses ranks", "filter": "`tutti run` refuses ranks",
-          "layer": "models have them", "op": "models have them", "device": "ranks compute on CPUs"}
+OTHERS = {"comm": "ranks are told by one", "handler": "loop_test.py has them", "filter": "loop_test.py has handlers",
+          "layer": "models have them", "op": "models have them", "device": "cuda_test.py has ranks on GPUs"}
 # (kind, name, setting of "distributed"): the sentence of a plugin that refuses ranks, or what is divided among them.
 REFUSED = {("optimizer", name, "weights"): f"optimizer {name} updates whole weights, which \"sharding\": \"weights\" of "
            "\"distributed\" cuts among the processes; want \"sharding\": \"none\""

@@ -79,12 +79,14 @@ def served(folder):
     """The address of a server of folder/bucket/models, whose requests stand in folder/log."""
     port = os.path.join(folder, "port")
     with subprocess.Popen([sys.executable, SERVER, os.path.join(folder, "bucket"), port, os.path.join(folder, "log")]) as server:
-        until = time.monotonic() + 60
-        while not os.path.exists(port) and time.monotonic() < until:
-            time.sleep(0.02)
-        with open(port, encoding="utf-8") as f:
-            yield f"http://127.0.0.1:{f.read()}/models"
-        server.terminate()
+        try:
+            until = time.monotonic() + 60
+            while not os.path.exists(port) and time.monotonic() < until:
+                time.sleep(0.02)
+            with open(port, encoding="utf-8") as f:
+                yield f"http://127.0.0.1:{f.read()}/models"
+        finally:
+            server.terminate()
 
 
 def fetched(tutti, folder, report, what, run):
