@@ -47,7 +47,8 @@ void run_request(loop_run *l, int request, bool skip)
 static bool is_meeting(int32_t event)
 {
     return event == TUTTI_EVENT_STARTED || event == TUTTI_EVENT_EPOCH_STARTED ||
-           event == TUTTI_EVENT_ITERATION_COMPLETED || event == TUTTI_EVENT_EPOCH_COMPLETED;
+           event == TUTTI_EVENT_ITERATION_COMPLETED || event == TUTTI_EVENT_EPOCH_COMPLETED ||
+           event == TUTTI_EVENT_COMPLETED;
 }
 
 static run_word own_word(const loop_run *l)

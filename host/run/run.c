@@ -147,6 +147,7 @@ static tutti_status go_back(loop_run *l, tutti_loop_run_args *args, tutti_error 
     free(l->pending);
     l->pending = NULL;
     l->pass = -1;
+    memset(l->ranks.asked, 0, sizeof l->ranks.asked); /* of the loop that has ended */
     args->max_epochs = args->max_iters = args->epoch_length = TUTTI_LOOP_NONE;
     return s;
 }

@@ -70,11 +70,14 @@ def moved(tutti, folder, report):
     for what, handlers in (("data", [{"on": "iteration_completed", "once": 2, "call": "looper.use", "args": ["test"]},
                                      {"on": "iteration_completed", "once": 3, "call": "looper.use", "args": ["train"]}]),
                            ("state", [{"on": "iteration_completed", "once": 2, "call": "looper.go_back",
-                                       "args": ['{"iteration": 4, "epoch_length": 4, "max_epochs": 3}']}])):
+                                       "args": ['{"iteration": 4, "epoch_length": 4, "max_epochs": 3}']}]),
+                           ("state behind the end", [{"on": "completed", "once": 2, "call": "looper.go_back",
+                                                      "args": ['{"iteration": 8, "epoch_length": 4, "max_epochs": 3}']}])):
         for size in (1, 3):
             status, out, err = start(tutti, folder, f"{what} {size}", engine(handlers=handlers), size, plugin("looper")).end()
             last = re.findall("ran .* epochs", out[0])
-            text = f"{status} {err}" if any(status) else difference(os.path.join(folder, f"{what}_1"), os.path.join(folder, f"{what}_{size}"))
+            names = [os.path.join(folder, f"{what} {n}".replace(" ", "_")) for n in (1, size)]
+            text = f"{status} {err}" if any(status) else difference(*names)
             want = "ran 8 iterations, 2 epochs" if what == "data" else "ran 12 iterations, 3 epochs"
             report.check(f"{what} of all ranks, {size} ranks", not text and last == [want], f"{text} {last}")
 
@@ -200,6 +203,7 @@ def differences(tutti, folder, report):
 def failures(tutti, folder, report):
     """A function that fails on one rank: that says why, the others name it, and a handler of errors hears it and ends nothing."""
     for what, run in (("handler", bare(handlers=[on("iteration_completed", "fail", 1, once=2)])),
+                      ("last handler", bare(handlers=[on("completed", "fail", 1)])),
                       ("process", bare(process={"call": "ranker.fail", "args": [1]})),
                       ("with exception_raised", bare(handlers=[on("iteration_completed", "fail", 1, once=2), on("exception_raised", "note")])),
                       ("trained", engine(handlers=[on("iteration_started", "fail", 1, once=2)]))):
