@@ -90,8 +90,9 @@ bool remote_turn_take(remote *r, const remote_check *check, const char *path, co
         ms = is_same(&now, &before) ? ms : 0;
         before = now;
     }
-    if (turn == TURN_OURS)
-        (void)!pwrite(t->fd, part, strlen(part), 0); /* else others see no progress */
+    if (turn ==
+        TURN_OURS) /* with its zero: one who died may have left a longer path; else others see no progress */
+        (void)!pwrite(t->fd, part, strlen(part) + 1, 0);
     else if (turn == TURN_TAKEN)
         say_once(r, &stands_still, path,
                  "the process that fetches it stands still, so it is fetched here too");

@@ -280,6 +280,27 @@ START_TEST(who_stands_still_is_not_waited_for)
 }
 END_TEST
 
+/* Others look at the part that the lock's file names, whatever one who died has left there. */
+START_TEST(the_lock_names_the_part_of_who_has_it)
+{
+    const remote_check check = {.most = BYTES, .shared = true};
+    char lock[FOLDER_SIZE + 40], part[FOLDER_SIZE + 64], named[FOLDER_SIZE + 96] = "";
+    remote_turn turn;
+    remote r = {.silence_s = 20};
+    (void)snprintf(path, sizeof path, "%s/file", folder);
+    (void)snprintf(lock, sizeof lock, "%s.lock", path);
+    (void)snprintf(part, sizeof part, "%s.part-9-1", path);
+    FILE *f = fopen(lock, "wb");
+    ck_assert_ptr_nonnull(f);
+    (void)fprintf(f, "%s.part-4194303-12", path);
+    (void)fclose(f);
+    ck_assert(remote_turn_take(&r, &check, path, part, &turn));
+    ck_assert_int_gt(pread(turn.fd, named, sizeof named - 1, 0), 0);
+    ck_assert_str_eq(named, part);
+    remote_turn_end(&turn);
+}
+END_TEST
+
 /* What is there and is not the right one is fetched. */
 START_TEST(a_wrong_file_is_replaced)
 {
@@ -311,6 +332,7 @@ int main(void)
     tcase_add_test(c, a_wait_is_interrupted);
     tcase_add_test(c, without_locks_each_fetches_and_one_sentence_says_so);
     tcase_add_test(c, who_stands_still_is_not_waited_for);
+    tcase_add_test(c, the_lock_names_the_part_of_who_has_it);
     tcase_add_test(c, a_wrong_file_is_replaced);
     suite_add_tcase(s, c);
     return tutti_run(s);
