@@ -142,6 +142,11 @@ void mds_cache_drop(mds_cache *c, mds_shard *s)
     __atomic_store_n(&s->kept, 0, __ATOMIC_RELAXED);
 }
 
+int mds_cache_lacks(const mds_cache *c, const mds_shard *s)
+{
+    return shard_remote(c, s) && !shard_is_here(s);
+}
+
 tutti_status mds_cache_need(mds_cache *c, mds_shard *s, tutti_error *err)
 {
     remote *there = shard_remote(c, s);

@@ -26,6 +26,9 @@ TUTTI_NODISCARD tutti_status mds_cache_plan(mds_cache *c, const int64_t *samples
 /* Makes the shard's files be here.  To make room, those of the shards that were used longest ago and that nobody uses now
  * are removed; where there are none, the limit is passed for a while.  Its lock is held.  [any] */
 TUTTI_NODISCARD tutti_status mds_cache_need(mds_cache *c, mds_shard *s, tutti_error *err);
+/* Whether files of a remote shard are not here, such as because another process with the same folder has removed them.  Its
+ * lock is held.  [any] */
+int mds_cache_lacks(const mds_cache *c, const mds_shard *s);
 /* Removes its files: they are not what they should be.  Its lock is held.  [any] */
 void mds_cache_drop(mds_cache *c, mds_shard *s);
 /* The shard is in use; without its lock.  [any] */

@@ -5,6 +5,7 @@
 #include "set_check.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <openssl/evp.h>
 
 #if REMOTE_HAS_CURL
@@ -22,7 +23,18 @@ static uint32_t asked[SHARDS + 1]; /* requests for each file; the last one is th
 static bool fails_first;           /* the first attempt at each file fails */
 static const char *always;         /* this answer to everything */
 static int wrong_shard = -1;       /* its bytes are always wrong */
+static int taken; /* atomic: so many shards another process removes once they are here */
 static char path_seen[1024], signature_seen[256];
+
+/* In the place of libc's, for the plugin too. */
+__attribute__((visibility("default"))) int rename(const char *from, const char *to)
+{
+    const int s = renameat(AT_FDCWD, from, AT_FDCWD, to);
+    if (s == 0 && strstr(to, ".mds") && __atomic_load_n(&taken, __ATOMIC_RELAXED) > 0 &&
+        __atomic_fetch_sub(&taken, 1, __ATOMIC_RELAXED) > 0)
+        (void)unlink(to);
+    return s;
+}
 
 static void make_shard(int number)
 {
@@ -306,6 +318,32 @@ START_TEST(the_disk_is_bounded)
 }
 END_TEST
 
+/* Another process with the same folder makes room between a shard's fetching and its opening. */
+START_TEST(shards_that_others_remove_are_fetched_again)
+{
+    server_start(&there);
+    taken = 2;
+    open_remote();
+    read_everything();
+    ck_assert_uint_eq(asked[0], 3); /* for its shape */
+    ck_assert_int_le(taken, 0);
+    subject_close(&it);
+}
+END_TEST
+
+START_TEST(but_not_without_an_end)
+{
+    char want[FOLDER_SIZE + 64];
+    tutti_error err = TUTTI_ERROR_INIT;
+    server_start(&there);
+    taken = 1000;
+    ck_assert_int_eq(open_path(folder, "x", 0, 0, &err), TUTTI_E_IO);
+    (void)snprintf(want, sizeof want, "%s/s 0.mds: No such file or directory", folder);
+    ck_assert_str_eq(err.text, want);
+    ck_assert_uint_eq(asked[0], 8);
+}
+END_TEST
+
 START_TEST(shards_are_fetched_ahead)
 {
     predownload = 3;
@@ -548,6 +586,8 @@ int main(void)
     tcase_add_test(c, addresses_of_other_kinds_are_refused);
     tcase_add_test(c, a_damaged_copy_is_fetched_again);
     tcase_add_test(c, the_disk_is_bounded);
+    tcase_add_test(c, shards_that_others_remove_are_fetched_again);
+    tcase_add_test(c, but_not_without_an_end);
     tcase_add_test(c, shards_are_fetched_ahead);
     tcase_add_test(c, shards_of_a_shuffle_are_fetched_ahead);
     tcase_add_test(c, shards_that_are_expected_are_fetched_ahead);

@@ -8,21 +8,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A file of a remote set that was here already and is not what it should be is fetched once more. */
+enum { MOST_LOADS = 8 };
+
+/* A file of a remote set that was here already and is not what it should be is fetched once more; so is one that another
+ * process with the same folder has removed between fetching and opening. */
 static tutti_status shard_load(mds_set *set, mds_shard *s, tutti_error *err)
 {
     if (!set->cache)
         return mds_parts_load(set, s, err);
     const int was_here = s->kept;
-    tutti_error cause = TUTTI_ERROR_INIT;
-    tutti_status status = mds_cache_need(set->cache, s, err);
-    if (status || (status = mds_parts_load(set, s, &cause)) == TUTTI_OK)
-        return status;
-    mds_cache_drop(set->cache, s);
-    if (!was_here)
-        return tutti_fail(err, status, "%s", cause.text);
-    status = mds_cache_need(set->cache, s, err);
-    return status ? status : mds_parts_load(set, s, err);
+    for (int loads = 1;; loads++) {
+        tutti_error cause = TUTTI_ERROR_INIT;
+        tutti_status status = mds_cache_need(set->cache, s, err);
+        if (status || (status = mds_parts_load(set, s, &cause)) == TUTTI_OK)
+            return status;
+        const int again =
+            mds_cache_lacks(set->cache, s) ? loads < MOST_LOADS : was_here && loads == 1;
+        mds_cache_drop(set->cache, s);
+        if (!again)
+            return tutti_fail(err, status, "%s", cause.text);
+    }
 }
 
 /* Closes one shard, and returns 1, that nobody uses and that was not used since the hand went past it last: near enough to the
