@@ -6,6 +6,7 @@
 #include "unpack.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 static tutti_status no_memory(tutti_error *err)
 {
@@ -54,14 +55,28 @@ static tutti_status map_shard(const wds_shards *x, shard *s, tutti_error *err)
     return status;
 }
 
-static tutti_status fetch_again(const wds_shards *x, shard *s, tutti_error *err)
+enum { MOST_FETCHES = 8 };
+
+/* Fetches and maps a shard with an address; again where another process with the same folder has removed the file in
+ * between.  Sets s->path, once. */
+static tutti_status fetch_and_map(const wds_shards *x, wds_fetch *fetch, const char *address,
+                                  shard *s, tutti_error *err)
 {
-    wds_fetch fetch = {.source = &x->source};
-    char *path = NULL;
-    const tutti_status status = fetch_shard(&fetch, s->address, &path, err);
-    free(path);
-    fetch_end(&fetch);
-    return status;
+    for (int fetches = 1;; fetches++) {
+        tutti_error cause = TUTTI_ERROR_INIT;
+        char *path = NULL;
+        tutti_status status = fetch_shard(fetch, address, &path, err);
+        if (status)
+            return status;
+        if (s->path) /* which who reads a sentence may have */
+            free(path);
+        else
+            s->path = path;
+        if ((status = map_shard(x, s, &cause)) == TUTTI_OK)
+            return status;
+        if (fetches == MOST_FETCHES || access(s->path, F_OK) == 0)
+            return tutti_fail(err, status, "%s", cause.text);
+    }
 }
 
 /* ---- room ---- */
@@ -174,17 +189,16 @@ void shards_close(wds_shards *x)
 tutti_status shards_first(wds_shards *x, wds_fetch *fetch, uint32_t k, tutti_error *err)
 {
     shard *s = &x->all[k];
-    tutti_status status = TUTTI_OK;
+    tutti_status status;
     if (fetch_is_address(s->path)) {
         char *address = s->path;
         s->path = NULL;
-        status = fetch_shard(fetch, address, &s->path, err);
         if (x->limit)
             s->address = address;
-        else
+        status = fetch_and_map(x, fetch, address, s, err);
+        if (!x->limit)
             free(address);
-    }
-    if (status == TUTTI_OK)
+    } else
         status = map_shard(x, s, err);
     if (status == TUTTI_OK && s->address) {
         s->kept = 1;
@@ -216,9 +230,9 @@ tutti_status shards_use(wds_shards *x, uint32_t k, tutti_error *err)
     (void)pthread_mutex_lock(&s->lock);
     if (!s->kept) {
         make_room(x, s);
-        status = fetch_again(x, s, err);
-        if (status == TUTTI_OK)
-            status = map_shard(x, s, err);
+        wds_fetch fetch = {.source = &x->source};
+        status = fetch_and_map(x, &fetch, s->address, s, err);
+        fetch_end(&fetch);
         if (status)
             shards_hold(x, s, 0);
         else
