@@ -79,7 +79,7 @@ static int run(const cli_options *o, const tutti_op *const *ops)
     cli_places *where = NULL;
     loop_run *l = NULL;
     tutti_error e = TUTTI_ERROR_INIT;
-    registry *r = cli_registry(o);
+    registry *r = cli_ranked_registry(o);
     if (!r || !(run = cli_ranked_file(o, RUN_FILE_ENGINE, r)) || !cli_may_train(run))
         goto end;
     trainer_catch_signals(run->checkpoints.signals);

@@ -118,5 +118,12 @@ check "before any batch" sh -c '! grep -q ^trained out.txt'
 says "two processes of mpirun" 2 "tutti: Open MPI's mpirun has started 2 processes, each of which would train the whole run and write the same files; start one, or give the run file a \"distributed\" object" \
   env OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=1 "$TUTTI" train idx.json
 check "one process of srun trains" env SLURM_STEP_NUM_TASKS=1 "$TUTTI" train idx.json --set name=alone --set max_duration=1ba
+# A rank without plugins does not leave the others of MPICH's mpirun waiting.
+echo x >policy.json
+for command in train run eval profile; do
+  check "$command has the launcher end its job" sh -c '
+    ! PMI_FD=3 PMI_RANK=0 PMI_SIZE=2 "$TUTTI" "$1" idx.json --plugin-policy policy.json 3>asked.txt 2>err.txt &&
+    [ "$(cat asked.txt)" = "cmd=abort exitcode=2" ]' - "$command"
+done
 
 finish
