@@ -97,7 +97,7 @@ static permutation permutation_of(const tutti_epoch *e, uint64_t n, uint64_t par
     return permutation_make(n, (uint64_t)r.v[0] << 32 | r.v[1], (uint64_t)e->epoch);
 }
 
-/* The largest slot of a batch that is not full is a whole batch's. */
+/* How many samples of a full batch each lane gives; an epoch's last batch may want fewer. */
 static void share_out(const epoch_lanes *l, lane *lanes)
 {
     for (int64_t row = 0, slot = 0; row < l->batch_size; row += l->slot_size, slot++) {
