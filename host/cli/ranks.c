@@ -64,8 +64,10 @@ run_file *cli_repeated_file(const cli_options *o, registry *r, run_repeat **ret_
     const run_repeat *record = *ret_repeat;
     cli_repeat_sets(o, record, &sets);
     run_file *run = cli_read_repeat(o, record, &sets, r, why);
-    if (!run)
+    if (!run && *why)
         tell_ranks(run_repeat_path(record), run_repeat_text(record), sets.texts, r, why);
+    else if (!run)
+        launcher_end_job(CLI_USAGE);
     return run;
 }
 
