@@ -9,8 +9,9 @@
 
 slot_span slots_of_rank(int64_t slots, int32_t size, int32_t rank)
 {
-    const int64_t first = slots * rank / size;
-    return (slot_span){first, slots * (rank + 1) / size - first};
+    const int64_t each = slots / size, more = slots % size; /* slots * size may be no int64_t */
+    const int64_t first = each * rank + more * rank / size;
+    return (slot_span){first, each * (rank + 1) + more * (rank + 1) / size - first};
 }
 
 slot_list slots_in_row(int64_t slots, int32_t size, int32_t rank)

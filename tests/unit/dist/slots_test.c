@@ -134,6 +134,21 @@ static void sum_rounds(int64_t slots, int32_t size, float result[NUMBERS])
     memcpy(result, slot_stack_finish(&stack, NUMBERS, 1), NUMBERS * sizeof *result);
 }
 
+START_TEST(parts_of_very_many_follow_each_other)
+{
+    const int64_t all = INT64_MAX - 3;
+    const int32_t size = 1003;
+    int64_t end = 0;
+    for (int32_t rank = 0; rank < size; rank++) {
+        const slot_span span = slots_of_rank(all, size, rank);
+        ck_assert(span.first == end &&
+                  (span.count == all / size || span.count == all / size + 1));
+        end += span.count;
+    }
+    ck_assert_int_eq(end, all);
+}
+END_TEST
+
 START_TEST(rounds_sum_in_the_same_order)
 {
     for (int64_t slots = 1; slots <= MOST; slots++)
@@ -197,6 +212,7 @@ int main(void)
     Suite *suite = suite_create("slots");
     TCase *c = tcase_create("slots");
     tcase_add_test(c, every_world_sums_in_one_order);
+    tcase_add_test(c, parts_of_very_many_follow_each_other);
     tcase_add_test(c, every_world_rounds_the_same_sums);
     tcase_add_test(c, rounds_sum_in_the_same_order);
     tcase_add_test(c, rows_are_added_by_the_same_tree);
