@@ -42,6 +42,8 @@ static void describe(const call_head *h, char *text, size_t size)
     case LOOP_EVENT:
         (void)snprintf(text, size, "nothing behind %s", event_name(h->op));
         break;
+    default: /* other bytes of the host's, where a comm does not compare lengths */
+        (void)snprintf(text, size, "none of its operations");
     }
 }
 

@@ -16,7 +16,8 @@ static const char *const names[] = {[TUTTI_RANKS_SUM] = "sum",
 
 const char *reduce_name(int32_t op)
 {
-    return names[op];
+    const bool known = op >= 0 && op < (int32_t)(sizeof names / sizeof *names);
+    return known ? names[op] : "unknown operation";
 }
 
 tutti_status reduce_check(int32_t dtype, int32_t op, tutti_error *err)

@@ -14,7 +14,7 @@ typedef struct reduce_input {
 
 /* E_ARG: no such type or operation, or a mean of integers. */
 TUTTI_NODISCARD tutti_status reduce_check(int32_t dtype, int32_t op, tutti_error *err);
-const char *reduce_name(int32_t op); /* of an operation that there is */
+const char *reduce_name(int32_t op); /* also of what is none */
 /* `to` gets n numbers of dtype: of each the op of all ranks'.  Both are good. */
 void reduce_numbers(void *to, const reduce_input *from, uint64_t n, int32_t dtype, int32_t op);
 
