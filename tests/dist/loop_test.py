@@ -206,9 +206,13 @@ def failures(tutti, folder, report):
                       ("last handler", bare(handlers=[on("completed", "fail", 1)])),
                       ("process", bare(process={"call": "ranker.fail", "args": [1]})),
                       ("with exception_raised", bare(handlers=[on("iteration_completed", "fail", 1, once=2), on("exception_raised", "note")])),
-                      ("trained", engine(handlers=[on("iteration_started", "fail", 1, once=2)]))):
-        status, out, err = start(tutti, folder, what, run, 3).end()
-        good = status == [1] * 3 and "[rank 1] " in err[1] and "this rank fails" in err[1] and all("rank 1 (" in err[k] for k in (0, 2))
+                      ("trained", engine(handlers=[on("iteration_started", "fail", 1, once=2)])),
+                      ("fit_end of tutti train", changed(max_duration="1ep", eval=[], handlers=[on("fit_end", "fail", 1)]))):
+        command = "train" if "train" in what.split() else "run"
+        status, out, err = start(tutti, folder, what, run, 3, command=command).end()
+        told = err[0] if command == "train" else err[1]  # where ranks agree, the first one speaks for all
+        good = status == [1] * 3 and "[rank 1] " in told and "this rank fails" in told
+        good = good and all("rank 1 (" in err[k] or command == "train" for k in (0, 2))
         report.check(f"{what}: a failure of one rank ends all, which name it", good, f"{status} {err}")
         if what == "with exception_raised":
             report.check("handlers of errors hear it once", out[1].count("exception_raised 2") == 1, f"{out}")

@@ -188,7 +188,9 @@ static tutti_status fit(trainer *t, const fit_options *o, tutti_error *err)
     if (trainer_signal())
         return training_stop_by_signal(t, err);
     training_log_time(t, t->run.clock.now.token > 0, true);
-    if ((s = trainer_event(t, TUTTI_EVENT_FIT_END, err)))
+    /* Behind the last batch ranks tell each other nothing else. */
+    s = distributed_agree(&t->distributed, trainer_event(t, TUTTI_EVENT_FIT_END, err), err);
+    if (s)
         return s;
     return trainer_evaluate_due(t, TUTTI_EVENT_FIT_END, err);
 }

@@ -50,7 +50,7 @@ enum { TURN_OURS, TURN_TAKEN, TURN_NONE };
 /* One attempt; *ret_now is what whoever has the lock has got. */
 static int try_turn(remote_turn *t, progress *ret_now)
 {
-    t->fd = open(t->path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    t->fd = open(t->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
     if (t->fd < 0) /* nor can the file be written: that is told then */
         return TURN_NONE;
     const int failed = flock(t->fd, LOCK_EX | LOCK_NB) == 0 ? 0 : errno;

@@ -25,7 +25,8 @@ enum {
  * alone has, and nobody does on exception_raised, which a rank may hear alone.  Arrays are in host memory.  Results are the
  * same bits on all ranks.  None may be called while another thread of the plugin does.
  * Errors of all operations: E_STATE names a rank that has ended, has left or does not come; E_ARG names a rank that calls
- * another operation, or with another count, type or root; E_NOMEM.  since 1.2 */
+ * another operation, or with another count, type or root; E_RANGE more bytes than the comm sends at a time, of all_gather and
+ * broadcast (mpi: 2 GiB); E_NOMEM.  Behind an error of another rank no operation follows.  since 1.2 */
 typedef struct tutti_ranks_v1 {
     uint32_t struct_size;
     uint32_t reserved; /* 0 */
