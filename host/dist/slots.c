@@ -89,6 +89,18 @@ static void join_last(slot_stack *s, int64_t n, int threads)
     s->count--;
 }
 
+bool slot_stack_holds(const slot_stack *s, const slot_sum *blocks, uint32_t nblocks,
+                      const float *data)
+{
+    for (uint32_t k = 0; k < nblocks; k++)
+        if (blocks[k].data == data)
+            return true;
+    for (uint32_t k = 0; k < s->count; k++)
+        if (s->sums[k].data == data)
+            return true;
+    return false;
+}
+
 void slot_stack_push(slot_stack *s, slot_sum sum, int64_t n, int threads)
 {
     s->sums[s->count++] = sum;

@@ -3,6 +3,7 @@
 #ifndef HOST_DIST_SLOTS_H
 #define HOST_DIST_SLOTS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* A batch is cut into slots, one a microbatch.  Floating point sums depend on their order, so all slots are summed by
@@ -47,6 +48,9 @@ typedef struct slot_stack {
     int64_t rounded; /* so many of the first numbers of a sum are rounded to bf16 */
 } slot_stack;
 
+/* Whether a sum of the stack, or one of `nblocks` others, lies at `data`. */
+bool slot_stack_holds(const slot_stack *s, const slot_sum *blocks, uint32_t nblocks,
+                      const float *data);
 /* Puts the sum of a node behind those that are there, its left neighbours: equal ones become one, in place of the
  * left.  `n` is the arrays' length; who calls keeps the arrays. */
 void slot_stack_push(slot_stack *s, slot_sum sum, int64_t n, int threads);

@@ -50,23 +50,12 @@ tutti_status device_gradients_begin(device_gradients *g, int64_t slots, slot_lis
     return world_device_reserve(g->device, slots, numbers < most ? numbers : most, err);
 }
 
-static bool is_used(const device_gradients *g, const float *array)
-{
-    for (uint32_t k = 0; k < g->nblocks; k++)
-        if (g->blocks[k].data == array)
-            return true;
-    for (uint32_t k = 0; k < g->stack.count; k++)
-        if (g->stack.sums[k].data == array)
-            return true;
-    return false;
-}
-
 /* An array that nothing is in. */
 static tutti_status take_array(device_gradients *g, float **ret_array, tutti_error *err)
 {
     const uint64_t bytes = (uint64_t)g->numbers * sizeof(float);
     uint32_t k = 0;
-    while (k < g->npool && is_used(g, g->pool[k]))
+    while (k < g->npool && slot_stack_holds(&g->stack, g->blocks, g->nblocks, g->pool[k]))
         k++;
     if (k == g->npool) {
         float *array =

@@ -213,22 +213,11 @@ static uint32_t own_blocks(const slot_gradients *g, slot_span blocks[SLOT_BLOCKS
     return g->rounds.at < g->mine.count;
 }
 
-static bool is_used(const slot_gradients *g, const float *array)
-{
-    for (uint32_t k = 0; k < g->nblocks; k++)
-        if (g->blocks[k].data == array)
-            return true;
-    for (uint32_t k = 0; k < g->stack.count; k++)
-        if (g->stack.sums[k].data == array)
-            return true;
-    return false;
-}
-
 /* An array that nothing is in; NULL when there is no memory. */
 static float *take_array(slot_gradients *g)
 {
     for (uint32_t k = 0; k < g->npool; k++)
-        if (!is_used(g, g->pool[k]))
+        if (!slot_stack_holds(&g->stack, g->blocks, g->nblocks, g->pool[k]))
             return g->pool[k];
     float *array =
         g->npool < SLOT_BLOCKS
