@@ -7,8 +7,6 @@
 /* Numbers of scalars behind those of the operands, which are 1 + SDPA_*. */
 enum { SCALE = SDPA_OPERANDS + 1, MASKED, SHARE, KEEP };
 
-/* What a gradient keeps, and as much again for the rest. */
-static const uint64_t workspace_most = 2 * SDPA_PART_MOST;
 static const float masked = -INFINITY;
 
 typedef struct build {
@@ -40,11 +38,17 @@ uint64_t sdpa_cudnn_kept_bytes(const sdpa_cudnn *c)
     return c->grad && !c->any_order ? (uint64_t)(c->s.heads * tq * tk) * sizeof(uint16_t) : 0;
 }
 
+uint64_t sdpa_cudnn_room(uint64_t memory)
+{
+    const uint64_t least = (uint64_t)256 << 20;
+    return memory / 40 > least ? memory / 40 : least;
+}
+
 int64_t sdpa_cudnn_part(const sdpa_cudnn *c)
 {
     const uint64_t one = sdpa_cudnn_mask_bytes(c) + sdpa_cudnn_kept_bytes(c);
     int64_t part = c->s.batch;
-    while (part > 0 && (c->s.batch % part || (uint64_t)part * one > SDPA_PART_MOST))
+    while (part > 0 && (c->s.batch % part || (uint64_t)part * one > c->room))
         part--;
     return part;
 }
@@ -332,7 +336,8 @@ tutti_status sdpa_cudnn_plan(const sdpa_cudnn *c, const cdnn *lib, void *device,
         add_gradient(&b);
     else
         add_forward(&b);
-    return cdnn_plan_make(&b.g, CDNN_REFUSE, workspace_most, NULL, ret_plan, err);
+    /* what a gradient keeps, and as much again for the rest */
+    return cdnn_plan_make(&b.g, CDNN_REFUSE, 2 * c->room, NULL, ret_plan, err);
 }
 
 /* Whether the graph has this operand. */

@@ -34,15 +34,18 @@ typedef struct sdpa_cudnn {
     int32_t
         any_order; /* of the gradient: blocks add to dq as they come, which takes less room */
     int64_t part;  /* samples at a time; s.batch is a multiple */
+    uint64_t
+        room; /* bytes of device memory for what a part's samples take besides their operands */
 } sdpa_cudnn;
 
 /* Bytes that a sample takes besides its operands: of the mask, and of the products that a gradient with
  * an order of its own keeps until it adds up dq. */
 uint64_t sdpa_cudnn_mask_bytes(const sdpa_cudnn *c);
 uint64_t sdpa_cudnn_kept_bytes(const sdpa_cudnn *c);
-/* The most samples that share SDPA_PART_MOST bytes of that; 0: there is not enough for one. */
+/* The most samples that share c->room bytes of that; 0: there is not enough for one. */
 int64_t sdpa_cudnn_part(const sdpa_cudnn *c);
-#define SDPA_PART_MOST ((uint64_t)256 << 20)
+/* The room on a device with so much memory: a fortieth of it, and at least 256 MiB. */
+uint64_t sdpa_cudnn_room(uint64_t memory);
 
 /* Whether that version of cuDNN (cudnnGetVersion: 91900 is 9.19.0) is known to compute it rightly.  9.10.0
  * and 9.10.1 give wrong results in BF16, and gradients up to 9.15.0 where Tk is no multiple of 128; NVIDIA's

@@ -175,17 +175,36 @@ static void lay_out(state *s, uint64_t *ret_scratch)
     *ret_scratch = bytes;
 }
 
+/* By all of the device's memory, not by what is free, which may be another each time. */
+static tutti_status find_room(state *s, const tutti_cuda_v1 *cuda, tutti_error *err)
+{
+    int (*ask)(size_t *, size_t *) = NULL;
+    void *symbol = NULL;
+    size_t unused = 0, total = 0;
+    const tutti_status status =
+        cuda->symbol(cuda->ctx, "cudart", "cudaMemGetInfo", &symbol, err);
+    if (status)
+        return status;
+    memcpy(&ask, &symbol, sizeof ask);
+    if (ask(&unused, &total))
+        return tutti_fail(err, TUTTI_E_FAIL, "the device does not say how much memory it has");
+    s->call.room = sdpa_cudnn_room(total);
+    return TUTTI_OK;
+}
+
 /* The plan and what goes with it; s->plan stays NULL where there is none. */
 static void find_plan(state *s, const tutti_op_call *c, tutti_error *err)
 {
     void *fill = NULL;
     const cdnn *lib = NULL;
     char version[CUDA_VERSION_TEXT];
+    if (find_room(s, c->cuda, err))
+        return;
     s->call.part = sdpa_cudnn_part(&s->call);
     if (!s->call.part) {
         (void)tutti_fail(err, TUTTI_E_UNSUPPORTED,
                          "cuDNN keeps more than %llu MiB for a sample of this attention",
-                         (unsigned long long)(SDPA_PART_MOST >> 20));
+                         (unsigned long long)(s->call.room >> 20));
         return;
     }
     if (cdnn_of(c->cuda, &lib, err))

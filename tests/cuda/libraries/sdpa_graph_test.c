@@ -127,7 +127,8 @@ START_TEST(attention_and_its_gradient_are_the_definitions)
                     .dtype = TUTTI_F16,
                     .part = ways[way].part,
                     .any_order = ways[way].any_order,
-                    .bias = like ? TUTTI_F32 : TUTTI_DTYPE_NONE};
+                    .bias = like ? TUTTI_F32 : TUTTI_DTYPE_NONE,
+                    .room = sdpa_cudnn_room(0)};
     void *const data[SDPA_OPERANDS] = {q,  k,  v,     y,      lse,  dy,  dq,
                                        dk, dv, delta, dq_sum, bias, mask};
     const sdpa_tensors64 t = {q64,  k64,  v64, like ? bias64 : NULL, y64, lse64, dy64,
@@ -159,7 +160,8 @@ END_TEST
 
 START_TEST(samples_share_what_room_there_is)
 {
-    sdpa_cudnn c = {.s = {.batch = 64, .heads = 12, .tq = 1024, .tk = 1024, .d = 64}};
+    sdpa_cudnn c = {.s = {.batch = 64, .heads = 12, .tq = 1024, .tk = 1024, .d = 64},
+                    .room = sdpa_cudnn_room((uint64_t)8 << 30)};
     ck_assert_int_eq(sdpa_cudnn_part(&c), 64);
     c.s.drop = 0.1f; /* 24 MiB a sample */
     ck_assert_int_eq(sdpa_cudnn_part(&c), 8);
@@ -170,6 +172,13 @@ START_TEST(samples_share_what_room_there_is)
     ck_assert_int_eq(sdpa_cudnn_part(&c), 1);
     c.s.tq = c.s.tk = 4096; /* 384 MiB a sample */
     ck_assert_int_eq(sdpa_cudnn_part(&c), 0);
+    c.room = sdpa_cudnn_room((uint64_t)80 << 30); /* 2 GiB */
+    ck_assert_int_eq(sdpa_cudnn_part(&c), 1);
+    c.s.tq = c.s.tk = 1024;
+    c.s.batch = 64;
+    c.any_order = 0;
+    c.s.drop = 0.0f;
+    ck_assert_int_eq(sdpa_cudnn_part(&c), 64);
 }
 END_TEST
 
