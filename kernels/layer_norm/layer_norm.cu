@@ -97,6 +97,8 @@ CUDA_KERNEL(layer_norm_grad_rows)(layer_norm_cuda_args a)
             }
             add_more(a, k, x);
             cuda_store(a.y, k, x);
+            if (a.low.data)
+                cuda_store(a.low, k, x);
         });
     }
 }
@@ -254,8 +256,11 @@ __device__ static inline void grad_row(const layer_norm_cuda_args &a, int64_t r,
     for (int j = 0; j < C; j++) {
         for (int i = 0; i < 4; i++)
             d[j][i] += more[j].at(i);
-        if (128 * j + 4 * lane < a.n)
-            cuda_store(cuda_typed<rest>(a.y), r * a.n + 128 * j + 4 * lane, d[j]);
+        if (128 * j + 4 * lane >= a.n)
+            continue;
+        cuda_store(cuda_typed<rest>(a.y), r * a.n + 128 * j + 4 * lane, d[j]);
+        if (a.low.data)
+            cuda_store(a.low, r * a.n + 128 * j + 4 * lane, d[j]);
     }
 }
 

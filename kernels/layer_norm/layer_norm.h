@@ -56,6 +56,7 @@ void layer_norm_backward(const layer_norm_grad_part *q, int64_t first, int64_t e
 TUTTI_ISA_VARIANTS(layer_norm_backward);
 
 extern const tutti_kernel layer_norm_cuda, layer_norm_grad_cuda;
-extern const tutti_op tutti_op_layer_norm, tutti_op_layer_norm_grad;
+extern const tutti_op tutti_op_layer_norm, tutti_op_layer_norm_grad,
+    tutti_op_layer_norm_grad_cast;
 
 #endif

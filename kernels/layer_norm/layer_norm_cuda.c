@@ -136,6 +136,7 @@ static tutti_status run_grad(void *state, const tutti_op_call *c, const void *co
                               .y = cuda_out(c, out, 0),
                               .dgamma = cuda_out(c, out, 1),
                               .dbeta = cuda_out(c, out, 2),
+                              .low = c->nout > 3 ? cuda_out(c, out, 3) : (cuda_tensor){0},
                               .rows = layer_norm_rows(&c->in[0]),
                               .n = layer_norm_width(&c->in[0]),
                               .partials = scratch,

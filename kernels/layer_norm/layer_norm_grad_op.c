@@ -4,15 +4,16 @@
 
 #include <string.h>
 
+enum { LOW = 3 }; /* the result that repeats dx */
+
 /* In: x, dy (..., C), gamma (C), mean, rstd (...), optionally more (..., C), which is added to dx.
- * Out: dx (..., C), dgamma, dbeta (C).
+ * Out: dx (..., C), dgamma, dbeta (C); of layer_norm_grad_cast dx once more, which a pass stores in 16 bits.
  * With xhat = (x - mean) rstd and d = dy gamma:
  *   dbeta = sum dy, dgamma = sum dy xhat over the rows,
  *   dx = rstd (d - mean(d) - xhat mean(d xhat)), means over a row. */
 
-static const char name[] = "layer_norm_grad";
-
-static tutti_status infer(const tutti_op_call *c, tutti_desc *out, tutti_error *err)
+static tutti_status infer_as(const char *name, const tutti_op_call *c, tutti_desc *out,
+                             tutti_error *err)
 {
     const tutti_desc *x = &c->in[0];
     tutti_status s = layer_norm_want(name, x, err);
@@ -29,6 +30,19 @@ static tutti_status infer(const tutti_op_call *c, tutti_desc *out, tutti_error *
     out[0] = *x;
     out[1] = out[2] = row;
     return TUTTI_OK;
+}
+
+static tutti_status infer(const tutti_op_call *c, tutti_desc *out, tutti_error *err)
+{
+    return infer_as("layer_norm_grad", c, out, err);
+}
+
+static tutti_status infer_cast(const tutti_op_call *c, tutti_desc *out, tutti_error *err)
+{
+    const tutti_status s = infer_as("layer_norm_grad_cast", c, out, err);
+    if (!s)
+        out[LOW] = out[0];
+    return s;
 }
 
 static tutti_status reference(const tutti_op_call *c, const double *const *in,
@@ -52,6 +66,14 @@ static tutti_status reference(const tutti_op_call *c, const double *const *in,
                                 (c->nin > 5 ? in[5][r * n + k] : 0.0);
     }
     return TUTTI_OK;
+}
+
+static tutti_status reference_cast(const tutti_op_call *c, const double *const *in,
+                                   double *const *out)
+{
+    const tutti_status s = reference(c, in, out);
+    memcpy(out[LOW], out[0], (size_t)tutti_numel(&c->in[0]) * sizeof(double));
+    return s;
 }
 
 /* The rows' sums for gamma and beta go in f32 over this many rows, then in f64. */
@@ -110,6 +132,14 @@ static tutti_status run(void *state, const tutti_op_call *c, const void *const *
     return TUTTI_OK;
 }
 
+static tutti_status run_cast(void *state, const tutti_op_call *c, const void *const *in,
+                             void *const *out, void *scratch)
+{
+    const tutti_status s = run(state, c, in, out, scratch);
+    memcpy(out[LOW], out[0], (size_t)tutti_numel(&c->in[0]) * sizeof(float));
+    return s;
+}
+
 static tutti_value rows_sum(tutti_graph *g, tutti_value v, int32_t rank)
 {
     const int64_t axes[TUTTI_MAX_RANK] = {0, 1, 2, 3, 4, 5};
@@ -137,10 +167,19 @@ static tutti_status decompose(tutti_graph *g, const tutti_node *n, tutti_value *
     return g->status(g);
 }
 
+static tutti_status decompose_cast(tutti_graph *g, const tutti_node *n, tutti_value *ret_out)
+{
+    const tutti_status s = decompose(g, n, ret_out);
+    ret_out[LOW] = ret_out[0];
+    return s;
+}
+
 static const tutti_kernel cpu = {sizeof(tutti_kernel), 35, prepare, run, NULL};
+static const tutti_kernel cpu_cast = {sizeof(tutti_kernel), 35, prepare, run_cast, NULL};
 
 static const tutti_fusion layer_norm_grad_fusions[] = {
     {TUTTI_FUSE_RESIDUAL_GRAD, 0, "layer_norm_grad"},
+    {TUTTI_FUSE_CAST, 0, "layer_norm_grad_cast"},
     {0, 0, NULL},
 };
 OP_TRAITS(layer_norm_grad, F32, WHOLE, CONSTANTS, NEVER, UNCOUNTED, NONE, OTHER,
@@ -157,3 +196,18 @@ const tutti_op tutti_op_layer_norm_grad = {.struct_size = sizeof(tutti_op),
                                            .reference = reference,
                                            .cpu = &cpu,
                                            .cuda = &layer_norm_grad_cuda};
+
+OP_TRAITS(layer_norm_grad_cast, F32, WHOLE, CONSTANTS, NEVER, UNCOUNTED, NONE, OTHER,
+          .low_out = 1 << LOW);
+const tutti_op tutti_op_layer_norm_grad_cast = {.struct_size = sizeof(tutti_op),
+                                                .traits = &layer_norm_grad_cast_traits,
+                                                .flags = TUTTI_OP_FUSED | TUTTI_OP_REPRODUCIBLE,
+                                                .name = "layer_norm_grad_cast",
+                                                .nin_min = 5,
+                                                .nin_max = 6,
+                                                .nout = 4,
+                                                .infer = infer_cast,
+                                                .decompose = decompose_cast,
+                                                .reference = reference_cast,
+                                                .cpu = &cpu_cast,
+                                                .cuda = &layer_norm_grad_cuda};

@@ -56,6 +56,26 @@ static const op_case with_more[] = {
          DESC(F32, 2, 3, 167), DESC(F32, 2, 3, 167), DESC(F32, 3, 3, 167, 131)),
 };
 
+/* With dx once more, in 16 bits on a device. */
+#define CAST(n, ...)                                                                           \
+    {                                                                                          \
+        .op = "layer_norm_grad_cast", .nin = (n), .in = {__VA_ARGS__}, .no_grad = 63           \
+    }
+static const op_case with_cast[] = {
+    CAST(5, DESC(F32, 2, 5, 6), DESC(F32, 2, 5, 6), DESC(F32, 1, 6), DESC(F32, 1, 5),
+         DESC(F32, 1, 5)),
+    CAST(6, DESC(F32, 2, 0, 6), DESC(F32, 2, 0, 6), DESC(F32, 1, 6), DESC(F32, 1, 0),
+         DESC(F32, 1, 0), DESC(F32, 2, 0, 6)),
+    CAST(6, DESC(F32, 2, 67, 264), DESC(F32, 2, 67, 264), DESC(F32, 1, 264), DESC(F32, 1, 67),
+         DESC(F32, 1, 67), DESC(F32, 2, 67, 264)),
+    CAST(6, DESC(F32, 2, 5, 768), DESC(F32, 2, 5, 768), DESC(F32, 1, 768), DESC(F32, 1, 5),
+         DESC(F32, 1, 5), DESC(F32, 2, 5, 768)),
+    CAST(5, DESC(F32, 2, 3, 1000), DESC(F32, 2, 3, 1000), DESC(F32, 1, 1000), DESC(F32, 1, 3),
+         DESC(F32, 1, 3)),
+    CAST(6, DESC(F32, 3, 3, 167, 131), DESC(F32, 3, 3, 167, 131), DESC(F32, 1, 131),
+         DESC(F32, 2, 3, 167), DESC(F32, 2, 3, 167), DESC(F32, 3, 3, 167, 131)),
+};
+
 /* Several threads, several blocks of rows, whole and broken groups of columns. */
 static const op_case large[] = {
     {.op = "layer_norm", .nin = 3, .in = {DESC(F32, 3, 7, 33, 384), ROW(384)}, .no_grad = 7},
@@ -124,6 +144,12 @@ END_TEST
 START_TEST(what_is_to_be_added_is)
 {
     op_case_holds(&with_more[_i], _i);
+}
+END_TEST
+
+START_TEST(a_gradient_is_given_twice)
+{
+    op_case_holds(&with_cast[_i], _i);
 }
 END_TEST
 
@@ -202,6 +228,7 @@ int main(void)
                         OP_COUNT(cases));
     tcase_add_loop_test(t, long_rows_agree_with_the_definition, 0, OP_COUNT(large));
     tcase_add_loop_test(t, what_is_to_be_added_is, 0, OP_COUNT(with_more));
+    tcase_add_loop_test(t, a_gradient_is_given_twice, 0, OP_COUNT(with_cast));
     tcase_add_test(t, a_mean_far_from_zero_leaves_the_variance_alone);
     tcase_add_test(t, what_does_not_fit_is_refused_in_one_sentence);
     return tutti_run(s);

@@ -47,8 +47,9 @@ norms() { # norms <device>: what the plan has of them
 check "the plan of the GPU" norms cuda
 check "has norms that store 16 bits" test "$(grep -cE 'layer_norm .*F32 .* -> %[0-9]+ BF16' norms.cuda)" -ge 3
 check "and no others" sh -c "! grep -qE 'layer_norm .* -> %[0-9]+ F32' norms.cuda"
-check "and gradients that read them" test "$(grep -cE 'layer_norm_grad %[0-9]+ F32 \S+ \S+ \S+ at \S+ %[0-9]+ BF16' norms.cuda)" = 3
-check "and give F32" test "$(grep -cE 'layer_norm_grad .* -> %[0-9]+ F32' norms.cuda)" = 3
+check "and gradients that read them" test "$(grep -cE 'layer_norm_grad(_cast)? %[0-9]+ F32 \S+ \S+ \S+ at \S+ %[0-9]+ BF16' norms.cuda)" = 3
+check "and give F32" test "$(grep -cE 'layer_norm_grad(_cast)? .* -> %[0-9]+ F32' norms.cuda)" = 3
+check "and 16 bits beside it, where a product reads them" test "$(grep -cE 'layer_norm_grad_cast .* F32 .* -> .* BF16 ' norms.cuda)" = 2
 check "the plan of the CPU" norms cpu
 check "has F32 everywhere" sh -c "! grep -q BF16 norms.cpu"
 

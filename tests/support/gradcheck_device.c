@@ -3,6 +3,7 @@
 #include "gradcheck_trial.h"
 #include "graph/ir/attr.h"
 #include "graph/ir/precision.h"
+#include "graph/ir/traits.h"
 #include "graph/program/program_internal.h"
 #include "graph/runtime/host_memory.h"
 
@@ -125,6 +126,18 @@ static void bench_fini(device_bench *b)
 
 /* ---- operands ---- */
 
+/* Results that a pass stores in 16 bits: those that say so, else result 0.  Whether there are any. */
+static bool narrow_results(device_bench *b)
+{
+    const bool may = b->out_desc[0].dtype == TUTTI_F32 &&
+                     precision_may_narrow(b->op, &b->call, b->variant->result);
+    const uint32_t named = b->op->nout > 1 ? traits_of(b->op)->low_out : 0;
+    for (uint32_t k = 0; k < b->op->nout && may; k++)
+        if ((named ? named : 1) >> k & 1)
+            b->out_desc[k].dtype = b->variant->result;
+    return may;
+}
+
 /* The case's shapes in the variant's dtypes.  *ret_new is false where that is f32 once more. */
 static tutti_status set_dtypes(device_bench *b, const trial *t, bool *ret_new, tutti_error *err)
 {
@@ -148,12 +161,8 @@ static tutti_status set_dtypes(device_bench *b, const trial *t, bool *ret_new, t
                               .cuda = program_cuda(b->d)};
     const tutti_status s = precision_infer(b->op, &b->call, &none, b->out_desc, err);
     b->call.out = b->out_desc;
-    if (!s && b->variant->result) {
-        *ret_new = b->out_desc[0].dtype == TUTTI_F32 &&
-                   precision_may_narrow(b->op, &b->call, b->variant->result);
-        if (*ret_new)
-            b->out_desc[0].dtype = b->variant->result;
-    }
+    if (!s && b->variant->result)
+        *ret_new = narrow_results(b);
     return s;
 }
 

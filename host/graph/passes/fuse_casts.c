@@ -37,10 +37,25 @@ static const graph_node *narrows(const rewrite *r, tutti_value v, int32_t dtype)
     return fits && may_narrow(r, n, dtype) ? n : NULL;
 }
 
+/* The node whose result 0 is `v`, F32, if it can give that in `dtype` beside it and nothing is planned for it; else
+ * NULL. */
+static const graph_node *gives_both(const rewrite *r, tutti_value v, int32_t dtype)
+{
+    const graph_node *n = rewrite_producer(r, v);
+    const bool fits = n && n->out == v && dtype_of(r, v) == TUTTI_F32 && dtype_is_half(dtype) &&
+                      traits_fusion(n->op, TUTTI_FUSE_CAST) &&
+                      graph_op_is_built_in(r->from, n->op) &&
+                      r->with[graph_value_at(r->from, v)->index] == REWRITE_NONE;
+    return fits ? n : NULL;
+}
+
 static void find_cast(rewrite *r, uint32_t k)
 {
     const graph_node *cast = graph_node_at(r->from, k);
-    const graph_node *n = narrows(r, cast->in[0], dtype_of(r, cast->out));
+    const int32_t dtype = dtype_of(r, cast->out);
+    const graph_node *n = narrows(r, cast->in[0], dtype);
+    if (!n)
+        n = gives_both(r, cast->in[0], dtype);
     if (!n || n->guard != cast->guard)
         return;
     r->with[graph_value_at(r->from, n->out)->index] = k;
@@ -95,10 +110,14 @@ static rewrite_node join(const rewrite *r, uint32_t k)
 {
     rewrite_node n = rewrite_same(graph_node_at(r->from, k));
     const graph_node *cast = graph_node_at(r->from, r->with[k]);
-    if (r->with[k] == k)
+    if (r->with[k] == k) {
         n.dtype = dtype_of(r, n.in[0]);
-    else if (cast->in[0] == n.out[0])
+    } else if (cast->in[0] == n.out[0] && rewrite_read_once(r, n.out[0])) {
         n.out[0] = cast->out;
+    } else if (cast->in[0] == n.out[0]) {
+        n.op = traits_fusion(n.like->op, TUTTI_FUSE_CAST);
+        n.out[n.nout++] = cast->out;
+    }
     for (uint32_t j = 0; j < n.nin && r->with[k] != k; j++)
         if (n.in[j] == cast->out)
             n.in[j] = cast->in[0];

@@ -91,6 +91,10 @@ enum {
     TUTTI_FUSE_FACTOR_SUMS, /* sums over the rows of factor `of`, an attribute: the last result */
     TUTTI_FUSE_RESIDUAL_RELU, /* ReLU as `act`, and before that the addition of a last operand */
     TUTTI_FUSE_RESIDUAL_GRAD  /* the addition of a last operand to result 0 */
+#if TUTTI_USE_MINOR >= 2
+    ,
+    TUTTI_FUSE_CAST /* since 1.2: a cast of result 0 to 16 bits beside it: the last result */
+#endif
 };
 
 typedef struct tutti_fusion {
@@ -113,7 +117,7 @@ typedef struct tutti_op_traits {
     uint32_t struct_size;
     int32_t precision;     /* TUTTI_AUTOCAST_* */
     uint32_t low_in;       /* PRODUCT: bit k: operand k */
-    uint32_t low_out;      /* PRODUCT: bit k: result k */
+    uint32_t low_out;      /* PRODUCT: bit k: result k; F32: those of TUTTI_FUSE_CAST */
     int32_t batch;         /* TUTTI_BATCH_* */
     uint32_t batch_nin;    /* APART, SUMMED: with so many operands at most */
     uint32_t batch_in;     /* bit k: the first dimension of operand k counts samples */

@@ -211,6 +211,41 @@ START_TEST(a_norms_gradient_reads_16_bits_without_a_cast)
 }
 END_TEST
 
+/* As the gradient of a residual, which a product reads in 16 bits and the next norm's gradient in F32. */
+START_TEST(a_norms_gradient_gives_16_bits_beside_what_others_read)
+{
+    rig r;
+    rig_begin(&r);
+    graph_set_segment(r.from, 1);
+    const tutti_value dx = norm_grad(&r, r.dy);
+    keep(&r, tutti_op1(r.b, "softmax", dx));
+    keep(&r, graph_cast(r.from, dx, lows[_i]));
+    keep(&r, dx);
+    rig_fuse(&r, 1,
+             _i ? "F32 (3), %9 F16 (4, 3) = layer_norm_grad_cast("
+                : "F32 (3), %9 BF16 (4, 3) = layer_norm_grad_cast(");
+}
+END_TEST
+
+/* The second cast stays, and so does one that is guarded. */
+START_TEST(a_norms_gradient_gives_one_dtype_beside_f32)
+{
+    const tutti_desc number = toy_desc(TUTTI_F32, 0, 0, 0, 0, 0);
+    const tutti_attr to = tutti_attr_i("dtype", TUTTI_BF16);
+    rig r;
+    rig_begin(&r);
+    graph_set_segment(r.from, 1);
+    const tutti_value dx = norm_grad(&r, r.dy);
+    if (_i)
+        (void)graph_set_guard(r.from, graph_input(r.from, &number));
+    keep(&r, r.b->emit(r.b, "cast", &dx, 1, &to, 1, NULL, 0));
+    (void)graph_set_guard(r.from, 0);
+    keep(&r, graph_cast(r.from, dx, TUTTI_F16));
+    keep(&r, dx);
+    rig_fuse(&r, 1, _i ? " F16 (4, 3) = layer_norm_grad_cast(" : " F16 (4, 3) = cast(");
+}
+END_TEST
+
 START_TEST(casts_to_f32_that_others_read_stay)
 {
     rig r;
@@ -269,6 +304,8 @@ int main(void)
     tcase_add_loop_test(all, a_product_of_16_bits_stores_what_alone_is_read, 0, 2);
     tcase_add_loop_test(all, a_norms_gradient_reads_the_product_in_16_bits, 0, 2);
     tcase_add_loop_test(all, a_norms_gradient_reads_16_bits_without_a_cast, 0, 2);
+    tcase_add_loop_test(all, a_norms_gradient_gives_16_bits_beside_what_others_read, 0, 2);
+    tcase_add_loop_test(all, a_norms_gradient_gives_one_dtype_beside_f32, 0, 2);
     tcase_add_loop_test(all, casts_to_f32_that_others_read_stay, 0, 3);
     tcase_add_loop_test(all, gradients_that_others_read_stay_in_f32, 0, 6);
     suite_add_tcase(suite, all);
