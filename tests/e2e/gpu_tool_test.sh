@@ -6,7 +6,7 @@ build="$(dirname "$TUTTI")"
 mkdir empty
 env PATH="$work/empty" /usr/bin/python3 "$SOURCE/tools/gpu" --output none >none.txt
 check "without a GPU there is one sentence, and status 2" test $? = 2 -a "$(head -1 none.txt)" = 'tools/gpu: there is no GPU that nvidia-smi knows of'
-says "a stage that is none" 2 'tools/gpu: there is no stage op; there are first, chosen, operations, tuned, graphs, again, parity, plugins, sanitizer, mlp, mlp-launches, profile, ncu, peers' \
+says "a stage that is none" 2 'tools/gpu: there is no stage op; there are first, chosen, operations, tuned, graphs, again, ranks, parity, plugins, sanitizer, mlp, mlp-launches, profile, ncu, peers-mlp' \
   python3 "$SOURCE/tools/gpu" --standin --only op
 # Three calls, each of which goes on from what the one before has left.
 for call in 1 2 3; do
@@ -115,6 +115,10 @@ for status, text, want in [
         (0, "========= RACECHECK SUMMARY: 0 hazards displayed (0 errors, 0 warnings)", ("right", None)),
         (3, asked, ("right", None)), (1, asked + "\n50%: Checks: 2", ("wrong", "50%: Checks: 2")),
         (3, asked + "\n========= Invalid __global__ read of size 4 bytes", ("wrong", "Invalid __global__ read of size 4 bytes")),
+        (3, "========= Error: Race reported between Write access at sm90_xmma_dgrad_x__5x_cudnn+0x8d30",
+         ("with something found in NVIDIA's own kernels", None)),
+        (255, "========= Error: Target application terminated before first instrumented API call",
+         ("without a call of CUDA", None)),
         (3, "========= Error: Race reported between Write access", ("wrong", "Error: Race reported between Write access")),
         (1, "========= Device not supported", ("========= Device not supported", None)), (139, "", ("wrong", "ends with 139"))]:
     assert sanitizer.judge(Said(status, text)) == want, (text, sanitizer.judge(Said(status, text)))

@@ -1,10 +1,13 @@
 """What a machine with a GPU has, how much time is left on it, and commands that end in time."""
+import contextlib
 import ctypes.util
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -13,7 +16,7 @@ import time
 import traceback
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-NVIDIA = ("libcudart.so.1[23]", "libcublasLt.so.1[23]", "libcudnn.so.9", "libnvrtc.so.1[23]")
+NVIDIA = ("libcudart.so.1[23]", "libcublasLt.so.1[23]", "libcudnn.so.9", "libnvrtc.so.1[23]", "libnccl.so.2")
 TOOLKITS = ("/usr/local/cuda", "/opt/nvidia", "/usr/local/nvidia")
 # Asks NVIDIA's libraries for their versions, in a process of its own.
 PROBE = """
@@ -34,6 +37,7 @@ print("driver", newest("libcudart.so.13", "libcudart.so.12", "cudaDriverGetVersi
 print("runtime", newest("libcudart.so.13", "libcudart.so.12", "cudaRuntimeGetVersion"))
 print("devices", newest("libcudart.so.13", "libcudart.so.12", "cudaGetDeviceCount"))
 print("cublasLt", newest("libcublasLt.so.13", "libcublasLt.so.12", "cublasLtGetVersion", 1))
+print("nccl", ask("libnccl.so.2", "ncclGetVersion"))
 print("cudnn", ask("libcudnn.so.9", "cudnnGetVersion", 1))
 """
 
@@ -191,7 +195,7 @@ class Machine:
 
     # What earlier calls found, and the algorithms that were chosen then, lie beside the results: whoever carries
     # the output folder to the next machine goes on where the last call stopped.
-    KEPT = ("bench", "chosen", "launches", "kinds", "parity", "plugins", "operations", "tuned", "sanitized", "findings")
+    KEPT = ("bench", "chosen", "launches", "kinds", "parity", "plugins", "operations", "tuned", "ranks", "sanitized", "findings")
 
     def take_up(self):
         before, choices = self.args.output / "gpu.json", self.args.output / "choices"
@@ -297,6 +301,25 @@ class Machine:
         said = self.run([sys.executable, "-c", PROBE], 60)
         self.result["libraries"] = dict(line.split(" ", 1) for line in said.lines())
         self.say("libraries: " + ", ".join(f"{k} {v}" for k, v in self.result["libraries"].items()))
+
+    @contextlib.contextmanager
+    def watched(self, found):
+        """Puts the medians of the card's power and clock meanwhile into `found`: watts and sm_mhz."""
+        if not self.smi:
+            yield
+            return
+        with tempfile.TemporaryFile("w+") as out:
+            process = subprocess.Popen([self.smi, "--query-gpu=power.draw,clocks.sm", "--format=csv,noheader,nounits", "-lms",
+                                        "100"], stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.DEVNULL)
+            try:
+                yield
+            finally:
+                process.kill()
+                process.wait()
+                out.seek(0)
+                rows = re.findall(r"^([0-9.]+), ([0-9.]+)$", out.read(), re.MULTILINE)
+                if rows:
+                    found["watts"], found["sm_mhz"] = (statistics.median(map(float, column)) for column in zip(*rows))
 
     def memory_used(self):
         """MiB of the GPU's memory in use, or None."""

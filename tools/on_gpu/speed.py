@@ -198,15 +198,18 @@ def measure(m, row):
     try:
         ours, micro = own(m, row)
         end = time.monotonic() + (0 if m.args.standin else min(6, m.left() / 3))
-        while not ours.times or time.monotonic() < end:
-            ours.block()
+        card = {}
+        with m.watched(card):
+            while not ours.times or time.monotonic() < end:
+                ours.block()
         found = {"id": row.id, "name": row.name, "same": row.same, "unit": row.unit, "batch": row.batch,
                  "microbatch": micro, "first_step_s": ours.first, "per_second": ours.rate(row.each),
-                 "memory_mib": m.memory_used(), "step_s": statistics.median(ours.times), "peers": {}}
+                 "memory_mib": m.memory_used(), "step_s": statistics.median(ours.times), "peers": {}, **card}
         keep(m, found)
         m.say(f"{row.id}: {1e3 * found['step_s']:.2f} ms a step, {found['per_second']:.0f} {row.unit} a second"
               f"{'' if found['memory_mib'] is None else ', ' + str(found['memory_mib']) + ' MiB of the GPU'}"
-              f", the first step after {found['first_step_s']:.1f} s")
+              f", the first step after {found['first_step_s']:.1f} s"
+              + (f", {card['watts']:.0f} W at {card['sm_mhz']:.0f} MHz" if card else ""))
         m.save()
     except bench.Failed as why:
         m.wrong(row.id, str(why))
@@ -226,16 +229,15 @@ def share(setting):
     return 3 if "compile" in setting else 1
 
 
-def peers(m):
-    """PyTorch in each of its settings beside each row that has some, blocks in turn; compiled code stays in its
-    caches from row to row."""
+def peers(m, row):
+    """PyTorch in each of its settings beside a row, blocks in turn; compiled code stays in its caches from row to
+    row."""
     if not m.python:
-        m.say("peers: left out, there is no Python with torch")
+        m.say(f"{row.id}: there is no Python with torch to measure beside it")
         return
-    work = [(row, setting) for row in rows(m) for setting in row.settings]
     end = m.stage_end
-    for at, (row, setting) in enumerate(work):
-        m.stage_end = time.monotonic() + (end - time.monotonic()) * share(setting) / sum(share(s) for _, s in work[at:])
+    for at, setting in enumerate(row.settings):
+        m.stage_end = time.monotonic() + (end - time.monotonic()) * share(setting) / sum(map(share, row.settings[at:]))
         if m.left() < 15 and not m.args.standin:
             m.say(f"{row.id}: no time left for PyTorch {setting}")
             continue

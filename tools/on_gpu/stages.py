@@ -4,6 +4,7 @@ from typing import Callable
 
 import checks
 import parity
+import processes
 import sanitizer
 import speed
 import what_runs
@@ -19,6 +20,12 @@ class Stage:
     about: str
 
 
+def peers(rows):
+    """A stage of each row that PyTorch is measured beside."""
+    return [Stage(f"peers-{row.id}", 3, 40 if "compile" in " ".join(row.settings) else 10,
+                  lambda m, row=row: speed.peers(m, row), f"PyTorch in turn with {row.name}") for row in rows if row.settings]
+
+
 # The most valuable answers first, within a call too.
 STAGES = [
     Stage("first", 1, 8, checks.first, "a kernel, a small net, NVIDIA's libraries by their versions"),
@@ -27,6 +34,7 @@ STAGES = [
     Stage("tuned", 1, 26, checks.tuned, "the same by the algorithms that autotuning takes"),
     Stage("graphs", 1, 8, checks.graphs, "conditional nodes replayed, weights alike with graphs and without"),
     Stage("again", 1, 8, parity.again, "the same bits from the same run twice"),
+    Stage("ranks", 1, 12, processes.ranks, "1, 2 and 3 processes on the GPU through NCCL: the same bits"),
     Stage("parity", 1, 32, parity.parity, "runs on CPU and GPU: losses and weights"),
     Stage("plugins", 1, 16, checks.plugins, "optimizers, algorithms, transforms, 8 batches each"),
     Stage("sanitizer", 1, 24, sanitizer.sanitize, "compute-sanitizer over the operations"),
@@ -35,13 +43,13 @@ STAGES = [
     Stage("profile-resnet", 3, 10, what_runs.launches_resnet50, "the same of ResNet-50"),
     Stage("profile-resnet20", 3, 8, what_runs.launches_resnet20, "and of ResNet-20"),
     Stage("ncu", 2, 12, what_runs.counters, "ncu's counters of some of GPT-2's launches, where it is"),
-    Stage("peers", 3, 40, speed.peers, "PyTorch eager and compiled, block by block in turn with the rows"),
+    *peers(speed.ROWS),
 ]
 TINY = [s for s in STAGES if s.call == 1] + [
     *[Stage(row.id, row.call, row.part, lambda m, row=row: speed.measure(m, row), row.name) for row in speed.TINY],
     Stage("profile", 2, 12, what_runs.launches, "of the small net"),
     Stage("ncu", 2, 12, what_runs.counters, "of the small net"),
-    Stage("peers", 3, 40, speed.peers, "of the small net")]
+    *peers(speed.TINY)]
 
 
 def chosen(args):

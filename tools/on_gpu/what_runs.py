@@ -24,6 +24,11 @@ def read_plan(lines):
     return steps, how
 
 
+def tuned(m):
+    """What is profiled are the algorithms that autotuning takes, as in the rows."""
+    return "0" if m.args.standin else "1"
+
+
 def row_command(m, row, command, *changes):
     """A row of the table as a command of tutti."""
     words = [m.build / "tutti", command, speed.BENCH / "rows" / f"{row.row}.json", "--device", "cuda", "--plugin-path",
@@ -111,7 +116,7 @@ def events(m, row):
     path = m.scratch / f"launches-{row.id}.tsv"
     said = m.run([*row_command(m, row, "train", f"max_duration={LEFT_OUT + PROFILED}ba", "eval=[]", "callbacks=[]"),
                   "--quiet"], 150, TUTTI_CUDA_PROFILE=str(path), TUTTI_CUDA_PROFILE_AFTER=str(LEFT_OUT),
-                 TUTTI_CUDA_GRAPHS="0")
+                 TUTTI_CUDA_GRAPHS="0", TUTTI_TUNE=tuned(m))
     if said.status or not path.exists():
         m.wrong(f"profile of {row.name}", said.lines()[-1] if said.lines() else f"ends with {said.status}")
         return
@@ -144,7 +149,7 @@ def counters(m):
                       "yes", "--metrics",
                       "gpu__time_duration.sum,dram__bytes.sum,sm__throughput.avg.pct_of_peak_sustained_elapsed",
                       *row_command(m, row, "train", "max_duration=3ba", "eval=[]", "callbacks=[]"), "--quiet"], 60,
-                     TUTTI_CUDA_GRAPHS="0")
+                     TUTTI_CUDA_GRAPHS="0", TUTTI_TUNE=tuned(m))
     except Late:  # it is slow on some machines, which says nothing of the program
         m.result["left_out"].append("ncu")
         m.say("ncu: left out, it has not come to an end in its time")
