@@ -10,6 +10,7 @@
 /* budget: layer_norm_grad_held_4 registers=255: the same for rows of 1024, one block of 256 */
 /* budget: layer_norm_grad_held_3_f32 registers=168: x, dy, two sums and what is added, two blocks of 192 */
 /* budget: layer_norm_grad_held_4_f32 registers=255: the same for rows of 1024, one block of 256 */
+/* budget: layer_norm_grad_held_2_bf16 registers=168: x, dy, two sums and what is added, two blocks of 192 */
 /* budget: layer_norm_grad_held_3_bf16 registers=168: x, dy, two sums and what is added, two blocks of 192 */
 /* budget: layer_norm_grad_held_4_bf16 registers=255: the same for rows of 1024, one block of 256 */
 
