@@ -65,4 +65,8 @@ sed -i '/: sdpa/s/\t.*/\town/' cache/tutti/kernels
 check "what is kept is what is done" test "$(masks by_own)" = 0
 sed -i '/: sdpa gradient/s/\t.*/\tcudnn/' cache/tutti/kernels
 check "also one by cuDNN and one by our own" test "$(masks by_both)" = 1
+sed -i 's/"seed": 5,/"seed": 5, "deterministic": "machine",/' gpt.json
+check "but not where new runs are to have the same bits" test "$(masks machine)" = 2
+rm cache/tutti/kernels
+check "for which nothing is measured" test "$(masks anew)" = 2 -a ! -e cache/tutti/kernels
 finish

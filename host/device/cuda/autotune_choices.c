@@ -37,7 +37,7 @@ tutti_status cuda_recall(void *ctx, const char *key, char *ret_choice, uint64_t 
 {
     cuda_device *d = ctx;
     char path[PATH_MAX], full[KEY_MOST];
-    if (!choices_path(path, sizeof path) || !full_key(d, key, full))
+    if (d->wanted.first || !choices_path(path, sizeof path) || !full_key(d, key, full))
         return TUTTI_E_UNSUPPORTED;
     if (!d->tuned.looked)
         look(d, path);
@@ -48,7 +48,7 @@ tutti_status cuda_keep(void *ctx, const char *key, char *text, uint64_t size, tu
 {
     cuda_device *d = ctx;
     char path[PATH_MAX], full[KEY_MOST];
-    if (!choices_path(path, sizeof path) || !full_key(d, key, full))
+    if (d->wanted.first || !choices_path(path, sizeof path) || !full_key(d, key, full))
         return tutti_fail(err, TUTTI_E_UNSUPPORTED, "%s: choices are not kept", d->label);
     const int lock = choices_lock(path, err);
     if (lock < 0)

@@ -35,6 +35,7 @@ typedef struct tutti_cuda_settings {
     int32_t tf32;          /* 1: TUTTI_CUDA_TF32 */
     int32_t unordered;     /* 1: TUTTI_CUDA_UNORDERED */
     int32_t require;       /* 1: TUTTI_CUDA_LIBRARIES */
+    int32_t first;         /* 1: libraries' first algorithms; what was measured is not read */
 } tutti_cuda_settings;
 /* NVIDIA's GPUs, over the CUDA runtime, which is loaded when it is first asked for something; its
  * self is a const tutti_cuda_settings *, or NULL: all as the environment has it.  Where none can be used count is 0,

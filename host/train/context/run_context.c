@@ -31,8 +31,8 @@ static uint32_t place(const run_context *run, uint32_t first)
 static tutti_status try_gpu(run_context *run, bool *ret_taken, tutti_error *err)
 {
     tutti_error why = TUTTI_ERROR_INIT;
-    const tutti_status s =
-        backend_open(NULL, "cuda", NULL, place(run, 0), NULL, NULL, &run->device, &why);
+    const tutti_status s = backend_open(NULL, "cuda", NULL, place(run, 0), NULL,
+                                        &run->file->device.cuda, &run->device, &why);
     *ret_taken = s == TUTTI_OK;
     const bool counted = tutti_device_cuda()->count(NULL) > 0;
     if (!s || (s == TUTTI_E_NOTFOUND && !counted))
@@ -49,6 +49,7 @@ tutti_status context_open_device(run_context *run, tutti_error *err)
 {
     run_device *d = &run->file->device;
     bool taken = false;
+    d->cuda.first = run->file->numerics.deterministic != RUN_REPEATS_RUN;
     const tutti_status s = d->automatic ? try_gpu(run, &taken, err) : TUTTI_OK;
     if (s)
         return s;
