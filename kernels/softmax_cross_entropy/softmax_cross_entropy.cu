@@ -1,4 +1,4 @@
-/* softmax_cross_entropy.cu - cross entropy and its gradient on the GPU, a team of threads a row. */
+/* softmax_cross_entropy.cu - cross entropy, its gradient, and both at once on the GPU, a team of threads a row. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/cuda/columns.cuh"
 #include "common/cuda/softmax.cuh"
@@ -153,7 +153,30 @@ __device__ static inline bool rows_are_bf16(const xent_cuda_args &a)
     return a.logits.dtype == TUTTI_BF16 && a.pitch % 8 == 0;
 }
 
-/* sum_n t_n (lse - z_n) */
+/* sum_n t_n (lse - z_n) of soft targets; row r of the logits begins at `begin` of z.  Each thread reads its own columns. */
+__device__ static inline float soft_loss(const xent_cuda_args &a, const cuda_team &t, int64_t r,
+                                         const softmax_seen &s, const cuda_tensor &z,
+                                         int64_t begin)
+{
+    const float rest = logf(s.sum);
+    float loss = 0.0f;
+    visit_row(t, a.n, [&](int64_t j, auto width) {
+        constexpr int V = decltype(width)::value;
+        float some[V], weight[V];
+        row_load(z, begin + j, some);
+        row_load(a.target, r * a.n + j, weight);
+        for (int i = 0; i < V; i++)
+            loss += weight[i] * (rest + (s.max - some[i]));
+    });
+    return cuda_team_sum(t, loss);
+}
+
+/* The same of a class. */
+__device__ static inline float class_loss(const softmax_seen &s, float z)
+{
+    return logf(s.sum) + (s.max - z);
+}
+
 CUDA_KERNEL(softmax_cross_entropy_rows)(xent_cuda_args a)
 {
     CUDA_SHARED(float, shared, 32);
@@ -165,20 +188,8 @@ CUDA_KERNEL(softmax_cross_entropy_rows)(xent_cuda_args a)
             const softmax_seen s = rows_are_bf16(a)
                                        ? see_row<TUTTI_BF16, false>(a, t, begin, {})
                                        : see_row<-1, false>(a, t, begin, {});
-            const float rest = logf(s.sum);
-            if (a.soft) {
-                visit_row(t, a.n, [&](int64_t j, auto width) {
-                    constexpr int V = decltype(width)::value;
-                    float z[V], weight[V];
-                    row_load(a.logits, begin + j, z);
-                    row_load(a.target, r * a.n + j, weight);
-                    for (int i = 0; i < V; i++)
-                        loss += weight[i] * (rest + (s.max - z[i]));
-                });
-                loss = cuda_team_sum(t, loss);
-            } else {
-                loss = rest + (s.max - cuda_get(a.logits, begin + k));
-            }
+            loss = a.soft ? soft_loss(a, t, r, s, a.logits, begin)
+                          : class_loss(s, cuda_get(a.logits, begin + k));
         }
         if (t.rank == 0)
             cuda_set(a.out, r, loss);
@@ -254,7 +265,28 @@ __device__ static inline void write_row(const xent_cuda_args &a, const cuda_team
         cuda_set(a.out, q.begin + j, 0.0f);
 }
 
-template <int D, bool KEEP>
+/* The loss of row r, of class k, beside its gradient, which may lie where the logits lie: the thread that will write the
+ * class's column reads it before. */
+template <bool KEEP>
+__device__ static inline void write_loss(const xent_cuda_args &a, const cuda_team &t, int64_t r,
+                                         int64_t k, const softmax_seen &s,
+                                         const cuda_tensor &kept)
+{
+    const cuda_tensor &z = KEEP ? kept : a.logits;
+    const int64_t begin = KEEP ? 0 : r * a.pitch, last = a.n / 8 * 8;
+    if (a.soft) {
+        const float loss = soft_loss(a, t, r, s, z, begin);
+        if (t.rank == 0)
+            cuda_set(a.loss, r, loss);
+    } else if (k < 0) {
+        if (t.rank == 0)
+            cuda_set(a.loss, r, 0.0f);
+    } else if (t.rank == (k < last ? k / 8 % t.size : k - last)) {
+        cuda_set(a.loss, r, class_loss(s, cuda_get(z, begin + k)));
+    }
+}
+
+template <int D, bool KEEP, bool LOSS>
 __device__ static inline void grad_typed(const xent_cuda_args &a, const cuda_team &t,
                                          const cuda_tensor &kept)
 {
@@ -267,26 +299,35 @@ __device__ static inline void grad_typed(const xent_cuda_args &a, const cuda_tea
         const float d = k < 0 ? 0.0f : dloss;
         const xent_row q = {r * a.pitch,          r * a.n, k, d * total / s.sum,
                             softmax_shift(s.max), d};
+        if constexpr (LOSS)
+            write_loss<KEEP>(a, t, r, k, s, kept);
         write_row<D, KEEP>(a, t, q, kept);
     }
 }
 
-template <bool KEEP>
+template <bool KEEP, bool LOSS>
 __device__ static inline void grad_of_rows(const xent_cuda_args &a, const cuda_team &t,
                                            const cuda_tensor &kept)
 {
     if (rows_are_bf16(a) && a.out.dtype == TUTTI_BF16)
-        grad_typed<TUTTI_BF16, KEEP>(a, t, kept);
+        grad_typed<TUTTI_BF16, KEEP, LOSS>(a, t, kept);
     else
-        grad_typed<-1, KEEP>(a, t, kept);
+        grad_typed<-1, KEEP, LOSS>(a, t, kept);
 }
 
 CUDA_KERNEL(softmax_cross_entropy_grad_rows)(xent_cuda_args a)
 {
     CUDA_SHARED(float, shared, 32);
-    grad_of_rows<false>(a, cuda_team_of(a.whole, shared), {});
+    grad_of_rows<false, false>(a, cuda_team_of(a.whole, shared), {});
 }
 CUDA_ENTRY(softmax_cross_entropy_grad_rows);
+
+CUDA_KERNEL(softmax_cross_entropy_and_grad_rows)(xent_cuda_args a)
+{
+    CUDA_SHARED(float, shared, 32);
+    grad_of_rows<false, true>(a, cuda_team_of(a.whole, shared), {});
+}
+CUDA_ENTRY(softmax_cross_entropy_and_grad_rows);
 
 /* The same for rows that a block keeps: device memory is read once and not twice. */
 CUDA_KERNEL(__launch_bounds__(XENT_GRAD_BLOCK, 2) softmax_cross_entropy_grad_kept)
@@ -294,6 +335,15 @@ CUDA_KERNEL(__launch_bounds__(XENT_GRAD_BLOCK, 2) softmax_cross_entropy_grad_kep
 {
     CUDA_SHARED(float, shared, 32);
     CUDA_DYNAMIC_SHARED(float4, row);
-    grad_of_rows<true>(a, cuda_team_of(1, shared), {row, a.logits.dtype, 0});
+    grad_of_rows<true, false>(a, cuda_team_of(1, shared), {row, a.logits.dtype, 0});
 }
 CUDA_ENTRY(softmax_cross_entropy_grad_kept);
+
+CUDA_KERNEL(__launch_bounds__(XENT_GRAD_BLOCK, 2) softmax_cross_entropy_and_grad_kept)
+(xent_cuda_args a)
+{
+    CUDA_SHARED(float, shared, 32);
+    CUDA_DYNAMIC_SHARED(float4, row);
+    grad_of_rows<true, true>(a, cuda_team_of(1, shared), {row, a.logits.dtype, 0});
+}
+CUDA_ENTRY(softmax_cross_entropy_and_grad_kept);

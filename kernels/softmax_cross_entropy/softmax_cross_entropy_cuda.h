@@ -1,4 +1,4 @@
-/* softmax_cross_entropy_cuda.h - what both device functions take. */
+/* softmax_cross_entropy_cuda.h - what its device functions take. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef KERNELS_SOFTMAX_CROSS_ENTROPY_CUDA_H
 #define KERNELS_SOFTMAX_CROSS_ENTROPY_CUDA_H
@@ -13,6 +13,7 @@ typedef struct xent_cuda_args {
     cuda_tensor logits, target; /* target: classes or weights */
     cuda_tensor dloss;          /* of the gradient */
     cuda_tensor out;            /* the loss, or the gradient by the logits */
+    cuda_tensor loss;           /* beside the gradient */
     int64_t rows, n, ignored;
     int64_t pitch; /* from one row of logits to the next, at least n */
     uint32_t *fault;

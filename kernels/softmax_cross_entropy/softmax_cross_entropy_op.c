@@ -1,44 +1,13 @@
-/* softmax_cross_entropy_op.c - cross entropy against classes or soft targets, and its gradient. */
+/* softmax_cross_entropy_op.c - cross entropy against classes or soft targets, its gradient, and both at once. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "common/cuda/rows.h"
+#include "softmax_cross_entropy/softmax_cross_entropy.h"
+
 #include "common/softmax.h"
-#include "softmax_cross_entropy/softmax_cross_entropy_cuda.h"
 
 #include <string.h>
 
-/* logits (..., N), rank 2 or more, such as (B, N) or (B, T, N); each row is a b below.  target: classes
- * (...) in i32 or i64, or weights (..., N) f32, which need not sum to 1.  The loss is (...).
- * loss_b = sum_n t_bn (log sum_m exp(z_bm) - z_bn)
- * dz_bn = dloss_b (softmax(z)_bn sum_m t_bm - t_bn), dt_bn = dloss_b (lse_b - z_bn)
- * A row whose class is `ignore_index` has neither loss nor gradient.  With `columns` N is that and not the rows'
- * length: what lies behind is not read and has no gradient. */
-typedef struct xent_attr {
-    int64_t ignore_index; /* -100 is PyTorch's */
-    int64_t columns;      /* 0: all */
-} xent_attr;
-
 static const tutti_attr_field fields[] = {OP_FIELD_I64(xent_attr, ignore_index, -100),
                                           OP_FIELD_I64(xent_attr, columns, 0)};
-
-static int64_t row_count(const tutti_desc *z)
-{
-    int64_t rows = 1;
-    for (int32_t k = 0; k + 1 < z->rank; k++)
-        rows *= z->dim[k];
-    return rows;
-}
-
-/* From one row of logits to the next. */
-static int64_t pitch_of(const tutti_desc *z)
-{
-    return z->dim[z->rank - 1];
-}
-
-static int64_t classes_of(const tutti_op_call *c)
-{
-    const int64_t columns = ((const xent_attr *)c->attr)->columns;
-    return columns ? columns : pitch_of(&c->in[0]);
-}
 
 /* The loss of logits z: a number a row. */
 static tutti_desc loss_of(const tutti_desc *z)
@@ -47,12 +16,6 @@ static tutti_desc loss_of(const tutti_desc *z)
     d.dim[--d.rank] = 0;
     d.dtype = TUTTI_F32;
     return d;
-}
-
-/* Whether the targets are weights. */
-static int is_soft(const tutti_op_call *c)
-{
-    return !op_is_index(c->in[1].dtype);
 }
 
 static tutti_status check(const char *op, const tutti_op_call *c, tutti_error *err)
@@ -67,12 +30,12 @@ static tutti_status check(const char *op, const tutti_op_call *c, tutti_error *e
                           tutti_desc_text(z, tz, sizeof tz));
     const tutti_desc rows = loss_of(z);
     const int64_t columns = ((const xent_attr *)c->attr)->columns;
-    if (columns < 0 || columns > pitch_of(z))
+    if (columns < 0 || columns > xent_pitch(z))
         return tutti_fail(
             err, TUTTI_E_RANGE, "%s: columns is %lld, want 0 to %lld, of logits %s", op,
-            (long long)columns, (long long)pitch_of(z), tutti_desc_text(z, tz, sizeof tz));
+            (long long)columns, (long long)xent_pitch(z), tutti_desc_text(z, tz, sizeof tz));
     tutti_desc counted = *z;
-    counted.dim[counted.rank - 1] = classes_of(c);
+    counted.dim[counted.rank - 1] = xent_classes(c);
     const int classes = op_is_index(t->dtype) && tutti_same_shape(t, &rows);
     const int weights = t->dtype == TUTTI_F32 && tutti_same_shape(t, &counted);
     if (!weights && !classes)
@@ -95,12 +58,13 @@ static tutti_status infer(const tutti_op_call *c, tutti_desc *out, tutti_error *
 static tutti_status reference(const tutti_op_call *c, const double *const *in,
                               double *const *out)
 {
-    const int64_t batch = row_count(&c->in[0]), n = classes_of(c), pitch = pitch_of(&c->in[0]);
+    const int64_t batch = xent_rows(&c->in[0]), n = xent_classes(c),
+                  pitch = xent_pitch(&c->in[0]);
     const int64_t ignored = ((const xent_attr *)c->attr)->ignore_index;
     for (int64_t b = 0; b < batch; b++) {
         const double *z = in[0] + b * pitch, lse = softmax_log_sum_f64(z, 1, n);
         double loss = 0.0;
-        if (!is_soft(c)) {
+        if (!xent_is_soft(c)) {
             const double k = in[1][b];
             if (k != (double)ignored && (k < 0 || k >= (double)n))
                 return TUTTI_E_RANGE;
@@ -117,12 +81,13 @@ static tutti_status run(void *state, const tutti_op_call *c, const void *const *
                         void *const *out, void *scratch)
 {
     (void)state, (void)scratch;
-    const int64_t batch = row_count(&c->in[0]), n = classes_of(c), pitch = pitch_of(&c->in[0]);
+    const int64_t batch = xent_rows(&c->in[0]), n = xent_classes(c),
+                  pitch = xent_pitch(&c->in[0]);
     const int64_t ignored = ((const xent_attr *)c->attr)->ignore_index;
     const float *logits = in[0];
     float *loss = out[0];
     int bad = 0;
-    const int soft = is_soft(c);
+    const int soft = xent_is_soft(c);
     const int threads = op_threads(c, batch * n * 8);
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)                \
     reduction(|                                                                                \
@@ -222,20 +187,22 @@ static tutti_status grad_infer(const tutti_op_call *c, tutti_desc *out, tutti_er
 static tutti_status grad_reference(const tutti_op_call *c, const double *const *in,
                                    double *const *out)
 {
-    const int64_t batch = row_count(&c->in[0]), n = classes_of(c), pitch = pitch_of(&c->in[0]);
+    const int64_t batch = xent_rows(&c->in[0]), n = xent_classes(c),
+                  pitch = xent_pitch(&c->in[0]);
     const int64_t ignored = ((const xent_attr *)c->attr)->ignore_index;
     for (int64_t b = 0; b < batch; b++) {
         const double *z = in[0] + b * pitch, lse = softmax_log_sum_f64(z, 1, n), d = in[2][b];
         double total = 1.0;
-        const int none = !is_soft(c) && in[1][b] == (double)ignored;
-        if (is_soft(c)) {
+        const int none = !xent_is_soft(c) && in[1][b] == (double)ignored;
+        if (xent_is_soft(c)) {
             total = 0.0;
             for (int64_t k = 0; k < n; k++)
                 total += in[1][b * n + k];
         } else if (!none && (in[1][b] < 0 || in[1][b] >= (double)n))
             return TUTTI_E_RANGE;
         for (int64_t k = 0; k < n; k++) {
-            const double t = is_soft(c) ? in[1][b * n + k] : (double)(in[1][b] == (double)k);
+            const double t =
+                xent_is_soft(c) ? in[1][b * n + k] : (double)(in[1][b] == (double)k);
             out[0][b * pitch + k] = none ? 0.0 : d * (exp(z[k] - lse) * total - t);
         }
         for (int64_t k = n; k < pitch; k++)
@@ -248,12 +215,13 @@ static tutti_status grad_run(void *state, const tutti_op_call *c, const void *co
                              void *const *out, void *scratch)
 {
     (void)state, (void)scratch;
-    const int64_t batch = row_count(&c->in[0]), n = classes_of(c), pitch = pitch_of(&c->in[0]);
+    const int64_t batch = xent_rows(&c->in[0]), n = xent_classes(c),
+                  pitch = xent_pitch(&c->in[0]);
     const int64_t ignored = ((const xent_attr *)c->attr)->ignore_index;
     const float *logits = in[0], *dloss = in[2];
     float *dlogits = out[0];
     int bad = 0;
-    const int soft = is_soft(c);
+    const int soft = xent_is_soft(c);
     const int threads = op_threads(c, batch * n * 8);
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)                \
     reduction(|                                                                                \
@@ -328,85 +296,78 @@ static tutti_status grad_vjp(tutti_graph *g, const tutti_node *n, const tutti_va
 
 static const tutti_kernel grad_cpu = {sizeof(tutti_kernel), 1, NULL, grad_run, NULL};
 
-/* The device functions take a struct alone; the function is the state. */
-static tutti_status cuda_prepare(const tutti_op_call *c, void **ret_state,
-                                 uint64_t *ret_scratch, tutti_error *err)
+/* ---- both at once: the gradient, then the loss, of the gradient's operands ---- */
+
+enum { LOSS = 1 };
+
+static tutti_status and_grad_infer(const tutti_op_call *c, tutti_desc *out, tutti_error *err)
 {
-    (void)ret_scratch;
-    return CUDA_FUNCTION(c, "softmax_cross_entropy_rows", ret_state, err,
-                         sizeof(xent_cuda_args));
+    const tutti_status s = check("softmax_cross_entropy_and_grad", c, err);
+    if (s)
+        return s;
+    out[0] = c->in[0];
+    out[LOSS] = loss_of(&c->in[0]);
+    return op_want_same("softmax_cross_entropy_and_grad", "dloss", &c->in[2], "the loss",
+                        &out[LOSS], err);
 }
 
-/* Of a row that a block keeps; 0: none does. */
-static uint32_t kept_bytes(const tutti_op_call *c)
+static tutti_status and_grad_reference(const tutti_op_call *c, const double *const *in,
+                                       double *const *out)
 {
-    const int64_t n = classes_of(c);
-    const uint64_t bytes = (uint64_t)n * tutti_dtype_size(c->in[0].dtype);
-    const uint64_t most =
-        c->cuda->shared_bytes < XENT_KEPT_MOST ? c->cuda->shared_bytes : XENT_KEPT_MOST;
-    return cuda_row_is_whole(n) && bytes <= most ? (uint32_t)bytes : 0;
+    const tutti_status s = reference(c, in, out + LOSS);
+    return s ? s : grad_reference(c, in, out);
 }
 
-static tutti_status grad_cuda_prepare(const tutti_op_call *c, void **ret_state,
-                                      uint64_t *ret_scratch, tutti_error *err)
+/* The loss first: the gradient may lie where the logits lie. */
+static tutti_status and_grad_run(void *state, const tutti_op_call *c, const void *const *in,
+                                 void *const *out, void *scratch)
 {
-    (void)ret_scratch;
-    return CUDA_FUNCTION(c,
-                         kept_bytes(c) ? "softmax_cross_entropy_grad_kept"
-                                       : "softmax_cross_entropy_grad_rows",
-                         ret_state, err, sizeof(xent_cuda_args));
+    const tutti_status s = run(state, c, in, out + LOSS, scratch);
+    const tutti_status t = grad_run(state, c, in, out, scratch);
+    return s ? s : t;
 }
 
-static xent_cuda_args args_of(const tutti_op_call *c, const void *const *in, void *const *out)
+static tutti_status and_grad_decompose(tutti_graph *g, const tutti_node *n,
+                                       tutti_value *ret_out)
 {
-    const int64_t n = classes_of(c);
-    return (xent_cuda_args){.logits = cuda_in(c, in, 0),
-                            .target = cuda_in(c, in, 1),
-                            .out = cuda_out(c, out, 0),
-                            .rows = row_count(&c->in[0]),
-                            .n = n,
-                            .pitch = pitch_of(&c->in[0]),
-                            .ignored = ((const xent_attr *)c->attr)->ignore_index,
-                            .fault = c->cuda->fault,
-                            .mark = c->cuda->mark,
-                            .soft = is_soft(c),
-                            .whole = cuda_row_is_whole(n)};
+    const xent_attr *a = n->attr;
+    const tutti_attr attr[2] = {tutti_attr_i("ignore_index", a->ignore_index),
+                                tutti_attr_i("columns", a->columns)};
+    ret_out[0] = emit_grad(g, a, n->in);
+    ret_out[LOSS] = g->emit(g, "softmax_cross_entropy", n->in, 2, attr, 2, NULL, 0);
+    return g->status(g);
 }
 
-static tutti_status cuda_run(void *state, const tutti_op_call *c, const void *const *in,
-                             void *const *out, void *scratch)
-{
-    (void)scratch;
-    xent_cuda_args a = args_of(c, in, out);
-    return tutti_numel(&c->out[0]) == 0
-               ? TUTTI_OK
-               : cuda_launch(c->cuda, state, cuda_row_blocks(c->cuda, a.rows, a.whole),
-                             CUDA_BLOCK, 0, (void *const[]){&a});
-}
+static const tutti_kernel and_grad_cpu = {sizeof(tutti_kernel), 1, NULL, and_grad_run, NULL};
 
-static tutti_status grad_cuda_run(void *state, const tutti_op_call *c, const void *const *in,
-                                  void *const *out, void *scratch)
-{
-    (void)scratch;
-    xent_cuda_args a = args_of(c, in, out);
-    a.dloss = cuda_in(c, in, 2);
-    return tutti_numel(&c->out[0]) == 0
-               ? TUTTI_OK
-               : cuda_launch(c->cuda, state, cuda_row_blocks(c->cuda, a.rows, a.whole),
-                             a.whole ? XENT_GRAD_BLOCK : CUDA_BLOCK, kept_bytes(c),
-                             (void *const[]){&a});
-}
-
-static const tutti_kernel cuda = {sizeof(tutti_kernel), 0, cuda_prepare, cuda_run, NULL};
-static const tutti_kernel grad_cuda = {sizeof(tutti_kernel), 1, grad_cuda_prepare,
-                                       grad_cuda_run, NULL};
-
-OP_PLAIN(softmax_cross_entropy);
+static const tutti_fusion fusions[] = {
+    {TUTTI_FUSE_LOSS_GRAD, 0, "softmax_cross_entropy_and_grad"},
+    {0, 0, NULL},
+};
+OP_PLAIN(softmax_cross_entropy, .fusions = fusions);
 OP_DEFINE(softmax_cross_entropy, .flags = TUTTI_OP_REPRODUCIBLE, .nin_min = 2, .nin_max = 2,
           OP_ATTR(xent_attr, fields), .infer = infer, .vjp = vjp, .reference = reference,
-          .cpu = &cpu, .cuda = &cuda);
+          .cpu = &cpu, .cuda = &xent_cuda);
 /* The gradient has the logits' dtype. */
-OP_TRAITS(softmax_cross_entropy_grad, KEEP, WHOLE, CONSTANTS, NEVER, UNCOUNTED, NONE, OTHER);
+OP_TRAITS(softmax_cross_entropy_grad, KEEP, WHOLE, CONSTANTS, NEVER, UNCOUNTED, NONE, OTHER,
+          .fusions = fusions);
 OP_DEFINE(softmax_cross_entropy_grad, .flags = TUTTI_OP_REPRODUCIBLE, .nin_min = 3,
           .nin_max = 3, OP_ATTR(xent_attr, fields), .infer = grad_infer, .vjp = grad_vjp,
-          .reference = grad_reference, .cpu = &grad_cpu, .cuda = &grad_cuda);
+          .reference = grad_reference, .cpu = &grad_cpu, .cuda = &xent_grad_cuda);
+OP_TRAITS(softmax_cross_entropy_and_grad, KEEP, WHOLE, CONSTANTS, NEVER, UNCOUNTED, NONE,
+          OTHER);
+extern const tutti_op tutti_op_softmax_cross_entropy_and_grad;
+const tutti_op tutti_op_softmax_cross_entropy_and_grad = {
+    .struct_size = sizeof(tutti_op),
+    .traits = &softmax_cross_entropy_and_grad_traits,
+    .flags = TUTTI_OP_FUSED | TUTTI_OP_REPRODUCIBLE,
+    .name = "softmax_cross_entropy_and_grad",
+    .nin_min = 3,
+    .nin_max = 3,
+    .nout = 2,
+    OP_ATTR(xent_attr, fields),
+    .infer = and_grad_infer,
+    .decompose = and_grad_decompose,
+    .reference = and_grad_reference,
+    .cpu = &and_grad_cpu,
+    .cuda = &xent_and_grad_cuda};

@@ -12,6 +12,13 @@
         .name = "columns", .type = TUTTI_ATTR_I64, .i = (value)                                \
     }
 
+/* Both results at once: logits, target, dloss, attributes, the classes that there are. */
+#define BOTH(z, t, d, most, attrs, ...)                                                        \
+    {                                                                                          \
+        .op = "softmax_cross_entropy_and_grad", .nin = 3, .in = {z, t, d}, .nattr = (attrs),   \
+        .attr = {__VA_ARGS__}, .low = {-3, 0, -1}, .high = {3, (most), 1}, .no_grad = 7        \
+    }
+
 static const op_case cases[] = {
     /* logits with columns behind those that count */
     {.op = "softmax_cross_entropy",
@@ -137,6 +144,16 @@ static const op_case cases[] = {
      .attr = {IGNORE(-1)},
      .low = {-3, -1, -1},
      .high = {3, 5, 1}},
+    BOTH(DESC(F32, 2, 6, 8), DESC(I32, 1, 6), DESC(F32, 1, 6), 5, 2, COLUMNS(5), IGNORE(2)),
+    BOTH(DESC(F32, 3, 2, 3, 8), DESC(F32, 3, 2, 3, 5), DESC(F32, 2, 2, 3), 1, 1, COLUMNS(5)),
+    BOTH(DESC(F32, 3, 3, 4, 5), DESC(I64, 2, 3, 4), DESC(F32, 2, 3, 4), 5, 1, IGNORE(3)),
+    BOTH(DESC(F32, 2, 0, 5), DESC(I32, 1, 0), DESC(F32, 1, 0), 5, 1, IGNORE(-1)),
+    BOTH(DESC(F32, 2, 70, 130), DESC(I32, 1, 70), DESC(F32, 1, 70), 130, 1, IGNORE(7)),
+    /* a block's rows: kept in shared memory, and in F32 too long for it */
+    BOTH(DESC(F32, 2, 4, 1408), DESC(I32, 1, 4), DESC(F32, 1, 4), 1283, 1, COLUMNS(1283)),
+    BOTH(DESC(F32, 2, 3, 1283), DESC(F32, 2, 3, 1283), DESC(F32, 1, 3), 1, 0, IGNORE(-1)),
+    BOTH(DESC(F32, 2, 3, 2048), DESC(I64, 1, 3), DESC(F32, 1, 3), 2048, 0, IGNORE(-1)),
+    BOTH(DESC(F32, 2, 2, 33032), DESC(I32, 1, 2), DESC(F32, 1, 2), 33025, 1, COLUMNS(33025)),
 };
 
 /* The attribute struct: the class that is ignored, the columns that count. */
@@ -194,4 +211,31 @@ static const op_refusal refusals[] = {
      .text = "softmax_cross_entropy: columns is 4, want 0 to 3, of logits F32 (2, 3)"},
 };
 
-OP_TEST_FULL(softmax_cross_entropy, 2)
+extern const tutti_op tutti_op_softmax_cross_entropy, tutti_op_softmax_cross_entropy_and_grad;
+OP_TEST_CASES(softmax_cross_entropy)
+OP_TEST_EXAMPLES(softmax_cross_entropy, 2)
+OP_TEST_REFUSALS(softmax_cross_entropy)
+
+static const op_refusal both_refusals[] = {
+    {.in = {DESC(F32, 2, 2, 3), DESC(I32, 1, 2), DESC(F32, 1, 3)},
+     .nin = 3,
+     .attr = plain,
+     .status = TUTTI_E_SHAPE,
+     .text = "softmax_cross_entropy_and_grad: dloss is F32 (3) and the loss is F32 (2), want "
+             "the same shape"},
+    {.in = {DESC(F32, 2, 2, 3), DESC(I32, 1, 2), DESC(F32, 1, 2)},
+     .nin = 3,
+     .attr = four,
+     .status = TUTTI_E_RANGE,
+     .text = "softmax_cross_entropy_and_grad: columns is 4, want 0 to 3, of logits F32 (2, 3)"},
+};
+
+START_TEST(both_refuse_with_a_sentence)
+{
+    op_refusal_holds(&tutti_op_softmax_cross_entropy_and_grad, &both_refusals[_i]);
+}
+END_TEST
+
+OP_TEST_PROGRAM(softmax_cross_entropy, OP_ADD_CASES(softmax_cross_entropy);
+                OP_ADD_EXAMPLES(softmax_cross_entropy); OP_ADD_REFUSALS(softmax_cross_entropy);
+                tcase_add_loop_test(t, both_refuse_with_a_sentence, 0, OP_COUNT(both_refusals)))

@@ -101,7 +101,7 @@ static tutti_status describe(void *self, uint32_t index, tutti_device_info *ret_
                               .flags = TUTTI_DEVICE_ASYNC | TUTTI_DEVICE_ADDS |
                                        TUTTI_DEVICE_SUMS | TUTTI_DEVICE_MASKS |
                                        TUTTI_DEVICE_HALVES | TUTTI_DEVICE_GROUPS |
-                                       TUTTI_DEVICE_HALF_RESULTS,
+                                       TUTTI_DEVICE_HALF_RESULTS | TUTTI_DEVICE_LOSS_GRADS,
                               .dtypes = (1u << DTYPE_END) - 2,
                               .alignment = ALIGNMENT,
                               .kernels = "cuda"};

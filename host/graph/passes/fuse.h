@@ -54,6 +54,13 @@ TUTTI_NODISCARD tutti_status align_products(const graph *from, const bool *wante
 TUTTI_NODISCARD tutti_status fuse_columns(const graph *from, const bool *wanted, graph *to,
                                           tutti_value *ret_map, tutti_error *err);
 
+/* Copies `from`, a loss with its gradient, into the empty graph `to`, with every loss of logits and its
+ * gradient for them as one node where the loss was: for devices that read the logits once for both.
+ * What the gradient is multiplied by, if it does not depend on the loss, goes before it, into its
+ * segment: inputs of both segments must be there before the first.  `wanted`, ret_map and errors as above. */
+TUTTI_NODISCARD tutti_status fuse_loss_grads(const graph *from, const bool *wanted, graph *to,
+                                             tutti_value *ret_map, tutti_error *err);
+
 /* Copies `from`, gradient and all, into the empty graph `to`, with every F32 result that a cast to 16 bits
  * alone reads stored in those at once, and every product of 16 bits that a norm's gradient alone reads
  * as it is, in its factors' dtype.  Such a gradient reads 16 bits without a cast to F32.  For devices

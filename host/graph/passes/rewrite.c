@@ -119,14 +119,44 @@ static void keep_dtype(const rewrite *r, const rewrite_node *n, uint32_t j, grap
                         other ? n->dtype : graph_value_at(r->from, n->out[j])->desc.dtype);
 }
 
+static void emit_node(const rewrite *r, const rewrite_rule *rule, const rewrite_node *n,
+                      graph *to, tutti_value *map)
+{
+    rewrite_emit(to, n, map);
+    for (uint32_t j = 0; j < n->nout && rule->dtypes && map[n->out[j]]; j++)
+        keep_dtype(r, n, j, to, map[n->out[j]]);
+}
+
+/* Value `v` and what it is made of, as far as they are not there, for a node at `place`.  Inputs keep their order. */
+static void copy_early(const rewrite *r, const rewrite_rule *rule, tutti_value v,
+                       const graph_node *place, graph *to, tutti_value *map)
+{
+    const graph_value *x = graph_value_at(r->from, v);
+    if (map[v] || graph_error(to, NULL))
+        return;
+    if (x->kind != VALUE_NODE) {
+        for (tutti_value before = 1; before < v && x->kind == VALUE_INPUT; before++)
+            if (graph_value_at(r->from, before)->kind == VALUE_INPUT && !map[before])
+                map[before] = rewrite_leaf(r->from, before, to);
+        map[v] = rewrite_leaf(r->from, v, to);
+        return;
+    }
+    graph_node n = *graph_node_at(r->from, x->index);
+    for (uint32_t j = 0; j < n.nin; j++)
+        copy_early(r, rule, n.in[j], place, to, map);
+    n.segment = place->segment;
+    const rewrite_node moved = rewrite_same(&n);
+    emit_node(r, rule, &moved, to, map);
+}
+
 static void copy_node(const rewrite *r, const rewrite_rule *rule, uint32_t k, graph *to,
                       tutti_value *map)
 {
-    const rewrite_node n =
-        r->with[k] == REWRITE_NONE ? rewrite_same(graph_node_at(r->from, k)) : rule->join(r, k);
-    rewrite_emit(to, &n, map);
-    for (uint32_t j = 0; j < n.nout && rule->dtypes && map[n.out[j]]; j++)
-        keep_dtype(r, &n, j, to, map[n.out[j]]);
+    const bool joined = r->with[k] != REWRITE_NONE;
+    const rewrite_node n = joined ? rule->join(r, k) : rewrite_same(graph_node_at(r->from, k));
+    for (uint32_t j = 0; j < n.nin && joined && r->early; j++)
+        copy_early(r, rule, n.in[j], n.place, to, map);
+    emit_node(r, rule, &n, to, map);
 }
 
 static void copy_all(const rewrite *r, const rewrite_rule *rule, graph *to, tutti_value *map)
@@ -134,6 +164,8 @@ static void copy_all(const rewrite *r, const rewrite_rule *rule, graph *to, tutt
     graph_set_passes(to, rule->passes);
     for (tutti_value v = 1; v < graph_nvalues(r->from); v++) {
         const graph_value *x = graph_value_at(r->from, v);
+        if (map[v])
+            continue; /* early */
         if (x->kind != VALUE_NODE)
             map[v] = rewrite_leaf(r->from, v, to);
         else if (graph_node_at(r->from, x->index)->out == v && !r->gone[x->index])
@@ -152,8 +184,9 @@ tutti_status rewrite_graph(const graph *from, const bool *wanted, const rewrite_
     r.first = calloc(nvalues, sizeof *r.first);
     r.with = calloc((size_t)nnodes + 1, sizeof *r.with);
     r.gone = calloc((size_t)nnodes + 1, sizeof *r.gone);
+    r.marked = calloc(nvalues, sizeof *r.marked);
     memset(ret_map, 0, sizeof *ret_map * nvalues);
-    if (!r.nreaders || !r.first || !r.with || !r.gone)
+    if (!r.nreaders || !r.first || !r.with || !r.gone || !r.marked)
         s = tutti_fail(err, TUTTI_E_NOMEM, "no memory for a plan");
     if (!s) {
         survey(&r);
@@ -165,5 +198,6 @@ tutti_status rewrite_graph(const graph *from, const bool *wanted, const rewrite_
     free(r.first);
     free(r.with);
     free(r.gone);
+    free(r.marked);
     return s;
 }

@@ -43,6 +43,9 @@ typedef struct rewrite {
     uint32_t *with; /* by node: the other one that it becomes one with, itself where it changes
                            alone, or REWRITE_NONE */
     bool *gone;     /* by node: not copied, what `with` names elsewhere */
+    bool *marked;   /* by value: the rule's own */
+    bool early; /* what joined nodes read may come behind them: it goes before them, into their
+                           segment */
 } rewrite;
 
 typedef struct rewrite_rule {

@@ -40,29 +40,50 @@ static bool any_half(const model_graph *b)
     return false;
 }
 
-/* A loss that can reads such outputs as they lie. */
-static tutti_status read_as_kept(net *n, const model_graph *b, uint32_t ntargets, loss_graph *h,
+typedef tutti_status loss_pass(const graph *from, const bool *wanted, graph *to,
+                               tutti_value *ret_map, tutti_error *err);
+
+/* h->compiled.g becomes `to`, where map[v] is what value v was; map[0] is 0. */
+static void adopt(loss_graph *h, graph *to, const tutti_value *map)
+{
+    for (uint32_t k = 0; k < sizeof h->inputs / sizeof *h->inputs; k++)
+        h->inputs[k] = map[h->inputs[k]];
+    for (uint32_t k = 0; k < NET_MAX_OUTPUTS; k++)
+        h->douts[k] = map[h->douts[k]];
+    h->loss_value = map[h->loss_value];
+    graph_destroy(h->compiled.g);
+    h->compiled.g = to;
+}
+
+static tutti_status rewrite_loss(net *n, const model_graph *b, loss_graph *h, loss_pass *pass,
                                  tutti_error *err)
 {
-    graph *from = h->compiled.g, *to = net_graph(n, plan_mode(b->kind));
+    const graph *from = h->compiled.g;
+    graph *to = net_graph(n, plan_mode(b->kind));
     bool *wanted = calloc(graph_nvalues(from), sizeof *wanted);
     tutti_value *map = calloc(graph_nvalues(from), sizeof *map);
     tutti_status s = to && wanted && map ? TUTTI_OK : out_of_memory(err);
     if (!s) {
         wanted[h->loss_value] = true;
-        s = fuse_columns(from, wanted, to, map, err);
+        for (uint32_t k = 0; k < NET_MAX_OUTPUTS; k++)
+            wanted[h->douts[k]] = true;
+        s = pass(from, wanted, to, map, err);
     }
-    if (!s) {
-        for (uint32_t k = 0; k < b->noutputs + ntargets; k++)
-            h->inputs[k] = map[h->inputs[k]];
-        h->loss_value = map[h->loss_value];
-        h->compiled.g = to;
-        graph_set_passes(to, GRAPH_FOLD);
-        to = from;
-    }
-    graph_destroy(to);
+    if (s)
+        graph_destroy(to);
+    else
+        adopt(h, to, map);
     free(wanted);
     free(map);
+    return s;
+}
+
+/* A loss that can reads such outputs as they lie. */
+static tutti_status read_as_kept(net *n, const model_graph *b, loss_graph *h, tutti_error *err)
+{
+    const tutti_status s = rewrite_loss(n, b, h, fuse_columns, err);
+    if (!s)
+        graph_set_passes(h->compiled.g, GRAPH_FOLD);
     return s;
 }
 
@@ -83,14 +104,22 @@ static tutti_status trace_loss(net *n, const model_graph *b, const plan_request 
             seen[k] = output_view_emit(h->compiled.g, seen[k], model_graph_output_desc(b, k));
     h->loss_value = loss_trace(n, h->compiled.g, b->kind, seen, targets, request->ntargets);
     const tutti_status s = check_loss(b, request, t, h->loss_value);
-    return s || !any_half(b) ? s : read_as_kept(n, b, request->ntargets, h, err);
+    return s || !any_half(b) ? s : read_as_kept(n, b, h, err);
+}
+
+/* The loss and what it is multiplied by for its gradient are there together: segments run one after the other. */
+static tutti_status fuse_gradient(net *n, const model_graph *b, loss_graph *h, tutti_error *err)
+{
+    return device_can(h->compiled.device, TUTTI_DEVICE_LOSS_GRADS)
+               ? rewrite_loss(n, b, h, fuse_loss_grads, err)
+               : TUTTI_OK;
 }
 
 /* And the scale behind them, for the gradients of the outputs.  External places go on with the loss and these. */
 static tutti_status trace_loss_graph(net *n, const model_graph *b, const plan_request *request,
                                      loss_graph *h, tutti_error *err)
 {
-    const tutti_status s = trace_loss(n, b, request, h, err);
+    tutti_status s = trace_loss(n, b, request, h, err);
     if (s)
         return s;
     tutti_graph *t = graph_builder(h->compiled.g);
@@ -100,8 +129,9 @@ static tutti_status trace_loss_graph(net *n, const model_graph *b, const plan_re
     if (!model_graph_trains(b))
         return t->status(t);
     graph_set_segment(h->compiled.g, 1);
-    return graph_gradient(h->compiled.g, &h->loss_value, &scale, 1, h->inputs, b->noutputs,
-                          h->douts);
+    s = graph_gradient(h->compiled.g, &h->loss_value, &scale, 1, h->inputs, b->noutputs,
+                       h->douts);
+    return s ? s : fuse_gradient(n, b, h, err);
 }
 
 static tutti_status compile_loss(net *n, const model_graph *b, const plan_request *request,

@@ -30,6 +30,8 @@ enum {
     /* since 1.2: kernels of operations whose results are F32 in mixed precision write BF16 and F16 as
      * well, and those of norms' gradients read them, so that plans need no casts beside them */
     TUTTI_DEVICE_HALF_RESULTS = 1u << 8,
+    /* since 1.2: a loss and its gradient come of one pass over the logits: TUTTI_FUSE_LOSS_GRAD */
+    TUTTI_DEVICE_LOSS_GRADS = 1u << 9,
 #endif
 };
 

@@ -93,7 +93,10 @@ enum {
     TUTTI_FUSE_RESIDUAL_GRAD  /* the addition of a last operand to result 0 */
 #if TUTTI_USE_MINOR >= 2
     ,
-    TUTTI_FUSE_CAST /* since 1.2: a cast of result 0 to 16 bits beside it: the last result */
+    TUTTI_FUSE_CAST, /* since 1.2: a cast of result 0 to 16 bits beside it: the last result */
+    /* since 1.2: a loss and its gradient for operand 0, both of which say this: `into` has the
+     * operands of the gradient, which are the loss's and one more; results: gradient, loss */
+    TUTTI_FUSE_LOSS_GRAD
 #endif
 };
 
