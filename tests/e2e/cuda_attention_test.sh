@@ -40,6 +40,17 @@ for folder in cuda own; do
   check "weights of '$folder' are near the CPU's" python3 "$e2e/near_weights.py" "$(latest cpu)" "$(latest $folder)" 0.02
 done
 
+# The loss and its gradient for the logits come of one kernel.
+for folder in cuda own; do
+  check "'$folder' launches one kernel for the loss and its gradient" \
+    test "$(grep -oE '^launch softmax_cross_entropy\w*' $folder/trace | sort | uniq -c | xargs)" = "3 launch softmax_cross_entropy_and_grad_rows"
+done
+losses() { # losses <device>: what the plan has of them
+  LD_LIBRARY_PATH="$standin" "$TUTTI" plan gpt.json --device "$1" | grep -oE 'softmax_cross_entropy\w*\(' | sort -u | xargs
+}
+check "so the plan of the GPU has it" test "$(losses cuda)" = "softmax_cross_entropy_and_grad("
+check "the CPU's has two operations" test "$(losses cpu)" = "softmax_cross_entropy( softmax_cross_entropy_grad("
+
 # A layer norm stores the 16 bits that a product reads, and its gradient reads those of a product.
 norms() { # norms <device>: what the plan has of them
   LD_LIBRARY_PATH="$standin" "$TUTTI" plan gpt.json --device "$1" | grep -E '^ +[0-9]+ layer_norm' >"norms.$1"

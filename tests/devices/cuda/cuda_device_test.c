@@ -24,7 +24,8 @@ START_TEST(it_tells_its_devices_and_no_more)
     ck_assert_str_eq(d.info.kernels, "cuda");
     ck_assert_uint_eq(d.info.flags, TUTTI_DEVICE_ASYNC | TUTTI_DEVICE_ADDS | TUTTI_DEVICE_SUMS |
                                         TUTTI_DEVICE_MASKS | TUTTI_DEVICE_HALVES |
-                                        TUTTI_DEVICE_GROUPS | TUTTI_DEVICE_HALF_RESULTS);
+                                        TUTTI_DEVICE_GROUPS | TUTTI_DEVICE_HALF_RESULTS |
+                                        TUTTI_DEVICE_LOSS_GRADS);
     ck_assert_int_eq(d.number, 0);
     ck_assert_ok(d.table->memory(d.device, &unused, &total, &err), err);
     ck_assert_uint_le(unused, total);
