@@ -137,7 +137,7 @@ tutti_status background_finish(background *b, tutti_error *err)
     return b->error.status ? tutti_fail(err, b->error.status, "%s", b->error.text) : TUTTI_OK;
 }
 
-void background_fini(background *b)
+bool background_stop(background *b)
 {
     if (b->running) {
         (void)pthread_mutex_lock(&b->lock);
@@ -145,7 +145,14 @@ void background_fini(background *b)
         (void)pthread_cond_broadcast(&b->changed);
         (void)pthread_mutex_unlock(&b->lock);
         (void)pthread_join(b->thread, NULL);
+        b->running = false;
     }
+    return b->count > 0;
+}
+
+void background_fini(background *b)
+{
+    (void)background_stop(b);
     free(b->pieces);
     (void)pthread_cond_destroy(&b->changed);
     (void)pthread_mutex_destroy(&b->lock);

@@ -132,6 +132,12 @@ tutti_status world_join(const world_options *options, world **ret_world, tutti_e
     return TUTTI_OK;
 }
 
+void world_rest(world *w)
+{
+    if (w && background_stop(&w->background))
+        atomic_store(&w->broken, true);
+}
+
 void world_leave(world *w, bool failed)
 {
     if (!w)

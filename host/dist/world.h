@@ -27,6 +27,9 @@ typedef struct world_options {
  * has started several; those of join.  [control] */
 TUTTI_NODISCARD tutti_status world_join(const world_options *options, world **ret_world,
                                         tutti_error *err);
+/* Behind it nothing goes on beside the caller: the piece under way ends, and where others wait no operation follows.  NULL is
+ * allowed. */
+void world_rest(world *w);
 /* `failed`: this rank ends with an error.  NULL is allowed. */
 void world_leave(world *w, bool failed);
 int32_t world_rank(const world *w);

@@ -112,8 +112,9 @@ void *wire_place(const world_piece *one, float *numbers, uint64_t n);
 void wire_open(const world_piece *one, float *numbers, uint64_t n);
 void wire_read(const void *from, float *to, int64_t n); /* bf16; `from` may lie above `to` */
 void background_init(background *b);
-/* Behind the piece under way; what has not begun is left. */
-void background_fini(background *b);
+/* Ends the thread behind the piece under way; whether pieces are left that have not begun. */
+bool background_stop(background *b);
+void background_fini(background *b); /* the same, and frees what there is */
 /* One piece more for the thread, which the first call starts; it calls `run` with `ctx`, the same in all calls. */
 TUTTI_NODISCARD tutti_status background_start(background *b, background_run *run, void *ctx,
                                               const world_piece *piece, tutti_error *err);

@@ -133,6 +133,14 @@ def service(tutti, folder, report):
                  out[0].startswith("rank 0 of 1, 0 of 1 on machine 0 of 1, by none, things 0 to 10\ntogether\n"), f"{status} {out} {err}")
 
 
+def scarce(tutti, folder, report):
+    """A rank without memory for what all ranks have: an error of all of them, at once, and they go on."""
+    run = bare(handlers=[on("completed", "scarce", 1)])
+    run["distributed"]["timeout_s"] = 20
+    status, out, err = start(tutti, folder, "scarce", run, 3).end()
+    report.check("no memory on one rank is told on all", status == [0] * 3 and all("scarce" in text for text in out), f"{status} {out} {err}")
+
+
 def functions(tutti, folder, report):
     """Functions without a model: each rank sums its share, and the output is that of one rank."""
     run = bare(process={"call": "ranker.sum", "args": ["target"]}, handlers=[on("epoch_completed", "note")])
@@ -218,6 +226,16 @@ def failures(tutti, folder, report):
             report.check("handlers of errors hear it once", out[1].count("exception_raised 2") == 1, f"{out}")
 
 
+def stopped_alone(tutti, folder, report):
+    """A stop of one rank alone, of `tutti train`, ends the run with an error in time: the others have begun another batch."""
+    for sharding in ("none", "weights"):
+        run = changed(max_duration="20ba", eval=[], handlers=[on("batch_end", "ask", 1, "stop", once=2)])
+        run["distributed"].update(sharding=sharding, timeout_s=20)
+        began = time.monotonic()
+        status, _, err = start(tutti, folder, f"alone {sharding}", run, 3, command="train").end()
+        report.check(f"stopped by one rank, {sharding}", 0 not in status and time.monotonic() - began < 45, f"{status} {err}")
+
+
 def wait_for(world, there):
     """Until there() or a rank has ended."""
     until = time.monotonic() + 60
@@ -251,6 +269,20 @@ def signals(tutti, folder, report):
     stopped(world, report, "functions")
 
 
+def parting(tutti, folder, report):
+    """A model that closes, the last of all objects, finds itself where it was, also where a rank has failed."""
+    for what, handlers in (("whole", []), ("failed", [on("batch_end", "fail", 1, once=2)])):
+        run = changed(model={"name": "parting"}, max_duration="1ep", eval=[], handlers=handlers)
+        run["distributed"]["comm"]["machine_ranks"] = 2
+        status, _, err = start(tutti, folder, f"parting {what}", run, 3, plugin("parting"), "train").end()
+        for rank, (local, things) in enumerate((("0 of 2", 3), ("1 of 2", 3), ("0 of 1", 4))):
+            place = f"rank {rank} of 3, {local}, by shared_memory, {things} things; world {rank} of 3"
+            told = re.findall("parting (opens|closes): (.*)", err[rank])
+            report.check(f"{what}: a model of rank {rank} knows where it is until it is closed", told == [("opens", place), ("closes", place)],
+                         f"{status} {told} {err[rank]}")
+        report.check(f"{what}: the statuses", status == ([1] * 3 if handlers else [0] * 3), f"{status} {err}")
+
+
 def refused(tutti, folder, report):
     """Several processes without "distributed", and files that one rank cannot read."""
     run = bare()
@@ -267,4 +299,4 @@ def refused(tutti, folder, report):
 
 
 if __name__ == "__main__":
-    sys.exit(main([bits, moved, resumed, service, functions, single, asked, differences, failures, signals, refused]))
+    sys.exit(main([bits, moved, resumed, service, scarce, functions, single, asked, differences, failures, parting, stopped_alone, signals, refused]))

@@ -70,8 +70,11 @@ TUTTI_NODISCARD tutti_status distributed_check(distributed *d, tutti_error *err)
 TUTTI_NODISCARD tutti_status distributed_join_devices(distributed *d, tutti_error *err);
 /* Once loggers have begun: what rank 0 warns of.  [control] */
 void distributed_advise(const distributed *d);
-/* `failed`: the run ends with an error here. */
+/* Sums under way end, and what is computed together is freed; the ranks are still there.  `failed`: the run ends with an
+ * error here. */
 void distributed_close(distributed *d, bool failed);
+/* Behind distributed_close: leaves the other ranks, and closes the comm. */
+void distributed_leave(distributed *d, bool failed);
 bool distributed_on(const distributed *d);
 /* Whether the run file divides gradients among ranks, unless somebody reads them. */
 bool distributed_divides(const distributed *d);

@@ -209,9 +209,15 @@ void distributed_close(distributed *d, bool failed)
     free(d->batches.values);
     device_gradients_close(&d->device, failed);
     sums_close(&d->sums);
-    world_leave(d->world, failed);
+    world_rest(d->world);
     gradients_close(&d->gradients); /* sums under way have used it */
     instance_free(d->device_comm);
+    *d = (distributed){.run = d->run, .comm = d->comm, .world = d->world};
+}
+
+void distributed_leave(distributed *d, bool failed)
+{
+    world_leave(d->world, failed);
     instance_free(d->comm);
     memset(d, 0, sizeof *d);
 }

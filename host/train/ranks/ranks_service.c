@@ -140,68 +140,125 @@ static tutti_status all_gather(void *ctx, const void *mine, void *ret_all, uint6
     return s;
 }
 
-/* What ranks have, which is `most` bytes at most, one behind the other in r->all. */
-static tutti_status gather_padded(const ranks_service *r, const void *mine, uint64_t bytes,
-                                  uint64_t most, tutti_error *err)
+/* Before a rank's piece. */
+typedef struct piece_head {
+    int32_t failed; /* the rank has no room for what all have */
+    int32_t reserved;
+} piece_head;
+
+/* Of many bytes: how they go from rank to rank. */
+typedef struct gathering {
+    const call_frame *all;  /* how many bytes each rank has */
+    uint64_t most, sum;     /* of a rank, of all */
+    uint64_t piece, stride; /* bytes of a piece, and with its head */
+    char *pieces;           /* of all ranks, then this one's */
+} gathering;
+
+static uint64_t bytes_at(const gathering *g, int32_t k, uint64_t at)
 {
-    const int32_t size = world_size(r->world);
-    char *padded = calloc((size_t)size + 1, most); /* this rank's behind all */
-    if (!padded)
-        return call_no_memory((uint64_t)size * most, err);
-    char *own = padded + (uint64_t)size * most;
+    const uint64_t left = g->all[k].bytes > at ? g->all[k].bytes - at : 0;
+    return left < g->piece ? left : g->piece;
+}
+
+/* All ranks find the same. */
+static tutti_status check_pieces(const gathering *g, int32_t size, tutti_error *err)
+{
+    for (int32_t k = 0; k < size; k++) {
+        piece_head head;
+        memcpy(&head, g->pieces + (uint64_t)k * g->stride, sizeof head);
+        if (head.failed)
+            return tutti_fail(err, TUTTI_E_NOMEM,
+                              TUTTI_RANKS_V1
+                              ": rank %d has no memory for %llu bytes of all ranks",
+                              k, (unsigned long long)g->sum);
+    }
+    return TUTTI_OK;
+}
+
+/* What ranks have from byte `at` of each on, to its place in r->all. */
+static tutti_status gather_piece(const ranks_service *r, const gathering *g, const char *mine,
+                                 const piece_head *head, uint64_t at, tutti_error *err)
+{
+    const int32_t size = world_size(r->world), rank = world_rank(r->world);
+    char *own = g->pieces + (uint64_t)size * g->stride;
+    const uint64_t bytes = bytes_at(g, rank, at);
+    memset(own, 0, g->stride);
+    memcpy(own, head, sizeof *head);
     if (bytes)
-        memcpy(own, mine, bytes);
-    const tutti_status s = world_exchange(r->world, own, padded, most, err);
-    uint64_t at = 0;
-    for (int32_t k = 0; k < size && !s; at = r->ends[k++])
-        memcpy((char *)r->all + at, padded + (uint64_t)k * most, r->ends[k] - at);
-    free(padded);
+        memcpy(own + sizeof *head, mine + at, bytes);
+    tutti_status s = world_exchange(r->world, own, g->pieces, g->stride, err);
+    if (s || (s = check_pieces(g, size, err)))
+        return s;
+    uint64_t first = 0;
+    for (int32_t k = 0; k < size; first = r->ends[k++])
+        memcpy((char *)r->all + first + at, g->pieces + (uint64_t)k * g->stride + sizeof *head,
+               bytes_at(g, k, at));
+    return TUTTI_OK;
+}
+
+/* A rank without room says so with its first piece, which all wait for anyhow. */
+static tutti_status gather_pieces(const ranks_service *r, gathering *g, const void *mine,
+                                  bool has_room, tutti_error *err)
+{
+    const piece_head head = {.failed = !has_room};
+    g->piece = g->most < PIECE_BYTES ? g->most : PIECE_BYTES;
+    g->stride = sizeof head + g->piece;
+    const uint64_t bytes = ((uint64_t)world_size(r->world) + 1) * g->stride;
+    g->pieces = malloc(bytes);
+    tutti_status s = g->pieces ? TUTTI_OK : call_no_memory(bytes, err);
+    for (uint64_t at = 0; at < g->most && !s; at += g->piece)
+        s = gather_piece(r, g, mine, &head, at, err);
+    free(g->pieces);
     return s;
 }
 
-/* Room for what all ranks have, and where each one's ends; *ret_most: the most bytes of a rank. */
-static tutti_status make_room(ranks_service *r, const call_frame *all, int32_t size,
-                              uint64_t *ret_most, tutti_error *err)
+static gathering measure(const call_frame *all, int32_t size)
 {
-    uint64_t sum = 0, most = 0;
+    gathering g = {.all = all};
     for (int32_t k = 0; k < size; k++) {
-        most = all[k].bytes > most ? all[k].bytes : most;
-        sum += all[k].bytes;
+        g.most = all[k].bytes > g.most ? all[k].bytes : g.most;
+        g.sum += all[k].bytes;
     }
-    void *room = realloc(r->all, sum + 1);
+    return g;
+}
+
+/* Room for what all ranks have, and where each one's ends. */
+static tutti_status make_room(ranks_service *r, const gathering *g, int32_t size,
+                              tutti_error *err)
+{
+    void *room = realloc(r->all, g->sum + 1);
     r->all = room ? room : r->all;
     uint64_t *ends = realloc(r->ends, (size_t)size * sizeof *ends);
     r->ends = ends ? ends : r->ends;
     if (!room || !ends)
-        return call_no_memory(sum, err);
-    sum = 0;
+        return call_no_memory(g->sum, err);
+    uint64_t sum = 0;
     for (int32_t k = 0; k < size; k++)
-        ends[k] = sum += all[k].bytes;
-    *ret_most = most;
+        ends[k] = sum += g->all[k].bytes;
     return TUTTI_OK;
 }
 
 static tutti_status place_gathered(ranks_service *r, const call_frame *all, int32_t size,
                                    const void *mine, tutti_error *err)
 {
-    uint64_t most = 0, at = 0;
-    const uint64_t bytes = all[get_rank(r)].bytes;
-    const tutti_status s = make_room(r, all, size, &most, err);
-    if (s)
-        return s;
-    if (most > FRAME_BYTES)
-        return gather_padded(r, mine, bytes, most, err);
-    for (int32_t k = 0; k < size; at = r->ends[k++])
+    gathering g = measure(all, size);
+    tutti_error unheard = TUTTI_ERROR_INIT;
+    const bool many = g.most > FRAME_BYTES;
+    const tutti_status s = make_room(r, &g, size, many ? &unheard : err);
+    if (many)
+        return gather_pieces(r, &g, mine, !s, err);
+    uint64_t at = 0;
+    for (int32_t k = 0; k < size && !s; at = r->ends[k++])
         memcpy((char *)r->all + at, all[k].data, all[k].bytes);
-    return TUTTI_OK;
+    return s;
 }
 
 static tutti_status gather_alone(ranks_service *r, const void *mine, uint64_t bytes,
                                  tutti_error *err)
 {
     const call_frame alone = {.bytes = bytes};
-    uint64_t most = 0;
-    const tutti_status s = make_room(r, &alone, 1, &most, err);
+    const gathering g = measure(&alone, 1);
+    const tutti_status s = make_room(r, &g, 1, err);
     if (!s && bytes)
         memcpy(r->all, mine, bytes);
     return s;

@@ -222,8 +222,13 @@ void rank_batches_open(trainer *t)
 
 void rank_batches_close(trainer *t)
 {
-    ranks_service_fini(&t->services.ranks);
     distributed_close(&t->distributed, t->failed);
+}
+
+void rank_batches_leave(trainer *t)
+{
+    ranks_service_fini(&t->services.ranks);
+    distributed_leave(&t->distributed, t->failed);
 }
 
 tutti_status rank_batches_compare(trainer *t, tutti_error *err)

@@ -7,8 +7,10 @@
 
 /* Once data and ranks are there.  [control] */
 void rank_batches_open(trainer *t);
-/* Leaves the other ranks; plugins see one rank from then on.  [control] */
+/* What ranks compute together is over; plugins that are still open see the ranks as before.  [control] */
 void rank_batches_close(trainer *t);
+/* Leaves the other ranks, once all objects but the comm are closed.  [control] */
+void rank_batches_leave(trainer *t);
 /* Once all is open: that ranks run the same, with as many samples, as distributed_compare.  [control] */
 TUTTI_NODISCARD tutti_status rank_batches_compare(trainer *t, tutti_error *err);
 /* One evaluation: begin before its data are sought; for each batch evaluates, whether this rank computes it, and next,

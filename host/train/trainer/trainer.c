@@ -452,6 +452,7 @@ void trainer_destroy(trainer *t)
     backend_close(&run->device);
     instance_free(run->loss);
     instance_free(run->model);
+    rank_batches_leave(t); /* a plugin that closes asks for its rank */
     mirrors_fini(&t->mirrors);
     run_log_fini(&run->log);
     free(t->files.record.start);

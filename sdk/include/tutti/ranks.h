@@ -19,11 +19,12 @@ enum {
     TUTTI_RANKS_PRODUCT, /* rounded as sums */
 };
 
-/* Every run has it, in `tutti train` and `tutti run`; a run without "distributed" has one rank.
+/* Every run has it, in `tutti train` and `tutti run`; a run without "distributed" has one rank.  Where a rank is, and share,
+ * are the same from an object's open to its close.
  *
  * Operations: all ranks call the same ones in the same order, each at the same event; so no logger calls any, which rank 0
- * alone has, and nobody does on exception_raised, which a rank may hear alone.  Arrays are in host memory.  Results are the
- * same bits on all ranks.  None may be called while another thread of the plugin does.
+ * alone has, and nobody does on exception_raised or in close, which a rank may reach alone.  Arrays are in host memory.
+ * Results are the same bits on all ranks.  None may be called while another thread of the plugin does.
  * Errors of all operations: E_STATE names a rank that has ended, has left or does not come; E_ARG names a rank that calls
  * another operation, or with another count, type or root; E_RANGE more bytes than the comm sends at a time, of all_gather and
  * broadcast (mpi: 2 GiB); E_NOMEM.  Behind an error of another rank no operation follows.  since 1.2 */
@@ -53,7 +54,8 @@ typedef struct tutti_ranks_v1 {
     tutti_status (*all_gather)(void *ctx, const void *mine, void *all, uint64_t bytes,
                                tutti_error *err);
     /* As all_gather, of as many bytes as each rank likes, such as a text: rank r's lie from (*ret_ends)[r - 1], of rank 0
-     * from 0, to (*ret_ends)[r].  Both are the host's until the next call.  [step] */
+     * from 0, to (*ret_ends)[r].  Both are the host's until the next call.  E_NOMEM of a rank without room for all of it is
+     * that of all ranks, and operations may follow.  [step] */
     tutti_status (*all_gather_any)(void *ctx, const void *mine, uint64_t bytes,
                                    const void **ret_all, const uint64_t **ret_ends,
                                    tutti_error *err);
