@@ -181,5 +181,48 @@ def alone(tutti, folder, report):
     report.check("nothing is written", not os.path.exists(os.path.join(folder, "out.npy")) and not os.path.exists(os.path.join(folder, "out.onnx")))
 
 
+def launcher_of_pmi(tutti, folder, report):
+    """A launcher of PMI names no job and may leave all jobs in one session: one that begins while another does is not taken for it."""
+    env = {key: value for key, value in os.environ.items() if not key.startswith(("TUTTI_", "PMI"))}
+    first, second = os.path.join(folder, "first"), os.path.join(folder, "second")
+    for where in (first, second):
+        write(where, changed(max_duration="1ba", eval=[], distributed={"comm": "shared_memory", "join_timeout_s": 40}))
+    ranks = [f"PMI_RANK={rank} PMI_SIZE=2 '{tutti}' train run.json" for rank in (0, 1)]
+    before = set(os.listdir("/dev/shm"))
+    with subprocess.Popen(["sh", "-c", f"{ranks[0]} & read go; {ranks[1]} && wait $!"], cwd=first, env=env, stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as begun:
+        wait_until(lambda: any(name.startswith("tutti-") for name in set(os.listdir("/dev/shm")) - before))
+        done = subprocess.run(["sh", "-c", f"{ranks[0]} & {ranks[1]} && wait $!"], cwd=second, env=env, capture_output=True, text=True,
+                              check=False, timeout=100)
+        report.check("a job of PMI trains beside one that begins", done.returncode == 0, f"{done.returncode} {done.stdout} {done.stderr}")
+        out = begun.communicate("go\n", timeout=100)[0]
+        report.check("and so does that", begun.returncode == 0, f"{begun.returncode} {out}")
+
+
+def launcher_unseen(tutti, folder, report):
+    """A rank of PMI that no process has started which is seen: its job cannot be told from others."""
+    env = {key: value for key, value in os.environ.items() if not key.startswith(("TUTTI_", "PMI"))}
+    write(folder, changed(distributed={"comm": "shared_memory", "join_timeout_s": 20}))
+    orphan = f"sleep 0.5; grep PPid /proc/$$/status > parent; {tutti} train run.json > out 2>&1; mv out told"
+    subprocess.run(["sh", "-c", f"PMI_RANK=0 PMI_SIZE=2 sh -c '{orphan}' &"], cwd=folder, env=env, check=True, timeout=100)
+    wait_until(lambda: os.path.exists(os.path.join(folder, "told")))
+    told = {}
+    for name in ("parent", "told"):
+        with open(os.path.join(folder, name), encoding="utf-8") as f:
+            told[name] = f.read()
+    if told["parent"].split() != ["PPid:", "1"]:
+        print(f"not tried: another process than the first one takes orphans here: {told['parent']}")
+        return
+    want = "PMI_RANK is set and PMI_JOBID is not, and no process above this one is seen to have started the ranks"
+    report.check("a rank whose launcher is not seen is refused", want in told["told"] and "want TUTTI_JOB" in told["told"], told["told"])
+
+
+def wait_until(there):
+    """At most a minute."""
+    until = time.monotonic() + 60
+    while time.monotonic() < until and not there():
+        time.sleep(0.01)
+
+
 if __name__ == "__main__":
-    sys.exit(main([code, data, plugin, repeat, cpu, machines, advice, alone]))
+    sys.exit(main([code, data, plugin, repeat, cpu, machines, advice, alone, launcher_of_pmi, launcher_unseen]))

@@ -1,5 +1,6 @@
 /* plugin.c - shared_memory: collectives among the processes of one machine, through memory that they share. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "job.h"
 #include "segment.h"
 #include "tutti/tutti.h"
 
@@ -10,14 +11,12 @@
 #include <unistd.h>
 
 /* Which rank this process is: what launchers put into the environment. */
-static const struct {
-    const char *rank, *size, *job;
-} launchers[] = {
-    {"TUTTI_RANK", "TUTTI_WORLD_SIZE", "TUTTI_JOB"},
-    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "PMIX_NAMESPACE"},
-    {"PMI_RANK", "PMI_SIZE", "PMI_JOBID"},
-    {"MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE", "MPI_JOBID"},
-    {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_JOB_ID"},
+static const job_launcher launchers[] = {
+    {"TUTTI_RANK", "TUTTI_WORLD_SIZE", "TUTTI_JOB", NULL},
+    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "PMIX_NAMESPACE", NULL},
+    {"PMI_RANK", "PMI_SIZE", "PMI_JOBID", NULL},
+    {"MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE", "MPI_JOBID", NULL},
+    {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_JOB_ID", "SLURM_STEP_ID"},
 };
 
 typedef struct shared_memory {
@@ -81,9 +80,9 @@ static tutti_status check_variables(tutti_error *err)
     return TUTTI_OK;
 }
 
-/* A world of one where nobody has started several.  *ret_job: what the launcher calls the job, or NULL. */
-static tutti_status find_place(int32_t *ret_rank, int32_t *ret_size, const char **ret_job,
-                               tutti_error *err)
+/* A world of one where nobody has started several.  *ret_launcher: who has, or NULL. */
+static tutti_status find_place(int32_t *ret_rank, int32_t *ret_size,
+                               const job_launcher **ret_launcher, tutti_error *err)
 {
     const size_t count = sizeof launchers / sizeof *launchers;
     size_t k = 0;
@@ -92,7 +91,7 @@ static tutti_status find_place(int32_t *ret_rank, int32_t *ret_size, const char 
         return s;
     *ret_rank = 0;
     *ret_size = 1;
-    *ret_job = NULL;
+    *ret_launcher = NULL;
     while (k < count && !read_number(launchers[k].size, 1, ret_size))
         k++;
     if (k == count && getenv("PMIX_RANK"))
@@ -100,7 +99,7 @@ static tutti_status find_place(int32_t *ret_rank, int32_t *ret_size, const char 
                           "shared_memory: PMIX_RANK is set, and nothing says how many ranks "
                           "there are; want TUTTI_RANK and TUTTI_WORLD_SIZE");
     if (k < count) {
-        *ret_job = getenv(launchers[k].job);
+        *ret_launcher = &launchers[k];
         if (*ret_size == 1 && !getenv(launchers[k].rank))
             *ret_rank = 0;
         else if (!read_number(launchers[k].rank, 0, ret_rank) || *ret_rank >= *ret_size)
@@ -114,58 +113,16 @@ static tutti_status find_place(int32_t *ret_rank, int32_t *ret_size, const char 
                             *ret_size, SEGMENT_RANKS);
 }
 
-/* The parent of a process; -1: there is none that can be seen.  /proc/PID/stat has it behind the name, in brackets. */
-static long parent_of(pid_t pid)
-{
-    char path[40], line[256], *end;
-    long parent = -1;
-    (void)snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-    FILE *f = fopen(path, "r");
-    const size_t n = f ? fread(line, 1, sizeof line - 1, f) : 0;
-    if (f)
-        (void)fclose(f);
-    line[n] = '\0';
-    end = strrchr(line, ')');
-    return end && sscanf(end + 1, " %*c %ld", &parent) == 1 ? parent : -1;
-}
-
-/* What ranks that were started together have in common.  MPICH's launcher gives each rank a session of its own, and is
- * the parent of those who lead them. */
-static long session_of_launch(void)
-{
-    const pid_t session = getsid(0);
-    const long parent = getenv("PMI_RANK") ? parent_of(session) : -1;
-    return parent > 1 ? parent : (long)session;
-}
-
-/* Processes of one launcher have the job's name, or their session, in common. */
-static void name_segment(const char *job, uint64_t run, char *name, size_t size)
-{
-    const int used = snprintf(name, size, "/tutti-%u-%016llx-", (unsigned)geteuid(),
-                              (unsigned long long)run);
-    size_t at = (size_t)used;
-    for (; job && *job && at < size - 1; job++)
-        name[at++] = (*job >= '0' && *job <= '9') || (*job >= 'a' && *job <= 'z') ||
-                             (*job >= 'A' && *job <= 'Z')
-                         ? *job
-                         : '-';
-    name[at] = '\0';
-    if (at == (size_t)used)
-        (void)snprintf(name + at, size - at, "%ld", session_of_launch());
-}
-
 static tutti_status shared_memory_join(void *self, const tutti_join *how,
                                        tutti_world_info *ret_world, tutti_error *err)
 {
     shared_memory *m = self;
     int32_t rank, size;
-    const char *job;
+    const job_launcher *launcher;
     char name[128];
-    tutti_status s = find_place(&rank, &size, &job, err);
-    if (s)
-        return s;
-    name_segment(job, how->run, name, sizeof name);
-    if ((s = segment_open(&m->segment, name, rank, size, m->room, how, err)))
+    tutti_status s = find_place(&rank, &size, &launcher, err);
+    if (s || (s = job_name(launcher, size, how->run, name, sizeof name, err)) ||
+        (s = segment_open(&m->segment, name, rank, size, m->room, how, err)))
         return s;
     m->joined = 1;
     const int32_t together = m->machine_ranks ? m->machine_ranks : size;
