@@ -26,27 +26,29 @@ static bool may_narrow(const rewrite *r, const graph_node *n, int32_t dtype)
     return graph_op_is_built_in(r->from, n->op) && precision_may_narrow(n->op, &call, dtype);
 }
 
-/* The node whose result 0 is `v`, F32 and read once, if that may be `dtype` and nothing is planned for it;
- * else NULL. */
-static const graph_node *narrows(const rewrite *r, tutti_value v, int32_t dtype)
+/* The node whose result 0 is `v`, F32, that might store it in `dtype` and for which nothing is planned; else NULL. */
+static const graph_node *unplanned(const rewrite *r, tutti_value v, int32_t dtype)
 {
     const graph_node *n = rewrite_producer(r, v);
     const bool fits = n && n->out == v && dtype_of(r, v) == TUTTI_F32 && dtype_is_half(dtype) &&
-                      rewrite_read_once(r, v) &&
-                      r->with[graph_value_at(r->from, v)->index] == REWRITE_NONE;
-    return fits && may_narrow(r, n, dtype) ? n : NULL;
-}
-
-/* The node whose result 0 is `v`, F32, if it can give that in `dtype` beside it and nothing is planned for it; else
- * NULL. */
-static const graph_node *gives_both(const rewrite *r, tutti_value v, int32_t dtype)
-{
-    const graph_node *n = rewrite_producer(r, v);
-    const bool fits = n && n->out == v && dtype_of(r, v) == TUTTI_F32 && dtype_is_half(dtype) &&
-                      traits_fusion(n->op, TUTTI_FUSE_CAST) &&
-                      graph_op_is_built_in(r->from, n->op) &&
                       r->with[graph_value_at(r->from, v)->index] == REWRITE_NONE;
     return fits ? n : NULL;
+}
+
+/* That node, if `v` is read once and may be `dtype`; else NULL. */
+static const graph_node *narrows(const rewrite *r, tutti_value v, int32_t dtype)
+{
+    const graph_node *n = unplanned(r, v, dtype);
+    return n && rewrite_read_once(r, v) && may_narrow(r, n, dtype) ? n : NULL;
+}
+
+/* That node, if it can give `dtype` beside `v`; else NULL. */
+static const graph_node *gives_both(const rewrite *r, tutti_value v, int32_t dtype)
+{
+    const graph_node *n = unplanned(r, v, dtype);
+    return n && traits_fusion(n->op, TUTTI_FUSE_CAST) && graph_op_is_built_in(r->from, n->op)
+               ? n
+               : NULL;
 }
 
 static void find_cast(rewrite *r, uint32_t k)
@@ -127,6 +129,7 @@ static rewrite_node join(const rewrite *r, uint32_t k)
 tutti_status fuse_casts(const graph *from, const bool *wanted, graph *to, tutti_value *ret_map,
                         tutti_error *err)
 {
-    static const rewrite_rule rule = {find_all, join, GRAPH_PLAIN, true};
+    static const rewrite_rule rule = {
+        .find = find_all, .join = join, .passes = GRAPH_PLAIN, .dtypes = true};
     return rewrite_graph(from, wanted, &rule, to, ret_map, err);
 }
