@@ -31,6 +31,7 @@ static rewrite_node read_origin(const rewrite *r, uint32_t k)
 tutti_status fuse_columns(const graph *from, const bool *wanted, graph *to,
                           tutti_value *ret_map, tutti_error *err)
 {
-    static const rewrite_rule rule = {find_readers, read_origin, GRAPH_PLAIN, true};
+    static const rewrite_rule rule = {
+        .find = find_readers, .join = read_origin, .passes = GRAPH_PLAIN, .dtypes = true};
     return rewrite_graph(from, wanted, &rule, to, ret_map, err);
 }

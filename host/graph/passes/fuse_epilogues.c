@@ -115,13 +115,15 @@ static rewrite_node join_masked(const rewrite *r, uint32_t k)
 tutti_status fuse_epilogues_masked(const graph *from, const bool *wanted, graph *to,
                                    tutti_value *ret_map, tutti_error *err)
 {
-    static const rewrite_rule rule = {find_pairs, join_masked, GRAPH_PLAIN, true};
+    static const rewrite_rule rule = {
+        .find = find_pairs, .join = join_masked, .passes = GRAPH_PLAIN, .dtypes = true};
     return rewrite_graph(from, wanted, &rule, to, ret_map, err);
 }
 
 tutti_status fuse_epilogues(const graph *from, const bool *wanted, graph *to,
                             tutti_value *ret_map, tutti_error *err)
 {
-    static const rewrite_rule rule = {find_pairs, join_pair, GRAPH_PLAIN, true};
+    static const rewrite_rule rule = {
+        .find = find_pairs, .join = join_pair, .passes = GRAPH_PLAIN, .dtypes = true};
     return rewrite_graph(from, wanted, &rule, to, ret_map, err);
 }

@@ -73,7 +73,6 @@ static bool can_join(const rewrite *r, uint32_t loss, uint32_t grad)
 
 static void find_pairs(rewrite *r)
 {
-    r->early = true;
     for (uint32_t k = 0; k < graph_nnodes(r->from); k++)
         for (uint32_t j = 0; j < k && !r->gone[k]; j++)
             if (can_join(r, j, k)) {
@@ -96,6 +95,10 @@ static rewrite_node join_pair(const rewrite *r, uint32_t k)
 tutti_status fuse_loss_grads(const graph *from, const bool *wanted, graph *to,
                              tutti_value *ret_map, tutti_error *err)
 {
-    static const rewrite_rule rule = {find_pairs, join_pair, GRAPH_PLAIN, true};
+    static const rewrite_rule rule = {.find = find_pairs,
+                                      .join = join_pair,
+                                      .passes = GRAPH_PLAIN,
+                                      .dtypes = true,
+                                      .early = true};
     return rewrite_graph(from, wanted, &rule, to, ret_map, err);
 }

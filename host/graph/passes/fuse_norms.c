@@ -71,6 +71,7 @@ static rewrite_node join_norm(const rewrite *r, uint32_t k)
 tutti_status fuse_norms(const graph *from, const bool *wanted, graph *to, tutti_value *ret_map,
                         tutti_error *err)
 {
-    static const rewrite_rule rule = {find_norms, join_norm, GRAPH_FOLD, false};
+    static const rewrite_rule rule = {
+        .find = find_norms, .join = join_norm, .passes = GRAPH_FOLD};
     return rewrite_graph(from, wanted, &rule, to, ret_map, err);
 }

@@ -154,7 +154,7 @@ static void copy_node(const rewrite *r, const rewrite_rule *rule, uint32_t k, gr
 {
     const bool joined = r->with[k] != REWRITE_NONE;
     const rewrite_node n = joined ? rule->join(r, k) : rewrite_same(graph_node_at(r->from, k));
-    for (uint32_t j = 0; j < n.nin && joined && r->early; j++)
+    for (uint32_t j = 0; j < n.nin && joined && rule->early; j++)
         copy_early(r, rule, n.in[j], n.place, to, map);
     emit_node(r, rule, &n, to, map);
 }

@@ -44,8 +44,6 @@ typedef struct rewrite {
                            alone, or REWRITE_NONE */
     bool *gone;     /* by node: not copied, what `with` names elsewhere */
     bool *marked;   /* by value: the rule's own */
-    bool early; /* what joined nodes read may come behind them: it goes before them, into their
-                           segment */
 } rewrite;
 
 typedef struct rewrite_rule {
@@ -55,6 +53,8 @@ typedef struct rewrite_rule {
     rewrite_node (*join)(const rewrite *r, uint32_t k);
     int32_t passes; /* GRAPH_*: of the nodes of the copy */
     bool dtypes;    /* results keep their dtypes, whatever their operation infers */
+    bool early; /* what joined nodes read may come behind them: it goes before them, into their
+                           segment */
 } rewrite_rule;
 
 /* Copies `from` into the empty graph `to`.  ret_map[v]: what value v is in `to`; 0 for what went into a
