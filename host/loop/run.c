@@ -117,7 +117,9 @@ static tutti_status resume(tutti_loop *l, const tutti_loop_run_args *a, tutti_er
     return TUTTI_OK;
 }
 
-tutti_status tutti_loop_run(tutti_loop *l, const tutti_loop_run_args *a, tutti_error *err)
+/* `restarts`: a state at its limit begins from zero. */
+static tutti_status run(tutti_loop *l, const tutti_loop_run_args *a, bool restarts,
+                        tutti_error *err)
 {
     tutti_error own = TUTTI_ERROR_INIT;
     tutti_error *e = err ? err : &own;
@@ -131,7 +133,7 @@ tutti_status tutti_loop_run(tutti_loop *l, const tutti_loop_run_args *a, tutti_e
         return s;
     const bool unlimited =
         st->max_epochs == TUTTI_LOOP_NONE && st->max_iters == TUTTI_LOOP_NONE;
-    const bool anew = unlimited || (l->phase == PHASE_IDLE && loop_done(l));
+    const bool anew = unlimited || (restarts && l->phase == PHASE_IDLE && loop_done(l));
     s = anew ? start_anew(l, a, e) : resume(l, a, e);
     if (s)
         return s;
@@ -147,4 +149,14 @@ tutti_status tutti_loop_run(tutti_loop *l, const tutti_loop_run_args *a, tutti_e
     loop_leave(l);
     l->running = false;
     return s;
+}
+
+tutti_status tutti_loop_run(tutti_loop *l, const tutti_loop_run_args *a, tutti_error *err)
+{
+    return run(l, a, true, err);
+}
+
+tutti_status tutti_loop_resume(tutti_loop *l, const tutti_loop_run_args *a, tutti_error *err)
+{
+    return run(l, a, false, err);
 }

@@ -40,16 +40,19 @@ static tutti_status before(loop_run *l, int32_t event, tutti_error *err)
     return event == TUTTI_EVENT_COMPLETED ? training_flush(l->trainer, err) : TUTTI_OK;
 }
 
-/* A checkpoint of an epoch's last batch was written before the epoch ended: who hears its end hears it now. */
-static tutti_status end_taken_up(loop_run *l, tutti_error *err)
+bool run_owes_epoch_end(const loop_run *l)
 {
     const tutti_loop_state *st = tutti_loop_get_state(l->loop);
-    const bool between = l->taken_up && st->epoch_length > 0 && st->iteration > 0 &&
-                         st->iteration % st->epoch_length == 0;
-    l->taken_up = false;
-    return between && trainer_time(l->trainer)->batch_in_epoch > 0
-               ? tutti_loop_fire(l->loop, TUTTI_EVENT_EPOCH_COMPLETED, err)
-               : TUTTI_OK;
+    return l->taken_up && st->epoch_length > 0 && st->iteration > 0 &&
+           st->iteration % st->epoch_length == 0 &&
+           trainer_time(l->trainer)->batch_in_epoch > 0;
+}
+
+static tutti_status end_taken_up(loop_run *l, tutti_error *err)
+{
+    const bool owes = run_owes_epoch_end(l);
+    l->taken_up = l->asked = false;
+    return owes ? tutti_loop_fire(l->loop, TUTTI_EVENT_EPOCH_COMPLETED, err) : TUTTI_OK;
 }
 
 /* And after it. */
@@ -94,8 +97,12 @@ static tutti_status tell(loop_run *l, int32_t event, tutti_error *err)
         s = run_agree(l, event, err); /* before anything is saved */
     if (!s)
         s = after(l, event, err);
-    return s || event != TUTTI_EVENT_ITERATION_COMPLETED ? s
-                                                         : training_save_asked(l->trainer, err);
+    if (s || event != TUTTI_EVENT_ITERATION_COMPLETED)
+        return s;
+    l->asked = true;
+    s = training_save_asked(l->trainer, err);
+    l->asked = false;
+    return s;
 }
 
 /* Over ranks handlers hear what went wrong, and the run ends: the other ranks may not have gone wrong. */

@@ -83,7 +83,7 @@ static tutti_status save(void *ctx, char **ret_text, tutti_error *err)
     free(dict);
     add_attributes(l, &b);
     add_values(l, &b);
-    text_add(&b, "}");
+    text_add(&b, l->asked ? ", \"asked\": true}" : "}");
     *ret_text = b.data;
     return b.failed ? tutti_fail(err, TUTTI_E_NOMEM, "no memory for the loop's state")
                     : TUTTI_OK;
@@ -104,6 +104,7 @@ static tutti_status take(loop_run *l, const json_node *root, tutti_error *err)
     l->place = json_int(json_get(root, "place"));
     l->placed = l->pass >= 0;
     l->taken_up = true;
+    l->asked = json_bool(json_get(root, "asked"));
     take_values(l, json_get(root, "values"));
     for (size_t k = 0; k < n; k++) {
         int64_t *value = engine_event_attribute(l->engine, TUTTI_EVENT_CUSTOM + (int32_t)k);

@@ -30,6 +30,8 @@ struct loop_run {
     int64_t place;        /* batches of this pass that have been processed */
     bool placed;          /* a checkpoint has said both: the next restart goes there */
     bool taken_up;        /* a checkpoint was loaded, and no event has been heard since */
+    bool
+        asked; /* for this checkpoint, or the one that was loaded, by a signal: the run had not ended */
     training_batch batch; /* under way */
     double output;
     bool processing; /* the process function runs and has made no training step */
@@ -44,6 +46,9 @@ struct loop_run {
 /* ---- events.c: the loop's events, heard in the engine ---- */
 
 TUTTI_NODISCARD tutti_status run_join_events(loop_run *l, tutti_error *err);
+/* Whether the checkpoint that was loaded was written behind an epoch's last batch, before the epoch ended: who hears
+ * its end hears it behind started. */
+bool run_owes_epoch_end(const loop_run *l);
 
 /* ---- agree.c: what one rank's functions ask of the loop ---- */
 

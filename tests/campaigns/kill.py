@@ -120,11 +120,12 @@ def rows(folder, name):
 
 def compare(whole, killed, run):
     name = run["name"]
-    # The link may be of before: a kill can come between the last checkpoint and it.
-    ends = [list((folder / "saves").glob(f"*-ba{BATCHES}.safetensors")) for folder in (whole, killed)]
-    if [len(files) for files in ends] != [1, 1]:
+    # The link may be of before: a kill can come between the last checkpoint and it. Behind the last batch a signal may
+    # have saved before the epoch ended: that is a file of its own.
+    ends = [sorted(p.name for p in (folder / "saves").glob(f"*-ba{BATCHES}.safetensors")) for folder in (whole, killed)]
+    if len(ends[0]) != 1 or ends[0][0] not in ends[1]:
         raise Failed(f"the last checkpoints are {ends}")
-    a, b = (tensors(files[0]) for files in ends)
+    a, b = (tensors(folder / "saves" / ends[0][0]) for folder in (whole, killed))
     differ = sorted(set(a) ^ set(b)) + [k for k in a if k in b and a[k] != b[k]]
     if differ:
         raise Failed(f"{len(differ)} tensors differ, such as {differ[:3]}")

@@ -89,6 +89,15 @@ says "a signal saves" 130 'tutti: signal 2: stopping after this batch; a second 
 tutti: stopped by signal 2 after batch 4, which is saved' "$TUTTI" run stop.json \
   --plugin-path "$(dirname "$TUTTI")/tests/fixtures/unruly"
 check "and the run goes on from there" sh -c "$TUTTI run stop.json --set handlers=[] --resume auto | grep -q '^ran 10 iterations, 1 epochs'"
+# A file that a signal asked for behind the last batch lacks the end of its epoch: the run that goes on ends with its own.
+mkdir last
+sed 's/"once": 4/"once": 30/; s/"max_epochs": 1/"max_epochs": 3/' stop.json >last/run.json
+(cd last && "$TUTTI" run run.json --plugin-path "$(dirname "$TUTTI")/tests/fixtures/unruly" >out.txt 2>&1)
+check "a signal behind the last batch saves" test "$(ls last/saves/*-ba30.*)" = last/saves/ep2-ba30.safetensors
+check "and what is left of the run" sh -c "cd last && $TUTTI run run.json --set handlers=[] --resume auto >out.txt"
+check "is saved as without" python3 "$e2e/same_weights.py" "$(ls engine/saves/*-ba30.*)" last/saves/ep3-ba30.safetensors
+check "with the evaluation of its end" test "$(grep ^test last/out.txt)" = "$(grep ^test engine/out.txt)"
+check "and the latest" test "$(readlink last/saves/*latest*)" = ep3-ba30.safetensors
 
 # The recipes, smaller.
 check "the recipe of drawn digits" sh -c "$TUTTI run $SOURCE/host/recipes/glyphs_engine.json --set max_epochs=1 \

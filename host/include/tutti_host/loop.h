@@ -14,8 +14,7 @@ typedef struct tutti_loop tutti_loop; /* opaque */
 /* A number that is not there: no limit, unknown length.  An explicit 0 is a different thing. */
 #define TUTTI_LOOP_NONE INT64_MIN
 
-/* What `next` of a data source returns at its end.  Also of a handler of get_batch_started or
- * get_batch_completed: then the data counts as exhausted. */
+/* What `next` of a data source returns at its end.  Of a handler of get_batch_* too: then the data counts as exhausted. */
 #define TUTTI_LOOP_END ((tutti_status)1)
 
 /* Where batches come from.  It serves one loop at a time, and must live until the run is over. */
@@ -32,9 +31,8 @@ typedef struct tutti_loop_data {
     tutti_status (*seek)(void *ctx, int64_t position, tutti_error *err);
 } tutti_loop_data;
 
-/* The state of a run.  Handlers may change every field: a raised max_epochs prolongs the run, a new
- * `batch` in iteration_started is what is processed, a new `data` is taken up at the next end of
- * data.  It outlives runs. */
+/* The state of a run.  Handlers may change every field: a raised max_epochs prolongs the run, a new `batch` in
+ * iteration_started is what is processed, a new `data` is taken up at the next end of data.  It outlives runs. */
 typedef struct tutti_loop_state {
     int64_t iteration;    /* batches so far, over all epochs; from 1 during an iteration */
     int64_t epoch;        /* from 1 during an epoch */
@@ -130,15 +128,18 @@ typedef struct tutti_loop_run_args {
  *   interrupted                       goes on behind the interrupt; `data` is ignored, limits count
  *   limit not reached, or raised      resumes: started fires with the present counters
  *   limit reached, or none given      restarts from zero (one epoch when no limit is given)
- * Metrics, output and attributes stay.  An error of process, data or a handler inside an epoch ends
- * the epoch when exception_raised has handlers and they return OK; any other error, and
- * E_INTERRUPTED from anywhere, ends the run, and is returned unless those handlers return OK.
- * Errors of its own, nothing fired: E_ARG arguments that contradict each other or the state (set
- * state->max_epochs or max_iters to NONE to start anew); E_STATE it is running already.  E_STATE
- * also: terminate_epoch in started or epoch_started; end of data told where none is fetched.
- * [control] */
+ * Metrics, output and attributes stay.  An error of process, data or a handler inside an epoch ends the epoch when
+ * exception_raised has handlers and they return OK; any other error, and E_INTERRUPTED from anywhere, ends the run, and
+ * is returned unless those handlers return OK.
+ * Errors of its own, nothing fired: E_ARG arguments that contradict each other or the state (set state->max_epochs or
+ * max_iters to NONE to start anew); E_STATE it is running already.  E_STATE also: terminate_epoch in started or
+ * epoch_started; end of data told where none is fetched.  [control] */
 TUTTI_NODISCARD tutti_status tutti_loop_run(tutti_loop *loop, const tutti_loop_run_args *args,
                                             tutti_error *err);
+/* As tutti_loop_run, but behind the last batch too it resumes: started and completed fire.  [control] */
+TUTTI_NODISCARD tutti_status tutti_loop_resume(tutti_loop *loop,
+                                               const tutti_loop_run_args *args,
+                                               tutti_error *err);
 
 /* Borrowed for the loop's life. */
 tutti_loop_state *tutti_loop_get_state(tutti_loop *loop);
@@ -160,10 +161,9 @@ void tutti_loop_catch_sigint(tutti_loop *loop, int interrupt);
 TUTTI_NODISCARD tutti_status tutti_loop_set_data(tutti_loop *loop, const tutti_loop_data *data,
                                                  tutti_error *err);
 
-/* Adds a handler to the `n` events at `on`, all or none; they run in the order in which they were added.
- * One that is added to an event under way runs in the same firing; one that is removed does not.
- * *ret_handle may be NULL.  E_ARG: no such event, a filter of several groups or out of range.
- * [step] */
+/* Adds a handler to the `n` events at `on`, all or none; they run in the order in which they were added.  One that is
+ * added to an event under way runs in the same firing; one that is removed does not.  *ret_handle may be NULL.
+ * E_ARG: no such event, a filter of several groups or out of range.  [step] */
 TUTTI_NODISCARD tutti_status tutti_loop_add(tutti_loop *loop, const tutti_on *on, size_t n,
                                             tutti_loop_handler fn, void *ctx,
                                             uint64_t *ret_handle, tutti_error *err);

@@ -172,6 +172,35 @@ START_TEST(saving_on_demand_saves_what_is_not_saved_yet)
 }
 END_TEST
 
+START_TEST(what_comes_after_a_save_on_demand_is_saved_too)
+{
+    tutti_error err = TUTTI_ERROR_INIT;
+    char path[400];
+    stage_init(&run);
+    settings(1, TUTTI_UNIT_EPOCH, -1);
+    open_it();
+    const tutti_saver_v1 *table = subject_query(&it, TUTTI_SAVER_V1);
+    for (int64_t k = 0; k < run.len; k++)
+        batch();
+    ck_assert_ok(table->save(it.self, &err), err);
+    ck_assert_int_eq(table->due(it.self, TUTTI_EVENT_FIT_END), 1);
+    stage_next_epoch(&run);
+    ck_assert_int_eq(table->due(it.self, TUTTI_EVENT_EPOCH_CHECKPOINT), 1);
+    ck_assert_hears(&run, &it, TUTTI_EVENT_EPOCH_CHECKPOINT);
+    ck_assert(there("ep0-ba4.safetensors") && there("ep1-ba4.safetensors"));
+    ck_assert_hears(&run, &it, TUTTI_EVENT_FIT_END);
+    ck_assert_int_eq(run.saves, 2);
+    (void)snprintf(path, sizeof path, "%s/checkpoints/ep1-ba4.safetensors", run.run_folder);
+    ck_assert_str_eq(table->latest(it.self), path);
+    ck_assert_str_eq(table->older(it.self, 0), path);
+    (void)snprintf(path, sizeof path, "%s/checkpoints/ep0-ba4.safetensors", run.run_folder);
+    ck_assert_str_eq(table->older(it.self, 1), path);
+    ck_assert_ptr_null(table->older(it.self, 2));
+    subject_close(&it);
+    stage_fini(&run);
+}
+END_TEST
+
 START_TEST(the_latest_is_the_newest_file_also_when_the_link_is_older)
 {
     char path[400];
@@ -417,6 +446,7 @@ int main(void)
     tcase_add_test(tc, fractions_of_the_run_count_in_batches);
     tcase_add_test(tc, a_run_that_was_stopped_early_is_saved_at_its_end);
     tcase_add_test(tc, saving_on_demand_saves_what_is_not_saved_yet);
+    tcase_add_test(tc, what_comes_after_a_save_on_demand_is_saved_too);
     tcase_add_test(tc, the_latest_is_the_newest_file_also_when_the_link_is_older);
     tcase_add_test(tc, a_failed_save_is_told_and_changes_nothing);
     tcase_add_test(tc, files_of_an_earlier_run_are_not_written_over);

@@ -52,16 +52,15 @@ bool leftovers_have(const char *folder, const char *pattern, const char *run, co
 {
     static const char tail[] = ".tmp-";
     char file[256], index[256];
-    int64_t batch, epoch;
+    name_time time;
     const char *at = strstr(name, tail);
     if (at && (strlen(at) != sizeof tail - 1 + 6 || (size_t)(at - name) >= sizeof file))
         return false;
     (void)snprintf(file, sizeof file, "%.*s", at ? (int)(at - name) : (int)sizeof file - 1,
                    name);
     if (name_is_shard(file, index, sizeof index))
-        return name_match(pattern, run, index, &batch, &epoch) &&
-               (at || !is_named(folder, index, name));
-    return at && name_match(pattern, run, file, &batch, &epoch);
+        return name_match(pattern, run, index, &time) && (at || !is_named(folder, index, name));
+    return at && name_match(pattern, run, file, &time);
 }
 
 tutti_status leftovers_check(const char *folder, const char *pattern, const char *run,
@@ -75,12 +74,12 @@ tutti_status leftovers_check(const char *folder, const char *pattern, const char
                           strerror(errno));
     tutti_status s = TUTTI_OK;
     for (struct dirent *e = readdir(dir); e && s == TUTTI_OK; e = readdir(dir)) {
-        int64_t batch, epoch;
-        if (!name_match(pattern, run, e->d_name, &batch, &epoch))
+        name_time time;
+        if (!name_match(pattern, run, e->d_name, &time))
             continue;
-        const bool ahead = batch >= 0   ? batch > now->batch
-                           : epoch >= 0 ? epoch > now->epoch
-                                        : now->batch == 0;
+        const bool ahead = time.batch >= 0   ? time.batch > now->batch
+                           : time.epoch >= 0 ? time.epoch > now->epoch
+                                             : now->batch == 0;
         if (ahead)
             s = tutti_fail(err, TUTTI_E_EXISTS,
                            "checkpoint_saver: %s/%s is there already and this run would write "

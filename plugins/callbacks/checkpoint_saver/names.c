@@ -78,11 +78,11 @@ tutti_status name_expand(const char *pattern, const char *run_name, const tutti_
     return TUTTI_OK;
 }
 
-bool name_match(const char *pattern, const char *run_name, const char *text, int64_t *ret_batch,
-                int64_t *ret_epoch)
+bool name_match(const char *pattern, const char *run_name, const char *text,
+                name_time *ret_time)
 {
     static const tutti_timestamp none;
-    *ret_batch = *ret_epoch = -1;
+    *ret_time = (name_time){-1, -1};
     for (const char *p = pattern; *p;) {
         const char *end = *p == '{' ? strchr(p, '}') : NULL;
         if (!end) {
@@ -103,9 +103,9 @@ bool name_match(const char *pattern, const char *run_name, const char *text, int
             if (text == first)
                 return false;
             if (length == 5 && memcmp(p + 1, "batch", 5) == 0)
-                *ret_batch = value;
+                ret_time->batch = value;
             if (length == 5 && memcmp(p + 1, "epoch", 5) == 0)
-                *ret_epoch = value;
+                ret_time->epoch = value;
         }
         p = end + 1;
     }

@@ -15,10 +15,20 @@ TUTTI_NODISCARD tutti_status name_expand(const char *pattern, const char *run_na
                                          const tutti_timestamp *time, char *ret, size_t size,
                                          tutti_error *err);
 
-/* Whether `text` could have been made from `pattern`; *ret_batch and *ret_epoch are what it says of
- * them, -1 for nothing. */
-bool name_match(const char *pattern, const char *run_name, const char *text, int64_t *ret_batch,
-                int64_t *ret_epoch);
+/* What a name says of its checkpoint's time; -1: nothing. */
+typedef struct name_time {
+    int64_t batch, epoch;
+} name_time;
+
+/* Whether `text` could have been made from `pattern`; then *ret_time is what it says. */
+bool name_match(const char *pattern, const char *run_name, const char *text,
+                name_time *ret_time);
+
+/* Of one batch the checkpoint behind the end of its epoch is the later one. */
+static inline bool name_is_later(name_time a, name_time b)
+{
+    return a.batch > b.batch || (a.batch == b.batch && a.epoch > b.epoch);
+}
 
 /* Whether `text` is a shard of a checkpoint of several files, "STEM-1a2b3c4d-00001-of-00003.safetensors"; then *ret_index
  * is the name of its index, "STEM.safetensors.index.json". */

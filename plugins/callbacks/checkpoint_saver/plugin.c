@@ -7,6 +7,7 @@
 #include "latest_link.h"
 #include "leftovers.h"
 #include "names.h"
+#include "newest.h"
 #include "remote_copy.h"
 #include "tutti/checkpoint.h"
 #include "tutti/log.h"
@@ -46,7 +47,8 @@ typedef struct saver {
     char folder[512];
     char latest[768];
     char newest[768];
-    /* In checkpoints: the batch of the latest save, -1 for none; files, oldest first. */
+    /* In checkpoints: the batch of the latest save, -1 for none, -2 less the batch of one that was asked for; files,
+     * oldest first. */
     int64_t last_batch;
     char saved[SAVED_ROOM][SAVED_NAME];
 } saver;
@@ -142,6 +144,13 @@ static void checkpoint_saver_note(const saver *v, int32_t level, const char *tex
 }
 
 /* ---- when ---- */
+
+/* `last_batch` of a file that somebody asked for: what comes at its batch later, such as the end of an epoch, is not in
+ * it. */
+static int64_t asked_batch(int64_t batch)
+{
+    return -2 - batch;
+}
 
 static int32_t saver_due(void *self, int32_t event)
 {
@@ -257,7 +266,8 @@ static tutti_status write_file(const saver *v, const char *path, bool behind, tu
 }
 
 /* The file notes itself, so that a resumed run knows all there are. */
-static tutti_status save_as(saver *v, const char *name, bool behind, tutti_error *err)
+static tutti_status save_as(saver *v, const char *name, int64_t last_batch, bool behind,
+                            tutti_error *err)
 {
     const int64_t before = v->last_batch;
     char path[768];
@@ -266,7 +276,7 @@ static tutti_status save_as(saver *v, const char *name, bool behind, tutti_error
     if (!saved)
         return tutti_fail(err, TUTTI_E_NOMEM, "checkpoint_saver: no memory to save %s", path);
     memcpy(saved, v->saved, sizeof v->saved);
-    v->last_batch = v->state->time->batch;
+    v->last_batch = last_batch;
     saved_add(v, name);
     const tutti_status s = write_file(v, path, behind, err);
     if (s) {
@@ -277,18 +287,16 @@ static tutti_status save_as(saver *v, const char *name, bool behind, tutti_error
     return s;
 }
 
-static tutti_status save_now(saver *v, bool behind, tutti_error *err)
+static tutti_status save_now(saver *v, int64_t last_batch, bool behind, tutti_error *err)
 {
     char name[SAVED_NAME];
     tutti_status s;
-    if (v->state->time->batch == v->last_batch)
-        return saver_settle(v, !behind, err);
     if (behind && !saver_settle(v, false, err))
         tell_slow(v);
     if ((s = saver_settle(v, true, err)) ||
         (s = name_expand(v->filename, v->checkpoint->run_name(v->checkpoint->ctx),
                          v->state->time, name, sizeof name, err)) ||
-        (s = save_as(v, name, behind, err)))
+        (s = save_as(v, name, last_batch, behind, err)))
         return s;
     v->time_saved = *v->state->time;
     if (behind) {
@@ -303,7 +311,10 @@ static tutti_status save_now(saver *v, bool behind, tutti_error *err)
 /* Whoever asks for it wants a file. */
 static tutti_status saver_save(void *self, tutti_error *err)
 {
-    return save_now(self, false, err);
+    saver *v = self;
+    const int64_t batch = v->state->time->batch, asked = asked_batch(batch);
+    return v->last_batch == batch || v->last_batch == asked ? saver_settle(v, true, err)
+                                                            : save_now(v, asked, false, err);
 }
 
 /* The folder is this run's alone, so that nobody writes them any more. */
@@ -361,17 +372,20 @@ static tutti_status saver_close(void *self, tutti_error *err)
 static tutti_status saver_event(void *self, const tutti_event *event, tutti_error *err)
 {
     saver *v = self;
+    const int64_t batch = v->state->time->batch;
     switch (event->id) {
     case TUTTI_EVENT_FIT_START:
+        if (v->last_batch == asked_batch(batch)) /* what comes at its batch is to be saved */
+            interval_batch(&v->interval);
         return take_folder(v, err);
     case TUTTI_EVENT_BATCH_START:
         interval_batch(&v->interval);
         return saver_settle(v, false, err);
     case TUTTI_EVENT_FIT_END:
-        return saver_due(self, event->id) ? save_now(v, false, err)
+        return saver_due(self, event->id) ? save_now(v, batch, false, err)
                                           : saver_settle(v, true, err);
     default:
-        return saver_due(self, event->id) ? save_now(v, v->behind, err) : TUTTI_OK;
+        return saver_due(self, event->id) ? save_now(v, batch, v->behind, err) : TUTTI_OK;
     }
 }
 
@@ -410,29 +424,19 @@ static tutti_status saver_restored(void *self, tutti_error *err)
     return TUTTI_OK;
 }
 
-/* The batch of the newest file older than that of `before`, its path in v->newest; -1 without one. */
-static int64_t newest_before(saver *v, int64_t before)
+/* The newest file that is older than `before`, its path in v->newest; batch -1 without one. */
+static name_time newest_before(saver *v, name_time before)
 {
+    char text[1024];
     const char *run = v->checkpoint->run_name(v->checkpoint->ctx);
-    DIR *dir = opendir(v->folder);
-    int64_t newest = -1;
+    name_time newest;
+    const int why =
+        newest_find(v->folder, v->filename, run, before, &newest, v->newest, sizeof v->newest);
     v->looked = true;
-    if (!dir && errno != ENOENT) {
-        char text[1024];
-        (void)snprintf(text, sizeof text, "cannot look for checkpoints in %s: %s", v->folder,
-                       strerror(errno));
+    (void)snprintf(text, sizeof text, "cannot look for checkpoints in %s: %s", v->folder,
+                   strerror(why));
+    if (why)
         checkpoint_saver_note(v, TUTTI_LOG_WARNING, text);
-    }
-    for (struct dirent *e = dir ? readdir(dir) : NULL; e; e = readdir(dir)) {
-        int64_t batch, epoch;
-        if (name_match(v->filename, run, e->d_name, &batch, &epoch) && batch > newest &&
-            batch < before) {
-            newest = batch;
-            (void)snprintf(v->newest, sizeof v->newest, "%s/%s", v->folder, e->d_name);
-        }
-    }
-    if (dir)
-        (void)closedir(dir);
     return newest;
 }
 
@@ -441,28 +445,28 @@ static int64_t newest_before(saver *v, int64_t before)
 static const char *saver_latest(void *self)
 {
     saver *v = self;
-    return newest_before(v, INT64_MAX) >= 0 ? v->newest : v->latest;
+    return newest_before(v, newest_of_all).batch >= 0 ? v->newest : v->latest;
 }
 
 static const char *saver_older(void *self, uint32_t k)
 {
     saver *v = self;
-    int64_t batch = newest_before(v, INT64_MAX);
-    if (batch < 0)
+    name_time time = newest_before(v, newest_of_all);
+    if (time.batch < 0)
         return k == 0 && access(v->latest, F_OK) == 0 ? v->latest : NULL;
-    for (; k > 0 && batch >= 0; k--)
-        batch = newest_before(v, batch);
-    return batch >= 0 ? v->newest : NULL;
+    for (; k > 0 && time.batch >= 0; k--)
+        time = newest_before(v, time);
+    return time.batch >= 0 ? v->newest : NULL;
 }
 
 /* Under a name that is not the setting's, the link finds it. */
 static tutti_status saver_fetch(void *self, uint32_t k, tutti_error *err)
 {
     saver *v = self;
-    int64_t batch, epoch;
+    name_time time;
     char name[SAVED_NAME], text[1024];
     tutti_status s = remote_copy_fetch(&v->copy, k, v->folder, name, sizeof name, err);
-    if (!s && (!name_match(v->filename, v->copy.run, name, &batch, &epoch) || batch < 0))
+    if (!s && (!name_match(v->filename, v->copy.run, name, &time) || time.batch < 0))
         s = latest_link_put(v->latest, name, err);
     if (s)
         return s;

@@ -15,19 +15,20 @@ enum { REMOTE_NAME = 768 };
 /* What names are looked for, and what was found. */
 typedef struct search {
     const remote_copy *copy;
-    int64_t below, batch; /* the greatest batch below `below`; -1: none */
+    name_time below, found; /* the latest before `below`; batch -1: none */
     char name[REMOTE_NAME];
 } search;
 
 static tutti_status take_newer(void *ctx, const char *name, tutti_error *err)
 {
     search *f = ctx;
-    int64_t batch, epoch;
+    name_time time;
     (void)err;
-    if (!name_match(f->copy->name, f->copy->run, name, &batch, &epoch) || batch <= f->batch ||
-        batch >= f->below || strlen(name) >= sizeof f->name)
+    if (!name_match(f->copy->name, f->copy->run, name, &time) || time.batch < 0 ||
+        !name_is_later(time, f->found) || !name_is_later(f->below, time) ||
+        strlen(name) >= sizeof f->name)
         return TUTTI_OK;
-    f->batch = batch;
+    f->found = time;
     (void)snprintf(f->name, sizeof f->name, "%s", name);
     return TUTTI_OK;
 }
@@ -90,16 +91,16 @@ static tutti_status find_file(const remote_copy *c, uint32_t k, const char *fold
         .struct_size = sizeof what, .prefix = prefix, .each = take_newer, .asker = f};
     tutti_status s = TUTTI_OK;
     f->copy = c;
-    f->below = INT64_MAX;
+    f->below = (name_time){INT64_MAX, 0};
     common_prefix(c, prefix, sizeof prefix);
     for (uint32_t n = 0; n <= k && !s; n++) {
-        f->batch = -1;
+        f->found = (name_time){-1, -1};
         s = c->files->list(c->files->ctx, &what, err);
-        if (!s && f->batch < 0)
+        if (!s && f->found.batch < 0)
             return k == 0 && !strstr(c->name, "{batch}")
                        ? read_latest(c, folder, f, err)
                        : tutti_fail(err, TUTTI_E_NOTFOUND, "%s: no checkpoint there", prefix);
-        f->below = f->batch;
+        f->below = f->found;
     }
     return s;
 }

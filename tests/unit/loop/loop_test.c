@@ -172,6 +172,29 @@ START_TEST(the_state_is_saved_and_loading_drops_an_interrupted_run)
 }
 END_TEST
 
+START_TEST(a_state_at_its_limit_ends_its_run_and_does_not_restart)
+{
+    tutti_loop_run_args args = TUTTI_LOOP_RUN_INIT;
+    tutti_error err = TUTTI_ERROR_INIT;
+    tutti_loop *l = make();
+    static const int32_t each[] = {TUTTI_EVENT_STARTED, TUTTI_EVENT_ITERATION_STARTED,
+                                   TUTTI_EVENT_COMPLETED};
+    ck_assert_ok(tutti_loop_load_state_dict(
+                     l, "{\"epoch_length\": 3, \"iteration\": 6, \"max_epochs\": 2}", &err),
+                 err);
+    for (size_t k = 0; k < 3; k++)
+        ck_assert_ok(tutti_loop_on(l, each[k], count, NULL, &err), err);
+    args.max_epochs = 2;
+    args.epoch_length = 3;
+    ck_assert_ok(tutti_loop_resume(l, &args, &err), err);
+    ck_assert_int_eq(calls, 2); /* started and completed */
+    ck_assert_int_eq(tutti_loop_get_state(l)->iteration, 6);
+    ck_assert_ok(tutti_loop_run(l, &args, &err), err);
+    ck_assert_int_eq(calls, 2 + 2 + 6);
+    tutti_loop_destroy(l);
+}
+END_TEST
+
 /* ---- supervised: one weight, loss (w x - y)^2 ---- */
 
 typedef struct line {
@@ -342,6 +365,7 @@ int main(void)
     tcase_add_test(tc, loops_nest_and_reentry_is_an_error);
     tcase_add_test(tc, a_signal_ends_the_run_as_an_exception_of_its_own);
     tcase_add_test(tc, the_state_is_saved_and_loading_drops_an_interrupted_run);
+    tcase_add_test(tc, a_state_at_its_limit_ends_its_run_and_does_not_restart);
     tcase_add_loop_test(tc, every_step_accumulates_to_the_mean_of_its_group, 0, 4);
     tcase_add_test(tc, gradients_that_are_not_finite_halve_the_scale_and_leave_out_the_update);
     tcase_add_test(tc, options_that_do_not_fit_are_refused);
