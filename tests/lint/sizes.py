@@ -11,7 +11,6 @@ LINES, HEADER_LINES, MEMBERS = 500, 200, 25
 
 # What may be larger, up to which figure, and why. Who reaches the limit leaves the table.
 ALLOWED = {
-    "host/include/tutti_host/loop.h": (241, "the public header of the loop: one contract a function"),
     "kernels/sdpa/sdpa_mma.cuh": (514, "one template of attention by tensor cores, for its three kernels"),
 }
 
