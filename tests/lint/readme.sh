@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # readme.sh - each top-level folder, each group of plugins and each folder of three sources explains itself, a group with
-# what its plugins share; links lead somewhere, and a README of the host or of a kernel that has a table of its folder's
-# sources has all of them.
+# what its plugins share; links lead somewhere. readme_tables.py looks at the tables of files.
 set -uo pipefail
 . "$(dirname "$0")/files.sh"
 bad=0
@@ -53,20 +52,4 @@ while IFS=: read -r file link; do
   case $link in http*|\#*) continue ;; esac
   [ -e "$(dirname "$file")/${link%%#*}" ] || { echo "$file: links to $link, which is not there"; bad=1; }
 done < <(list_files '*.md' | xargs grep -oHE '\]\([^)]+\)' | sed -E 's/\]\(([^)]+)\)/\1/')
-# Sources of a folder whose README names two or more of them.
-while IFS= read -r readme; do
-  folder=$(dirname "$readme") named=0 missing=()
-  for source in $(list_files "$folder/*.c" "$folder/*.cu" | grep -E "^$folder/[^/]+$" | grep -v '_test\.c$'); do
-    name=${source##*/}
-    if grep -qF "\`${name%.*}." "$readme"; then named=$((named + 1)); else missing+=("$name"); fi
-  done
-  if [ $named -ge 2 ] && [ ${#missing[@]} -gt 0 ]; then
-    echo "$readme: its table of files lacks ${missing[*]}"
-    bad=1
-  fi
-done < <(list_files 'host/*README.md' 'kernels/*README.md')
-# Every header of the SDK stands in the SDK's README.
-for header in sdk/include/tutti/*.h; do
-  grep -qF "\`${header##*/}\`" sdk/README.md || { echo "sdk/README.md lacks ${header##*/}"; bad=1; }
-done
 exit $bad
