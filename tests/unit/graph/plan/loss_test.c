@@ -67,8 +67,9 @@ static tutti_value two_outputs(void *self, tutti_graph *g, const tutti_loss_inpu
 }
 
 static const tutti_loss_v1 scaled_table = {.struct_size = sizeof scaled_table, .loss = scaled},
-                           both_table = {sizeof both_table, 0, both},
-                           samples_table = {sizeof samples_table, 0, of_samples};
+                           both_table = {.struct_size = sizeof both_table, .loss = both},
+                           samples_table = {.struct_size = sizeof samples_table,
+                                            .loss = of_samples};
 
 static tutti_value trace(tutti_graph *g, tutti_module m, const tutti_value *x)
 {

@@ -32,9 +32,10 @@ static tutti_value not_a_number(void *self, tutti_graph *g, const tutti_penalty_
     return in->dinputs[0];
 }
 
-static const tutti_penalty_v1 tables[] = {{sizeof tables[0], 0, of_inputs},
-                                          {sizeof tables[0], 0, of_weights},
-                                          {sizeof tables[0], 0, not_a_number}};
+static const tutti_penalty_v1 tables[] = {
+    {.struct_size = sizeof tables[0], .term = of_inputs},
+    {.struct_size = sizeof tables[0], .term = of_weights},
+    {.struct_size = sizeof tables[0], .term = not_a_number}};
 
 /* Batch norm is there to be decomposed. */
 static tutti_value trace(tutti_graph *g, tutti_module m, const tutti_value *x)
