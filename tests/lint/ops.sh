@@ -34,7 +34,7 @@ for name in conv2d conv2d_grad_weight matmul matmul_bias_grad add; do
   grep -qx "$name" <<<"$names" || { echo "ops.sh: the names of operations lack $name"; exit 1; }
 done
 pattern=$(paste -sd'|' <<<"$names")
-found=$(grep_files -n "\"($pattern)\"" -- 'host/*.c' 'host/*.h')
+found=$(grep_files -n "\"($pattern)\"" -- 'host/*.c' 'host/*.h' 'host/*.cu' 'host/*.cuh')
 bad=0
 while IFS= read -r line; do
   [ -n "$line" ] || continue
