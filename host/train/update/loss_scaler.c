@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/update/loss_scaler.h"
 
+#include "graph/program/program.h"
 #include "graph/runtime/device_memory.h"
 #include "tutti_internal/scaler.h"
 
@@ -33,8 +34,7 @@ void precision_announce(run_context *run)
 {
     if (precision_of(run->file->numerics.precision) != NET_FP32_FAST)
         return;
-    const tutti_device *d = context_device(run);
-    if (d && strcmp(d->info.kernels, "cuda") == 0)
+    if (program_cuda(context_device(run)))
         run_log_message(&run->log, TUTTI_LOG_INFO, "train",
                         "precision fp32_fast: factors of products and convolutions are rounded "
                         "to TF32");
