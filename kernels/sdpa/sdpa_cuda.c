@@ -38,8 +38,8 @@ static int64_t blocks_of(const sdpa_shape *s, int64_t chunks, int64_t rows)
 
 /* Tensor cores want one dtype of 16 bits, whole loads of it, a bias of that dtype or of F32, and a block for
  * each tile.  NULL: by FMA. */
-static const char *way_of(const tutti_op_call *c, const sdpa_shape *shape, const reads *r,
-                          bool wide)
+static const char *tensor_core_dtype(const tutti_op_call *c, const sdpa_shape *shape,
+                                     const reads *r, bool wide)
 {
     const int32_t dtype = c->in[r->operands[0]].dtype;
     for (uint32_t k = 1; k < r->n; k++)
@@ -78,7 +78,7 @@ static tutti_status prepare_as(const tutti_op_call *c, const sdpa_shape *shape, 
     s->shape = *shape;
     s->wide = shape->d % 8 == 0 && wide_stride(&shape->q) && wide_stride(&shape->k) &&
               wide_stride(&shape->v) && wide_stride(&shape->y);
-    const char *by = way_of(c, shape, r, s->wide);
+    const char *by = tensor_core_dtype(c, shape, r, s->wide);
     s->fma = !by;
     s->columns = shape->d > 64 && !(s->fma && shape->drop > 0.0f) ? 128 : 64;
     if (s->fma)

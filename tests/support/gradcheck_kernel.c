@@ -10,7 +10,7 @@
 #include <string.h>
 
 #define GUARD 64                /* bytes behind every buffer that nobody may touch */
-#define REPRODUCIBLE UINT32_MAX /* the way that runs with equal bits anywhere take */
+#define REPRODUCIBLE UINT32_MAX /* the algorithm of runs with equal bits anywhere */
 
 /* Fills with 0xFF: NaN for floats, -1 for integers; the guard too. */
 static void *poisoned(uint64_t bytes)
@@ -38,7 +38,7 @@ typedef struct bench {
     void *out[TUTTI_OP_MAX_OUT];
     void *state, *scratch;
     uint64_t scratch_bytes;
-    uint32_t way;
+    uint32_t algorithm;
     uint32_t reserved;
 } bench;
 
@@ -104,11 +104,11 @@ static tutti_status bench_run(bench *b, int32_t threads, uint32_t in_place, tutt
     tutti_op_call call = {sizeof call, b->c->nin, b->op->nout, threads, b->in_desc,
                           b->out_desc, b->attr,   NULL,        NULL,    NULL};
     tutti_status s = bench_fill(b, err);
-    const tutti_algorithms *ways = b->op->cpu_algorithms;
-    if (!s && b->way == REPRODUCIBLE && ways && ways->prepare_reproducible)
-        s = ways->prepare_reproducible(&call, &b->state, &b->scratch_bytes, err);
-    else if (!s && b->way && b->way != REPRODUCIBLE)
-        s = ways->prepare(&call, b->way, &b->state, &b->scratch_bytes, err);
+    const tutti_algorithms *algorithms = b->op->cpu_algorithms;
+    if (!s && b->algorithm == REPRODUCIBLE && algorithms && algorithms->prepare_reproducible)
+        s = algorithms->prepare_reproducible(&call, &b->state, &b->scratch_bytes, err);
+    else if (!s && b->algorithm && b->algorithm != REPRODUCIBLE)
+        s = algorithms->prepare(&call, b->algorithm, &b->state, &b->scratch_bytes, err);
     else if (!s && kernel->prepare)
         s = kernel->prepare(&call, &b->state, &b->scratch_bytes, err);
     if (s)
@@ -145,14 +145,14 @@ static uint64_t hash_of(uint64_t hash, const void *data, uint64_t bytes)
 /* Runs the kernel and compares every result with what the interpreter has in `t`.  *ret_bits, unless NULL, tells
  * results apart that differ in a bit. */
 static tutti_status kernel_once(const trial *t, int32_t threads, uint32_t in_place,
-                                uint32_t way, uint64_t *ret_bits, tutti_error *err)
+                                uint32_t algorithm, uint64_t *ret_bits, tutti_error *err)
 {
     const op_case *c = t->c;
-    bench b = {.op = t->op, .c = c, .way = way};
+    bench b = {.op = t->op, .c = c, .algorithm = algorithm};
     char what[96];
     const graph_node *n = graph_node_at(t->g, 0);
     const double own = c->tolerance > 0.0 ? c->tolerance : default_tolerance(c);
-    const double tolerance = way ? fmax(own, AUTOTUNE_TOLERANCE) : own;
+    const double tolerance = algorithm ? fmax(own, AUTOTUNE_TOLERANCE) : own;
     b.attr = n->attr;
     memcpy(b.in_desc, c->in, sizeof *c->in * c->nin);
     for (uint32_t k = 0; k < t->op->nout; k++)
@@ -185,8 +185,8 @@ static tutti_status kernel_once(const trial *t, int32_t threads, uint32_t in_pla
     return s;
 }
 
-/* Every way that the host may choose for this shape. */
-static tutti_status check_ways(const trial *t, tutti_error *err)
+/* Every algorithm that the host may choose for this shape. */
+static tutti_status check_algorithms(const trial *t, tutti_error *err)
 {
     const graph_node *n = graph_node_at(t->g, 0);
     tutti_desc out[TUTTI_OP_MAX_OUT];
@@ -263,7 +263,7 @@ tutti_status check_kernel(const trial *t, tutti_error *err)
     if (!s)
         s = kernel_once(t, 3, UINT32_MAX, 0, NULL, err);
     if (!s)
-        s = check_ways(t, err);
+        s = check_algorithms(t, err);
     if (!s && promises(t->op))
         s = check_bits(t, err);
     const tutti_desc *y = &graph_value_at(t->g, graph_node_at(t->g, 0)->out)->desc;

@@ -36,4 +36,4 @@ def recipe(command, row, dtype, epochs):
     return (f"{row} {dtype}, a whole run of {len(steps)} steps over {sizes} sizes in "
             f"{total:.1f} s: the first step with each size took {1e3 * extra:.0f} ms longer, all "
             f"together, than others with it, {100 * extra / total:.2f} % of the run. Measuring the "
-            f"kernels' ways, once for a machine, had taken {1e3 * measuring:.0f} ms.")
+            f"kernels' algorithms, once for a machine, had taken {1e3 * measuring:.0f} ms.")

@@ -18,7 +18,7 @@ static const char *const names[] = {"sgd", "decoupled_sgdw", "adamw", "decoupled
 enum { NAMES = sizeof names / sizeof *names };
 
 /* Without copies in 16 bits; with them; and with a pass of its own for them. */
-enum { PLAIN, COPIES, APART, WAYS };
+enum { PLAIN, COPIES, APART, VARIANTS };
 
 /* Weights, gradients, slots. */
 typedef struct update_arrays {
@@ -135,16 +135,16 @@ static tutti_status open_optimizer(registry *r, const char *name, instance **ret
 /* The best of some rounds, optimizers and triad in turn. */
 static void measure(const update_arrays *s, instance *const *optimizers)
 {
-    static const char *const ways[WAYS] = {"", "with a bf16 copy", "copied apart"};
-    double best[NAMES * WAYS], stream = 1e9;
-    for (int k = 0; k < NAMES * WAYS; k++)
+    static const char *const variants[VARIANTS] = {"", "with a bf16 copy", "copied apart"};
+    double best[NAMES * VARIANTS], stream = 1e9;
+    for (int k = 0; k < NAMES * VARIANTS; k++)
         best[k] = 1e9;
     for (int64_t round = 1; round <= ROUNDS; round++) {
-        for (int k = 0; k < NAMES * WAYS; k++) {
-            instance *o = optimizers[k / WAYS];
+        for (int k = 0; k < NAMES * VARIANTS; k++) {
+            instance *o = optimizers[k / VARIANTS];
             const double start = now();
-            update(s, o, instance_query(o, TUTTI_OPTIMIZER_V1), round, k % WAYS == COPIES);
-            if (k % WAYS == APART)
+            update(s, o, instance_query(o, TUTTI_OPTIMIZER_V1), round, k % VARIANTS == COPIES);
+            if (k % VARIANTS == APART)
                 round_weights(s);
             const double took = now() - start;
             best[k] = took < best[k] ? took : best[k];
@@ -156,14 +156,15 @@ static void measure(const update_arrays *s, instance *const *optimizers)
     }
     /* Whoever writes a line reads it first. */
     const double rate = 16.0 * (double)s->count / stream;
-    for (int k = 0; k < NAMES * WAYS; k++) {
-        const tutti_optimizer_v1 *t = instance_query(optimizers[k / WAYS], TUTTI_OPTIMIZER_V1);
+    for (int k = 0; k < NAMES * VARIANTS; k++) {
+        const tutti_optimizer_v1 *t =
+            instance_query(optimizers[k / VARIANTS], TUTTI_OPTIMIZER_V1);
         /* whoever writes a copy reads its line first, too */
         const double bytes =
-            (12.0 + 8.0 * t->nslots + (k % WAYS ? 4.0 : 0.0)) * (double)s->count;
-        (void)printf("%-16s %-16s %10lld %9.1f us %7.1f GB/s %6.0f %%\n", names[k / WAYS],
-                     ways[k % WAYS], (long long)s->count, best[k] * 1e6, bytes / best[k] * 1e-9,
-                     100.0 * bytes / best[k] / rate);
+            (12.0 + 8.0 * t->nslots + (k % VARIANTS ? 4.0 : 0.0)) * (double)s->count;
+        (void)printf("%-16s %-16s %10lld %9.1f us %7.1f GB/s %6.0f %%\n", names[k / VARIANTS],
+                     variants[k % VARIANTS], (long long)s->count, best[k] * 1e6,
+                     bytes / best[k] * 1e-9, 100.0 * bytes / best[k] / rate);
     }
 }
 

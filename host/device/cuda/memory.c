@@ -262,22 +262,25 @@ tutti_status cuda_copy(void *device, void *on, void *to, const void *from, uint6
 {
     cuda_device *d = device;
     stream *s = cuda_stream_of(d, on);
-    const unsigned int way = (unsigned int)how & 3u; /* TUTTI_COPY_* as the runtime has them */
+    const unsigned int direction = (unsigned int)how & 3u; /* one of TUTTI_COPY_* */
     cuda_enter(d);
+    /* By direction, cudaMemcpyKind. */
     static const unsigned int kinds[] = {0, CUDART_TO_DEVICE, CUDART_TO_HOST, CUDART_ON_DEVICE};
     if (!bytes)
         return TUTTI_OK;
     if (d->capture.active &&
-        way != TUTTI_COPY_ON_DEVICE) /* again it would copy who knows what */
+        direction != TUTTI_COPY_ON_DEVICE) /* again it would copy who knows what */
         return tutti_fail(err, TUTTI_E_STATE,
                           "%s: a copy between host and device cannot be gathered", d->label);
-    if (way == TUTTI_COPY_TO_DEVICE && !(how & TUTTI_COPY_NON_BLOCKING) && bytes <= SMALL_BYTES)
+    if (direction == TUTTI_COPY_TO_DEVICE && !(how & TUTTI_COPY_NON_BLOCKING) &&
+        bytes <= SMALL_BYTES)
         return copy_small(d, s, to, from, bytes, err);
-    if (way == TUTTI_COPY_TO_DEVICE && !(how & TUTTI_COPY_NON_BLOCKING))
+    if (direction == TUTTI_COPY_TO_DEVICE && !(how & TUTTI_COPY_NON_BLOCKING))
         return copy_in(d, s, to, from, bytes, err);
-    if (way == TUTTI_COPY_FROM_DEVICE && !(how & TUTTI_COPY_NON_BLOCKING))
+    if (direction == TUTTI_COPY_FROM_DEVICE && !(how & TUTTI_COPY_NON_BLOCKING))
         return copy_out(d, s, to, from, bytes, err);
-    return cuda_check(d, d->rt->cudaMemcpyAsync(to, from, bytes, kinds[way], s), "a copy", err);
+    return cuda_check(d, d->rt->cudaMemcpyAsync(to, from, bytes, kinds[direction], s), "a copy",
+                      err);
 }
 
 tutti_status cuda_fill(void *device, void *on, void *memory, uint8_t byte, uint64_t bytes,

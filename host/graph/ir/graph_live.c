@@ -10,7 +10,7 @@ void graph_mark_live(const graph *g, const tutti_value *roots, uint32_t nroots, 
     for (uint32_t k = 0; k < nroots; k++)
         if (roots[k] && graph_value_at(g, roots[k])->kind == VALUE_NODE)
             live[graph_value_at(g, roots[k])->index] = true;
-    /* Nodes come after their inputs, so one sweep from the end reaches everything. */
+    /* Nodes come after their inputs, so one loop from the end reaches everything. */
     for (uint32_t k = graph_nnodes(g); k-- > 0;) {
         if (!live[k])
             continue;

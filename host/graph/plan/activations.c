@@ -95,16 +95,16 @@ static tutti_status run(observation *o, plan *p, const tutti_step *step, tutti_e
 
 /* ---- what is handed out ---- */
 
-static tutti_status widen(tutti_tensor *t, tutti_error *err)
+static tutti_status tensor_upcast(tutti_tensor *t, tutti_error *err)
 {
     const tutti_tensor from = *t;
     const int64_t n = tutti_numel(&from.desc);
-    float *wide = malloc((size_t)n * sizeof *wide + 1);
-    if (!wide)
+    float *f32 = malloc((size_t)n * sizeof *f32 + 1);
+    if (!f32)
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for an activation");
     for (int64_t k = 0; k < n; k++)
-        wide[k] = (float)tensor_get(&from, k);
-    t->data = wide;
+        f32[k] = (float)tensor_get(&from, k);
+    t->data = f32;
     t->desc.dtype = TUTTI_F32;
     return TUTTI_OK;
 }
@@ -125,7 +125,7 @@ static tutti_status show(const observation *o, tutti_value v, tutti_tensor *ret,
                    : tutti_fail(err, TUTTI_E_NOMEM, "no memory for an activation");
     }
     if (!s && (t.desc.dtype == TUTTI_BF16 || t.desc.dtype == TUTTI_F16)) {
-        s = widen(&t, err);
+        s = tensor_upcast(&t, err);
         owned[1] = s ? NULL : t.data;
     }
     *ret = t;

@@ -160,7 +160,7 @@ static void keep_outputs(model_graph *b)
 }
 
 /* Some devices add gradients to those of earlier microbatches as they make them; elsewhere that is a
- * sweep behind the graph. */
+ * loop behind the graph. */
 static bool adds_in_graph(const model_graph *b)
 {
     return b->kind == PLAN_TRAIN_ADD && device_can(b->compiled.device, TUTTI_DEVICE_ADDS);

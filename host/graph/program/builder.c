@@ -77,7 +77,7 @@ static tutti_status find_groups(builder *b, tutti_error *err)
     return TUTTI_OK;
 }
 
-/* Sets leaves[]: these values must be zeros where their guard is 0. */
+/* Sets escapes[]: these values must be zeros where their guard is 0. */
 static void find_leaving(builder *b)
 {
     for (uint32_t k = 0; k < b->nnodes; k++) {

@@ -74,7 +74,7 @@ const char *autotuner_complaint(autotuner *t)
 const char *autotune_algorithm_name(const tutti_op *op, const tutti_op_call *c, uint32_t k)
 {
     const bool several = op->struct_size > offsetof(tutti_op, cpu_algorithms) &&
-                         op->cpu_algorithms && k < AUTOTUNE_MAX_WAYS;
+                         op->cpu_algorithms && k < AUTOTUNE_MAX_ALGORITHMS;
     return several ? op->cpu_algorithms->name(c, k) : NULL;
 }
 

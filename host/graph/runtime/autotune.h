@@ -28,8 +28,8 @@ const char *autotuner_complaint(autotuner *t);
 char *autotuner_choices(const autotuner *t);
 /* From now on nothing is measured. */
 void autotuner_stop(autotuner *t);
-/* From now on every operation is prepared in the way that gives the same bits on every CPU, and one that has none is
- * refused: TUTTI_OP_REPRODUCIBLE. */
+/* From now on every operation is prepared with the algorithm that gives the same bits on every CPU, and one that has
+ * none is refused: TUTTI_OP_REPRODUCIBLE. */
 void autotuner_reproduce(autotuner *t);
 /* Whether that is so; false for NULL. */
 bool autotuner_reproduces(const autotuner *t);

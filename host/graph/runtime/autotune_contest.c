@@ -28,12 +28,13 @@ typedef struct measurement {
     void *first[TUTTI_OP_MAX_OUT]; /* algorithm 0's results */
     void *out[TUTTI_OP_MAX_OUT];   /* the other ones' */
     float *others;                 /* OTHERS a thread */
-    void *state[AUTOTUNE_MAX_WAYS], *scratch[AUTOTUNE_MAX_WAYS];
-    bool fits[AUTOTUNE_MAX_WAYS];
-    double best[AUTOTUNE_MAX_WAYS], worst[AUTOTUNE_MAX_WAYS]; /* seconds, of rounds */
-    double entry[AUTOTUNE_MAX_WAYS];                          /* of the run before them */
-    uint32_t wins[AUTOTUNE_MAX_WAYS]; /* rounds in which it beat algorithm 0 */
-    uint32_t nways;
+    void *state[AUTOTUNE_MAX_ALGORITHMS], *scratch[AUTOTUNE_MAX_ALGORITHMS];
+    bool fits[AUTOTUNE_MAX_ALGORITHMS];
+    double best[AUTOTUNE_MAX_ALGORITHMS];   /* seconds, of rounds */
+    double worst[AUTOTUNE_MAX_ALGORITHMS];  /* likewise */
+    double entry[AUTOTUNE_MAX_ALGORITHMS];  /* of the run before them */
+    uint32_t wins[AUTOTUNE_MAX_ALGORITHMS]; /* rounds in which it beat algorithm 0 */
+    uint32_t nalgorithms;
     bool lacks_memory; /* for an algorithm that may have won */
 } measurement;
 
@@ -72,7 +73,7 @@ static bool take_memory(measurement *m)
 static void measurement_fini(measurement *m)
 {
     free(m->others);
-    for (uint32_t k = 0; k < m->nways; k++) {
+    for (uint32_t k = 0; k < m->nalgorithms; k++) {
         if (m->state[k] && m->op->cpu->destroy)
             m->op->cpu->destroy(m->state[k]);
         free(m->scratch[k]);
@@ -145,7 +146,7 @@ static double now(void)
 static bool enter(measurement *m, uint32_t k)
 {
     uint64_t scratch = 0;
-    m->nways = k + 1;
+    m->nalgorithms = k + 1;
     const tutti_status s =
         m->op->cpu_algorithms->prepare(m->c, k, &m->state[k], &scratch, NULL);
     if (s)
@@ -172,9 +173,9 @@ static void meanwhile(const measurement *m)
 /* The one with the least time so far. */
 static uint32_t leader(const measurement *m)
 {
-    uint32_t best = AUTOTUNE_MAX_WAYS;
-    for (uint32_t k = 0; k < m->nways; k++)
-        if (m->fits[k] && (best == AUTOTUNE_MAX_WAYS || m->best[k] < m->best[best]))
+    uint32_t best = AUTOTUNE_MAX_ALGORITHMS;
+    for (uint32_t k = 0; k < m->nalgorithms; k++)
+        if (m->fits[k] && (best == AUTOTUNE_MAX_ALGORITHMS || m->best[k] < m->best[best]))
             best = k;
     return best;
 }
@@ -183,7 +184,7 @@ static uint32_t leader(const measurement *m)
 static void run_round(measurement *m, bool is_first)
 {
     double first = 0.0;
-    for (uint32_t k = 0; k < m->nways; k++) {
+    for (uint32_t k = 0; k < m->nalgorithms; k++) {
         if (!m->fits[k])
             continue;
         meanwhile(m);
@@ -214,7 +215,7 @@ static bool thin_out(measurement *m, uint32_t rounds)
 {
     const uint32_t best = leader(m);
     uint32_t left = 0;
-    for (uint32_t k = 0; k < m->nways && best < AUTOTUNE_MAX_WAYS; k++) {
+    for (uint32_t k = 0; k < m->nalgorithms && best < AUTOTUNE_MAX_ALGORITHMS; k++) {
         const bool out = k != best && (is_hopeless(m, k, best) ||
                                        (rounds >= CLEAR_ROUNDS && is_beaten(m, k, best)));
         m->fits[k] = m->fits[k] && !out;
@@ -223,7 +224,7 @@ static bool thin_out(measurement *m, uint32_t rounds)
     return left > 1;
 }
 
-/* The fastest one, if it was ahead of algorithm 0 in most rounds too; AUTOTUNE_MAX_WAYS when none runs. */
+/* The fastest one, if it was ahead of algorithm 0 in most rounds too; AUTOTUNE_MAX_ALGORITHMS when none runs. */
 static uint32_t decide(measurement *m)
 {
     const double start = now();
@@ -234,7 +235,7 @@ static uint32_t decide(measurement *m)
         open = thin_out(m, ++rounds);
     }
     uint32_t best = m->fits[0] ? 0 : leader(m);
-    for (uint32_t k = 1; k < m->nways && m->fits[0]; k++)
+    for (uint32_t k = 1; k < m->nalgorithms && m->fits[0]; k++)
         if (m->fits[k] && m->best[k] < WORTH * m->best[0] && m->best[k] < m->best[best] &&
             4 * m->wins[k] >= 3 * rounds)
             best = k;
@@ -244,14 +245,14 @@ static uint32_t decide(measurement *m)
 bool autotune_contest(const tutti_op *op, const tutti_op_call *c, uint32_t *ret_algorithm)
 {
     measurement m = {.op = op, .c = c};
-    uint32_t best = AUTOTUNE_MAX_WAYS, fit = 0;
+    uint32_t best = AUTOTUNE_MAX_ALGORITHMS, fit = 0;
     if (take_memory(&m) && (m.fits[0] = enter(&m, 0))) {
         for (uint32_t k = 1; autotune_algorithm_name(op, c, k); k++)
             fit += m.fits[k] = enter(&m, k);
         best = fit ? decide(&m) : 0;
     }
-    const bool held = best < AUTOTUNE_MAX_WAYS && !m.lacks_memory;
-    *ret_algorithm = best < AUTOTUNE_MAX_WAYS ? best : 0;
+    const bool held = best < AUTOTUNE_MAX_ALGORITHMS && !m.lacks_memory;
+    *ret_algorithm = best < AUTOTUNE_MAX_ALGORITHMS ? best : 0;
     measurement_fini(&m);
     return held;
 }

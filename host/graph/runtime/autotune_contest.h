@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-enum { AUTOTUNE_MAX_WAYS = 8 };
+enum { AUTOTUNE_MAX_ALGORITHMS = 8 };
 
 /* The fastest algorithm for this call among those whose results agree.  False when the contest was not held as it should:
  * for want of memory, or because nothing ran.  What it gives then can be used, but says nothing of the next time.

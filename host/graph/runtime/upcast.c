@@ -9,7 +9,7 @@
 
 /* Where the parts of a batch are independent of each other, the kernel gets some samples at a time, so
  * that their f32 copies stay in the cache and need little memory. */
-enum { CHUNK_BYTES = 4 << 20, STRIP_LEAST = 4 };
+enum { CHUNK_BYTES = 4 << 20, CHUNK_SAMPLES_LEAST = 4 };
 
 /* A copy: where it lies in the scratch, in bytes; DIRECT: the operand is used as it is. */
 #define DIRECT UINT64_MAX
@@ -59,7 +59,7 @@ static int64_t chunk_samples(const tutti_op_traits *s, const tutti_op_call *c)
     if (batch < 2 || bytes <= capacity)
         return batch;
     int64_t samples = (int64_t)(capacity / (bytes / (uint64_t)batch + 1));
-    samples = samples < STRIP_LEAST ? STRIP_LEAST : samples;
+    samples = samples < CHUNK_SAMPLES_LEAST ? CHUNK_SAMPLES_LEAST : samples;
     while (samples < batch && batch % samples)
         samples++;
     return samples;

@@ -13,9 +13,9 @@ void upcast_convert(const tutti_kernel *cast, const void *from, int32_t from_dty
 
 typedef struct upcast upcast; /* opaque; its own memory is the pool's */
 
-/* Around node `n`, whose call is `c`, in `memory`; prepares n's kernel for f32, by the way that `t` has
- * for the shapes it sees, as autotune_prepare does.  *ret_scratch bytes hold the f32 copies and the
- * kernel's own scratch.  Errors are the kernel's, or E_NOMEM. */
+/* Around node `n`, whose call is `c`, in `memory`; prepares n's kernel for f32, with the algorithm that
+ * `t` has for the shapes it sees, as autotune_prepare does.  *ret_scratch bytes hold the f32 copies and
+ * the kernel's own scratch.  Errors are the kernel's, or E_NOMEM. */
 TUTTI_NODISCARD tutti_status upcast_create(const graph *g, const graph_node *n,
                                            const tutti_op_call *c, autotuner *t, pool *memory,
                                            upcast **ret_upcast, uint64_t *ret_scratch,

@@ -33,8 +33,8 @@ enum {
         << 7 /* since 1.1: its CPU kernel gives the same bits on every x86-64 CPU with AVX2 and FMA, with
                                any number of threads: the order of its sums depends on shapes alone, and it
                                calls neither libm nor libraries that choose kernels by the CPU.  Of several
-                               ways that of `prepare_reproducible` does.  Runs with "deterministic":
-                               "anywhere" refuse operations without it */
+                               algorithms that of `prepare_reproducible` does.  Runs with
+                               "deterministic": "anywhere" refuse operations without it */
 #endif
 };
 
@@ -65,8 +65,8 @@ typedef struct tutti_step {
 #if TUTTI_USE_MINOR >= 1
 enum { TUTTI_CHOICE_LIBRARY = 32, TUTTI_CHOICE_TEXT = 224 };
 
-/* since 1.1: by what a kernel with several ways runs a call, for people.  Texts end in 0; they are cut, never
- * refused. */
+/* since 1.1: by what a kernel with several algorithms runs a call, for people.  Texts end in 0; they are cut,
+ * never refused. */
 typedef struct tutti_op_choice {
     uint32_t struct_size;
     int32_t
@@ -122,20 +122,20 @@ typedef struct tutti_kernel {
     void (*destroy)(void *state); /* NULL when prepare is; [control] */
 } tutti_kernel;
 
-/* More than one way to a kernel's result: the host takes the fastest that it measured for these
+/* More than one algorithm for a kernel: the host takes the fastest that it measured for these
  * shapes on this machine.  run and destroy are the kernel's, for the states of all algorithms. */
 typedef struct tutti_algorithms {
     uint32_t struct_size;
     uint32_t reserved;
-    /* The name of way k for this call, without tabs, different for different libraries and
-     * versions; NULL behind the last.  Way 0 is what the kernel's own prepare makes.  [any] */
+    /* The name of algorithm k for this call, without tabs, different for different libraries and
+     * versions; NULL behind the last.  The kernel's own prepare makes algorithm 0.  [any] */
     const char *(*name)(const tutti_op_call *c, uint32_t k);
-    /* As the kernel's prepare; E_UNSUPPORTED: way k cannot do this call.  [control] */
+    /* As the kernel's prepare; E_UNSUPPORTED: algorithm k cannot do this call.  [control] */
     tutti_status (*prepare)(const tutti_op_call *c, uint32_t k, void **ret_state,
                             uint64_t *ret_scratch, tutti_error *err);
 #if TUTTI_USE_MINOR >= 1
-    /* since 1.1: as the kernel's prepare, the way that TUTTI_OP_REPRODUCIBLE promises; it is none of those
-     * that are measured.  E_UNSUPPORTED for 16 bits: the host converts around it.  NULL: the kernel's own
+    /* since 1.1: as the kernel's prepare, the algorithm that TUTTI_OP_REPRODUCIBLE promises; it is none of
+     * those that are measured.  E_UNSUPPORTED for 16 bits: the host converts around it.  NULL: the kernel's own
      * prepare makes it.  [control] */
     tutti_status (*prepare_reproducible)(const tutti_op_call *c, void **ret_state,
                                          uint64_t *ret_scratch, tutti_error *err);
@@ -169,7 +169,7 @@ typedef struct tutti_op {
                               double *const *out);
     const tutti_kernel *cpu;
     const tutti_kernel *cuda;               /* NULL when there is none */
-    const tutti_algorithms *cpu_algorithms; /* NULL: there is one way */
+    const tutti_algorithms *cpu_algorithms; /* NULL: there is one */
     const tutti_op_traits *traits;          /* NULL: nothing is said */
 } tutti_op;
 
