@@ -1,4 +1,4 @@
-/* batch_norm.cu - batch norm on the GPU: sums, then a number a channel, then one more sweep. */
+/* batch_norm.cu - batch norm on the GPU: sums, then a number a channel, then one more pass over the rows. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/cuda/columns.cuh"
 
@@ -39,7 +39,7 @@ __device__ static inline void sums(const batch_norm_cuda_args &a, float *shared)
     if (p.rows)
         cuda_load(cuda_typed<D>(a.x), p.k, shift);
     cuda_each_row<U>(
-        cuda_walk_down(a.sums, p),
+        cuda_rows_forward(a.sums, p),
         [&](int64_t k) {
             cuda_packed<V, D> x;
             x.load(a.x, k);
@@ -70,7 +70,7 @@ __device__ static inline void apply(const batch_norm_cuda_args &a)
     cuda_load(a.beta, p.k, shift);
     load_scale(a.scale, p.k, scale);
     cuda_each_row<U>(
-        cuda_walk_up(a.apply, p),
+        cuda_rows_backward(a.apply, p),
         [&](int64_t k) {
             two_rows<V, D> at = {};
             at.x.load(a.x, k);
@@ -117,7 +117,7 @@ __device__ static inline void grad_sums(const batch_norm_cuda_args &a, float *sh
             scale[i] *= gamma[i];
     }
     cuda_each_row<U>(
-        cuda_walk_down(a.sums, p), [&](int64_t k) { return load_both<V, D>(a, k); },
+        cuda_rows_forward(a.sums, p), [&](int64_t k) { return load_both<V, D>(a, k); },
         [&](int64_t, const two_rows<V, D> &at) {
             for (int i = 0; i < V; i++) {
                 const float u = line_at(at.x.at(i), mean[i], scale[i], shift[i]);
@@ -147,7 +147,7 @@ __device__ static inline void grad_apply(const batch_norm_cuda_args &a)
     load_scale(a.scale + n, p.k, by_x);
     load_scale(a.scale + 2 * n, p.k, rest);
     cuda_each_row<U>(
-        cuda_walk_up(a.apply, p), [&](int64_t k) { return load_both<V, D>(a, k); },
+        cuda_rows_backward(a.apply, p), [&](int64_t k) { return load_both<V, D>(a, k); },
         [&](int64_t k, const two_rows<V, D> &at) {
             float dx[V];
             for (int i = 0; i < V; i++) {
@@ -160,11 +160,11 @@ __device__ static inline void grad_apply(const batch_norm_cuda_args &a)
 }
 
 /* As many threads as a multiprocessor is to hold leave this many registers for each. */
-#define SWEEP(name, blocks)                                                                    \
+#define COLUMNS_KERNEL(name, blocks)                                                           \
     CUDA_KERNEL(__launch_bounds__(CUDA_COLUMNS_BLOCK, blocks) name)(batch_norm_cuda_args a)
 
 #define SUMS(name, V, blocks, f)                                                               \
-    SWEEP(name, blocks)                                                                        \
+    COLUMNS_KERNEL(name, blocks)                                                               \
     {                                                                                          \
         CUDA_SHARED(float, shared, CUDA_COLUMNS_BLOCK * 2 * V);                                \
         f(a, shared);                                                                          \
@@ -172,7 +172,7 @@ __device__ static inline void grad_apply(const batch_norm_cuda_args &a)
     CUDA_ENTRY(name)
 
 #define APPLY(name, blocks, f)                                                                 \
-    SWEEP(name, blocks)                                                                        \
+    COLUMNS_KERNEL(name, blocks)                                                               \
     {                                                                                          \
         f(a);                                                                                  \
     }                                                                                          \

@@ -92,11 +92,11 @@ void batch_norm_apply_rows(const tutti_op_call *c, const void *const *in, void *
                            int64_t rows, const batch_norm_line *line, float *buffer);
 
 /* All rows of such a call, for which the line is known; `buffers` is batch_norm_scratch a thread. */
-void batch_norm_sweep(const tutti_op_call *c, const void *const *in, void *y,
-                      const batch_norm_line *line, float *buffers);
+void batch_norm_apply_all(const tutti_op_call *c, const void *const *in, void *y,
+                          const batch_norm_line *line, float *buffers);
 /* Scratch of that: the scale (C), then the buffers. */
-tutti_status batch_norm_sweep_prepare(const tutti_op_call *c, void **ret_state,
-                                      uint64_t *ret_scratch, tutti_error *err);
+tutti_status batch_norm_apply_all_prepare(const tutti_op_call *c, void **ret_state,
+                                          uint64_t *ret_scratch, tutti_error *err);
 
 /* Each thread's share of rows is read in blocks of this many rows, the second time from its end:
  * what the first time read last is still in the cache. */

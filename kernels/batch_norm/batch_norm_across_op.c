@@ -61,7 +61,7 @@ static tutti_status prepare(const tutti_op_call *c, void **ret_state, uint64_t *
 {
     batch_norm_call b;
     batch_norm_without_totals(c, &b);
-    return batch_norm_sweep_prepare(&b.call, ret_state, ret_scratch, err);
+    return batch_norm_apply_all_prepare(&b.call, ret_state, ret_scratch, err);
 }
 
 static tutti_status run(void *state, const tutti_op_call *c, const void *const *in,
@@ -77,7 +77,7 @@ static tutti_status run(void *state, const tutti_op_call *c, const void *const *
     batch_norm_call b;
     batch_norm_without_totals(c, &b);
     batch_norm_finish(c, totals, (int64_t)totals[2 * n], in, out, scale);
-    batch_norm_sweep(&b.call, rest, out[0], &line, scale + n);
+    batch_norm_apply_all(&b.call, rest, out[0], &line, scale + n);
     return TUTTI_OK;
 }
 

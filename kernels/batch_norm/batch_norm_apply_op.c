@@ -38,11 +38,12 @@ static tutti_status run(void *state, const tutti_op_call *c, const void *const *
     const batch_norm_line line = {in[3], scale, in[2], ((const batch_norm_attr *)c->attr)->act};
     for (int64_t k = 0; k < n; k++) /* as batch_norm had it */
         scale[k] = (float)((double)invstd[k] * (double)gamma[k]);
-    batch_norm_sweep(c, in, out[0], &line, scale + n);
+    batch_norm_apply_all(c, in, out[0], &line, scale + n);
     return TUTTI_OK;
 }
 
-static const tutti_kernel cpu = {sizeof(tutti_kernel), 33, batch_norm_sweep_prepare, run, NULL};
+static const tutti_kernel cpu = {sizeof(tutti_kernel), 33, batch_norm_apply_all_prepare, run,
+                                 NULL};
 
 OP_TRAITS(batch_norm_apply, KEEP, WHOLE, CONSTANTS, NEVER, UNCOUNTED, NONE, OTHER);
 const tutti_op tutti_op_batch_norm_apply = {.struct_size = sizeof(tutti_op),

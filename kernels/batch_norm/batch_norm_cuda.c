@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-/* The sweeps come one channel a thread; eight; eight where all that is large is BF16; and those with more
+/* The kernels come one channel a thread; eight; eight where all that is large is BF16; and those with more
  * to do: a residual, or the gradient's mask. */
 enum { ONE, EIGHT, EIGHT_BF16, EIGHT_BF16_MORE, KINDS };
 

@@ -6,7 +6,7 @@
 #include "common/cuda/columns.h"
 #include "common/cuda/tensor.h"
 
-/* Blocks of 256 threads that a multiprocessor holds: of sweeps in BF16, whose loads are packed; of others,
+/* Blocks of 256 threads that a multiprocessor holds: of kernels in BF16, whose loads are packed; of others,
  * and of those that know too much of each channel. */
 enum { BATCH_NORM_BLOCKS_BF16 = 4, BATCH_NORM_BLOCKS = 3 };
 
@@ -20,7 +20,7 @@ typedef struct batch_norm_cuda_args {
     float *partials; /* (parts, 2, C) */
     float *scale;    /* (C); of the gradient (3, C): factors of dy, of x - mean, and the rest */
     double eps, momentum, unbiased; /* unbiased: N / (N - 1) */
-    cuda_columns sums, apply;       /* of the sums and of the last sweep */
+    cuda_columns sums, apply;       /* of the sums and of the last pass */
     int64_t act;
 } batch_norm_cuda_args;
 

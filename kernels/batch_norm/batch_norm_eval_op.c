@@ -31,8 +31,8 @@ static tutti_status reference(const tutti_op_call *c, const double *const *in,
     return TUTTI_OK;
 }
 
-tutti_status batch_norm_sweep_prepare(const tutti_op_call *c, void **ret_state,
-                                      uint64_t *ret_scratch, tutti_error *err)
+tutti_status batch_norm_apply_all_prepare(const tutti_op_call *c, void **ret_state,
+                                          uint64_t *ret_scratch, tutti_error *err)
 {
     (void)ret_state, (void)err;
     *ret_scratch = ((uint64_t)batch_norm_channels(&c->in[0]) +
@@ -41,8 +41,8 @@ tutti_status batch_norm_sweep_prepare(const tutti_op_call *c, void **ret_state,
     return TUTTI_OK;
 }
 
-void batch_norm_sweep(const tutti_op_call *c, const void *const *in, void *y,
-                      const batch_norm_line *line, float *buffers)
+void batch_norm_apply_all(const tutti_op_call *c, const void *const *in, void *y,
+                          const batch_norm_line *line, float *buffers)
 {
     const int64_t n = batch_norm_channels(&c->in[0]), rows = batch_norm_rows(&c->in[0]);
     const int threads = op_threads(c, rows * n);
@@ -68,7 +68,7 @@ static tutti_status run(void *state, const tutti_op_call *c, const void *const *
     const batch_norm_line line = {in[3], scale, in[2], a->act};
     for (int64_t k = 0; k < n; k++)
         scale[k] = (float)((double)gamma[k] / sqrt((double)var[k] + a->eps));
-    batch_norm_sweep(c, in, out[0], &line, scale + n);
+    batch_norm_apply_all(c, in, out[0], &line, scale + n);
     return TUTTI_OK;
 }
 
@@ -110,7 +110,8 @@ static tutti_status vjp(tutti_graph *g, const tutti_node *n, const tutti_value *
     return g->status(g);
 }
 
-static const tutti_kernel cpu = {sizeof(tutti_kernel), 33, batch_norm_sweep_prepare, run, NULL};
+static const tutti_kernel cpu = {sizeof(tutti_kernel), 33, batch_norm_apply_all_prepare, run,
+                                 NULL};
 
 static const tutti_fusion batch_norm_eval_fusions[] = {
     {TUTTI_FUSE_RESIDUAL_RELU, 0, "batch_norm_eval"},

@@ -7,10 +7,10 @@ enum { LANES = 32 };
 
 /* One sample, as all threads of its block see it. */
 struct ctc_block {
-    double *a, *log_sum, *b, *share; /* as in ctc_room */
-    int64_t first;                   /* of its logits */
-    int64_t target;                  /* where its classes begin */
-    int64_t n;                       /* states; 0: its target or length is out of range */
+    double *a, *log_sum, *b, *posterior; /* as in ctc_workspace */
+    int64_t first;                       /* of its logits */
+    int64_t target;                      /* where its classes begin */
+    int64_t n;                           /* states; 0: its target or length is out of range */
     int64_t steps;
 };
 
@@ -38,10 +38,10 @@ __device__ static ctc_block block_of(const ctc_cuda_args &a, int64_t b)
     const int64_t length = target_length(a, x.target);
     const bool good = length >= 0 && x.steps >= 0 && x.steps <= a.s.steps;
     x.n = good ? ctc_states(length) : 0;
-    x.a = a.room + b * ctc_room(&a.s);
+    x.a = a.workspace + b * ctc_workspace(&a.s);
     x.log_sum = x.a + a.s.steps * x.n;
     x.b = x.log_sum + a.s.steps;
-    x.share = x.b + 2 * x.n;
+    x.posterior = x.b + 2 * x.n;
     if (!good && threadIdx.x == 0)
         *a.fault = a.mark;
     return x;
@@ -112,7 +112,7 @@ CUDA_KERNEL(ctc_cuda)(ctc_cuda_args a)
 }
 CUDA_ENTRY(ctc_cuda);
 
-/* The row of b at step t and the shares of its states. */
+/* The row of b at step t and the posteriors of its states. */
 __device__ static void backward(const ctc_cuda_args &a, const ctc_block &x, int64_t t,
                                 double loss)
 {
@@ -125,13 +125,13 @@ __device__ static void backward(const ctc_cuda_args &a, const ctc_block &x, int6
                             : -INFINITY;
         const double p = log_p(a, x, t, i);
         row[i] = later + p;
-        x.share[i] = ctc_share(x.a[t * x.n + i], row[i], p, loss);
+        x.posterior[i] = ctc_posterior(x.a[t * x.n + i], row[i], p, loss);
     }
     __syncthreads();
 }
 
-/* The shares of all states of state i's class, if i is the first of them; else -1. */
-__device__ static double class_share(const ctc_cuda_args &a, const ctc_block &x, int64_t i)
+/* The posteriors of all states of state i's class, if i is the first of them; else -1. */
+__device__ static double class_posterior(const ctc_cuda_args &a, const ctc_block &x, int64_t i)
 {
     const int64_t mine = class_of(a, x, i);
     double sum = 0.0;
@@ -140,7 +140,7 @@ __device__ static double class_share(const ctc_cuda_args &a, const ctc_block &x,
             continue;
         if (j < i)
             return -1.0;
-        sum += x.share[j];
+        sum += x.posterior[j];
     }
     return sum;
 }
@@ -164,10 +164,10 @@ CUDA_KERNEL(ctc_grad_cuda)(ctc_cuda_args a)
             __syncthreads();
             for (int64_t i = threadIdx.x; counts && i < x.n; i += blockDim.x) {
                 const int64_t k = row + class_of(a, x, i);
-                const double share = class_share(a, x, i);
+                const double posterior = class_posterior(a, x, i);
                 const double z = (double)cuda_get(a.logits, k);
-                if (!(share < 0.0))
-                    cuda_set(a.out, k, (float)(d * (exp(z - x.log_sum[t]) - share)));
+                if (!(posterior < 0.0))
+                    cuda_set(a.out, k, (float)(d * (exp(z - x.log_sum[t]) - posterior)));
             }
             __syncthreads();
         }

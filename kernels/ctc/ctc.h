@@ -14,8 +14,9 @@
  * A sample's L = 2 s + 1 states are blank, y_1, blank, y_2, ... blank; a path stays, goes one state on, or skips a
  * blank between two classes that differ.  With p the softmax of a step's logits and l_i the class of state i:
  *   a_ti = (a_t-1,i + a_t-1,i-1 + [may skip] a_t-1,i-2) p_t(l_i),  loss = -log(a_T-1,L-1 + a_T-1,L-2)
- * and b_ti the same from behind.  Of a state is a_ti b_ti / (p_t(l_i) exp(-loss)) the share of paths, so that
- *   dz_tn = dloss (p_tn - sum over i with l_i = n of share_ti)
+ * and b_ti the same from behind.  A state's posterior probability is a_ti b_ti / (p_t(l_i) exp(-loss)),
+ * so that
+ *   dz_tn = dloss (p_tn - sum over i with l_i = n of posterior_ti)
  * a and b are kept as logarithms, in f64 (Graves et al., "Connectionist temporal classification", 2006). */
 typedef struct ctc_shape {
     int64_t batch, steps, classes, longest; /* B, T, N, S */
@@ -24,13 +25,13 @@ typedef struct ctc_shape {
 } ctc_shape;
 
 /* f64 numbers of scratch memory for the gradient of one sample: a (T, L), log-sums (T), two rows of b, one of
- * shares (L). */
+ * posteriors (L). */
 TUTTI_HD int64_t ctc_states(int64_t length)
 {
     return 2 * length + 1;
 }
 
-TUTTI_HD int64_t ctc_room(const ctc_shape *s)
+TUTTI_HD int64_t ctc_workspace(const ctc_shape *s)
 {
     const int64_t most = ctc_states(s->longest);
     return s->steps * most + s->steps + 3 * most;
@@ -61,8 +62,8 @@ TUTTI_HD double ctc_loss_of(const double *last, int64_t n)
     return -ctc_log_add(last[n - 1], n > 1 ? last[n - 2] : -INFINITY, -INFINITY);
 }
 
-/* The share of paths through a state; a class that no path can have has a log-probability of -infinity. */
-TUTTI_HD double ctc_share(double a, double b, double log_p, double loss)
+/* The posterior of a state; a class that no path can have has a log-probability of -infinity. */
+TUTTI_HD double ctc_posterior(double a, double b, double log_p, double loss)
 {
     return a == -INFINITY || b == -INFINITY ? 0.0 : exp(a + b - log_p + loss);
 }

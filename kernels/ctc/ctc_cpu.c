@@ -2,20 +2,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ctc/ctc_cpu.h"
 
-/* Where a sample's numbers lie in its room. */
+/* Where a sample's numbers lie in its workspace. */
 typedef struct ctc_rows {
-    double *a;       /* (T, L) */
-    double *log_sum; /* (T) */
-    double *b[2];    /* (L) */
-    double *share;   /* (L) */
-    int64_t n;       /* L */
+    double *a;         /* (T, L) */
+    double *log_sum;   /* (T) */
+    double *b[2];      /* (L) */
+    double *posterior; /* (L) */
+    int64_t n;         /* L */
 } ctc_rows;
 
-static ctc_rows rows_of(const ctc_shape *s, const ctc_sample *x, double *room)
+static ctc_rows rows_of(const ctc_shape *s, const ctc_sample *x, double *workspace)
 {
     const int64_t n = ctc_states(x->length), steps = s->steps;
-    double *behind = room + steps * n + steps;
-    return (ctc_rows){room, room + steps * n, {behind, behind + n}, behind + 2 * n, n};
+    double *behind = workspace + steps * n + steps;
+    return (ctc_rows){
+        workspace, workspace + steps * n, {behind, behind + n}, behind + 2 * n, n};
 }
 
 static double logit(const ctc_sample *x, int64_t k)
@@ -71,14 +72,14 @@ static double forward(const ctc_shape *s, const ctc_sample *x, const ctc_rows *r
     return ctc_loss_of(r->a + (x->steps - 1) * r->n, r->n);
 }
 
-double ctc_sample_loss(const ctc_shape *s, const ctc_sample *x, double *room)
+double ctc_sample_loss(const ctc_shape *s, const ctc_sample *x, double *workspace)
 {
-    const ctc_rows r = rows_of(s, x, room);
+    const ctc_rows r = rows_of(s, x, workspace);
     const double loss = forward(s, x, &r);
     return s->zero_infinity && loss == INFINITY ? 0.0 : loss;
 }
 
-/* The row of b at step t, from that behind it; shares of the states. */
+/* The row of b at step t, from that behind it; posteriors of the states. */
 static void backward(const ctc_shape *s, const ctc_sample *x, const ctc_rows *r, int64_t t,
                      double loss)
 {
@@ -91,14 +92,14 @@ static void backward(const ctc_shape *s, const ctc_sample *x, const ctc_rows *r,
                              : -INFINITY;
         const double p = log_p(s, x, r, t, i);
         row[i] = later + p;
-        r->share[i] = ctc_share(r->a[t * r->n + i], row[i], p, loss);
+        r->posterior[i] = ctc_posterior(r->a[t * r->n + i], row[i], p, loss);
     }
 }
 
-void ctc_sample_grad(const ctc_shape *s, const ctc_sample *x, double dloss, double *room,
+void ctc_sample_grad(const ctc_shape *s, const ctc_sample *x, double dloss, double *workspace,
                      float *dz, double *dz64)
 {
-    const ctc_rows r = rows_of(s, x, room);
+    const ctc_rows r = rows_of(s, x, workspace);
     const int64_t n = s->classes;
     const double loss = forward(s, x, &r);
     const int none = s->zero_infinity && loss == INFINITY;
@@ -116,9 +117,9 @@ void ctc_sample_grad(const ctc_shape *s, const ctc_sample *x, double dloss, doub
         for (int64_t i = 0; counts && i < r.n; i++) {
             const int64_t k = t * n + class_of(s, x, i);
             if (dz)
-                dz[k] -= (float)(dloss * r.share[i]);
+                dz[k] -= (float)(dloss * r.posterior[i]);
             else
-                dz64[k] -= dloss * r.share[i];
+                dz64[k] -= dloss * r.posterior[i];
         }
     }
 }

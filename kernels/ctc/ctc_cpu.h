@@ -13,11 +13,11 @@ typedef struct ctc_sample {
     int64_t length, steps;
 } ctc_sample;
 
-/* The loss; `room` has ctc_room numbers. */
-double ctc_sample_loss(const ctc_shape *s, const ctc_sample *x, double *room);
+/* The loss; `workspace` has ctc_workspace numbers. */
+double ctc_sample_loss(const ctc_shape *s, const ctc_sample *x, double *workspace);
 
 /* The same, and the gradient times dloss into dz or dz64 (T, N), one of which is NULL. */
-void ctc_sample_grad(const ctc_shape *s, const ctc_sample *x, double dloss, double *room,
+void ctc_sample_grad(const ctc_shape *s, const ctc_sample *x, double dloss, double *workspace,
                      float *dz, double *dz64);
 
 #endif

@@ -13,7 +13,7 @@ typedef struct ctc_cuda_args {
     cuda_tensor lengths; /* data NULL: all steps count */
     cuda_tensor dloss;   /* of the gradient */
     cuda_tensor out;     /* the losses, or the gradient */
-    double *room;        /* (B, ctc_room) */
+    double *workspace;   /* (B, ctc_workspace) */
     uint32_t *fault;
     uint32_t mark;
     int32_t reserved;

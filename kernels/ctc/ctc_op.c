@@ -112,19 +112,19 @@ static tutti_status reference_of(const tutti_op_call *c, const double *const *in
 {
     const ctc_shape s = shape_of(c);
     int64_t *y = calloc((size_t)s.longest + 1, sizeof *y);
-    double *room = calloc((size_t)ctc_room(&s), sizeof *room);
-    tutti_status status = y && room ? TUTTI_OK : TUTTI_E_NOMEM;
+    double *workspace = calloc((size_t)ctc_workspace(&s), sizeof *workspace);
+    tutti_status status = y && workspace ? TUTTI_OK : TUTTI_E_NOMEM;
     for (int64_t b = 0; b < s.batch && !status; b++) {
         ctc_sample x;
         status = sample_of(c, in, gradient ? 3 : 2, b, y, &x);
         if (status)
             break;
         if (gradient)
-            ctc_sample_grad(&s, &x, in[2][b], room, NULL, out + b * s.steps * s.classes);
+            ctc_sample_grad(&s, &x, in[2][b], workspace, NULL, out + b * s.steps * s.classes);
         else
-            out[b] = ctc_sample_loss(&s, &x, room);
+            out[b] = ctc_sample_loss(&s, &x, workspace);
     }
-    free(room);
+    free(workspace);
     free(y);
     return status;
 }
@@ -143,10 +143,10 @@ static tutti_status grad_reference(const tutti_op_call *c, const double *const *
 
 /* ---- CPU ---- */
 
-/* Each thread has room for a sample and its classes. */
-static int64_t thread_room(const ctc_shape *s)
+/* Each thread has workspace for a sample and its classes. */
+static int64_t thread_workspace(const ctc_shape *s)
 {
-    return (ctc_room(s) + s->longest + 7) / 8 * 8;
+    return (ctc_workspace(s) + s->longest + 7) / 8 * 8;
 }
 
 static int threads_of(const tutti_op_call *c, const ctc_shape *s)
@@ -161,16 +161,17 @@ static tutti_status prepare(const tutti_op_call *c, void **ret_state, uint64_t *
 {
     const ctc_shape s = shape_of(c);
     (void)ret_state, (void)err;
-    *ret_scratch = (uint64_t)threads_of(c, &s) * (uint64_t)thread_room(&s) * sizeof(double);
+    *ret_scratch =
+        (uint64_t)threads_of(c, &s) * (uint64_t)thread_workspace(&s) * sizeof(double);
     return TUTTI_OK;
 }
 
-/* Sample b with `room` of thread_room numbers; 0 where its target or length is out of range. */
+/* Sample b with `workspace` of thread_workspace numbers; 0 where its target or length is out of range. */
 static int take_sample(const tutti_op_call *c, const void *const *in, uint32_t lengths,
-                       int64_t b, double *room, ctc_sample *ret)
+                       int64_t b, double *workspace, ctc_sample *ret)
 {
     const ctc_shape s = shape_of(c);
-    int64_t *y = (int64_t *)(void *)(room + ctc_room(&s));
+    int64_t *y = (int64_t *)(void *)(workspace + ctc_workspace(&s));
     for (int64_t k = 0; k < s.longest; k++)
         y[k] = op_index_at(in[1], c->in[1].dtype, b * s.longest + k);
     *ret = (ctc_sample){
@@ -190,15 +191,15 @@ static tutti_status run_of(const tutti_op_call *c, const void *const *in, float 
               : bad)
     for (int part = 0; part < threads; part++)
         for (int64_t b = part * s.batch / threads; b < (part + 1) * s.batch / threads; b++) {
-            double *room = scratch + part * thread_room(&s);
+            double *workspace = scratch + part * thread_workspace(&s);
             ctc_sample x;
-            if (!take_sample(c, in, gradient ? 3 : 2, b, room, &x))
+            if (!take_sample(c, in, gradient ? 3 : 2, b, workspace, &x))
                 bad |= 1;
             else if (gradient)
-                ctc_sample_grad(&s, &x, (double)((const float *)in[2])[b], room,
+                ctc_sample_grad(&s, &x, (double)((const float *)in[2])[b], workspace,
                                 out + b * s.steps * s.classes, NULL);
             else
-                out[b] = (float)ctc_sample_loss(&s, &x, room);
+                out[b] = (float)ctc_sample_loss(&s, &x, workspace);
         }
     return bad ? TUTTI_E_RANGE : TUTTI_OK;
 }
@@ -228,7 +229,7 @@ static tutti_status cuda_prepare_of(const tutti_op_call *c, const char *entry, v
                                     uint64_t *ret_scratch, tutti_error *err)
 {
     const ctc_shape s = shape_of(c);
-    *ret_scratch = (uint64_t)s.batch * (uint64_t)ctc_room(&s) * sizeof(double);
+    *ret_scratch = (uint64_t)s.batch * (uint64_t)ctc_workspace(&s) * sizeof(double);
     return CUDA_FUNCTION(c, entry, ret_state, err, sizeof(ctc_cuda_args));
 }
 
@@ -251,7 +252,7 @@ static tutti_status cuda_run_of(void *function, const tutti_op_call *c, const vo
                        .logits = cuda_in(c, in, 0),
                        .target = cuda_in(c, in, 1),
                        .out = cuda_out(c, out, 0),
-                       .room = scratch,
+                       .workspace = scratch,
                        .fault = c->cuda->fault,
                        .mark = c->cuda->mark};
     if (lengths > 2)

@@ -20,7 +20,7 @@ SIMD_INLINE __m512 gelu_clamp(__m512 x, float end)
 }
 
 /* (1 + tanh(u)) / 2 = 1 / (1 + exp(-2 u)), u = c x (1 + k x^2). */
-SIMD_INLINE __m512 gelu_tanh_share(__m512 x, __m512 x2)
+SIMD_INLINE __m512 gelu_tanh_phi(__m512 x, __m512 x2)
 {
     const float c = (float)(-2.0 * GELU_C * 1.4426950408889634); /* exp as a power of two */
     const __m512 u = _mm512_fmadd_ps(x2, _mm512_set1_ps(c * (float)GELU_K), _mm512_set1_ps(c));
@@ -31,7 +31,7 @@ SIMD_INLINE __m512 gelu_tanh_share(__m512 x, __m512 x2)
 }
 
 /* Phi(x), as gelu_phi has it; R to 6.5e-5. */
-SIMD_INLINE __m512 gelu_erf_share(__m512 x, __m512 *ret_e)
+SIMD_INLINE __m512 gelu_erf_phi(__m512 x, __m512 *ret_e)
 {
     const __m512 t = _mm512_mul_ps(_mm512_abs_ps(x), _mm512_set1_ps((float)GELU_R));
     const __m512 u = _mm512_min_ps(_mm512_set1_ps(4.0f), t);
@@ -60,8 +60,8 @@ SIMD_INLINE __m512 gelu_16(__m512 x, int tanh_form)
     const __m512 at = gelu_clamp(x, end);
     __m512 e;
     if (tanh_form)
-        return _mm512_mul_ps(low, gelu_tanh_share(at, _mm512_mul_ps(at, at)));
-    return _mm512_mul_ps(low, gelu_erf_share(at, &e));
+        return _mm512_mul_ps(low, gelu_tanh_phi(at, _mm512_mul_ps(at, at)));
+    return _mm512_mul_ps(low, gelu_erf_phi(at, &e));
 }
 
 /* GELU'(x), as gelu_grad_f32 has it. */
@@ -70,10 +70,10 @@ SIMD_INLINE __m512 gelu_slope_16(__m512 x, int tanh_form)
     const __m512 at = gelu_clamp(x, tanh_form ? GELU_TANH_END : GELU_ERF_END);
     if (!tanh_form) {
         __m512 e;
-        const __m512 phi = gelu_erf_share(at, &e);
+        const __m512 phi = gelu_erf_phi(at, &e);
         return _mm512_fmadd_ps(_mm512_mul_ps(at, _mm512_set1_ps((float)GELU_P)), e, phi);
     }
-    const __m512 x2 = _mm512_mul_ps(at, at), s = gelu_tanh_share(at, x2);
+    const __m512 x2 = _mm512_mul_ps(at, at), s = gelu_tanh_phi(at, x2);
     const float c = (float)(2.0 * GELU_C);
     const __m512 du =
         _mm512_fmadd_ps(x2, _mm512_set1_ps(c * 3.0f * (float)GELU_K), _mm512_set1_ps(c));

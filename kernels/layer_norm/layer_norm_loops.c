@@ -69,7 +69,7 @@ INLINE void squares_of(const float *x, float shift, int64_t n, double *ret_sum,
     *ret_square = square;
 }
 
-/* The mean of a first sweep is rounded; the second one tells how far it is off. */
+/* The mean of a first pass is rounded; the second one tells how far it is off. */
 void layer_norm_forward(const float *x, const float *gamma, const float *beta, double eps,
                         float *y, int64_t rows, int64_t n, float *mean, float *rstd)
 {

@@ -74,8 +74,8 @@ __device__ static vector fetch_staged(const word *from, int32_t dtype)
     vector g;
     const word all = *from;
     for (int i = 0; i < 4; i++) {
-        g.x[2 * i] = cuda_widen(all.w[i] & 0xFFFFu, dtype);
-        g.x[2 * i + 1] = cuda_widen(all.w[i] >> 16, dtype);
+        g.x[2 * i] = cuda_upcast(all.w[i] & 0xFFFFu, dtype);
+        g.x[2 * i + 1] = cuda_upcast(all.w[i] >> 16, dtype);
     }
     return g;
 }
@@ -140,7 +140,7 @@ __device__ static vector compute(const view &v, const fusion_instruction &c)
         POINTWISE_OPS(UNARY, UNARY_ATTR, BINARY, BINARY_ATTR)
     case OPCODE_cast:
         if (c.dtype != FUSION_NONE)
-            EACH(cuda_widen(cuda_narrow(a.x[i], c.dtype), c.dtype));
+            EACH(cuda_upcast(cuda_downcast(a.x[i], c.dtype), c.dtype));
         break;
     case OPCODE_where: {
         const vector other = fetch(v, c.from[2]);

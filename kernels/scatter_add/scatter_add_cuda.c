@@ -20,7 +20,7 @@ static int64_t parts_of(int64_t n, int64_t size)
     return (n + size - 1) / size;
 }
 
-static void share(state *s, const tutti_op_call *c)
+static void choose_tiles(state *s, const tutti_op_call *c)
 {
     const axis_view v = axis_of(&c->in[0], scatter_add_axis(c));
     const int64_t count = tutti_numel(&c->in[1]);
@@ -66,7 +66,7 @@ static tutti_status prepare(const tutti_op_call *c, void **ret_state, uint64_t *
     uint64_t bytes = CUDA_PART;
     if (!s)
         return tutti_fail(err, TUTTI_E_NOMEM, "scatter_add: no memory for its state");
-    share(s, c);
+    choose_tiles(s, c);
     tutti_status status = find_functions(s, c, err);
     const scatter_shape *p = &s->shape;
     if (!status && (p->n >= UINT32_MAX || p->count >= UINT32_MAX))

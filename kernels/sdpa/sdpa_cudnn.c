@@ -5,7 +5,7 @@
 #include <math.h>
 
 /* Numbers of scalars behind those of the operands, which are 1 + SDPA_*. */
-enum { SCALE = SDPA_OPERANDS + 1, MASKED, SHARE, KEEP };
+enum { SCALE = SDPA_OPERANDS + 1, MASKED, KEEP_PROBABILITY, KEEP };
 
 static const float masked = -INFINITY;
 
@@ -38,7 +38,7 @@ uint64_t sdpa_cudnn_kept_bytes(const sdpa_cudnn *c)
     return c->grad && !c->any_order ? (uint64_t)(c->s.heads * tq * tk) * sizeof(uint16_t) : 0;
 }
 
-uint64_t sdpa_cudnn_room(uint64_t memory)
+uint64_t sdpa_cudnn_workspace(uint64_t memory)
 {
     const uint64_t least = (uint64_t)256 << 20;
     return memory / 40 > least ? memory / 40 : least;
@@ -48,7 +48,7 @@ int64_t sdpa_cudnn_part(const sdpa_cudnn *c)
 {
     const uint64_t one = sdpa_cudnn_mask_bytes(c) + sdpa_cudnn_kept_bytes(c);
     int64_t part = c->s.batch;
-    while (part > 0 && (c->s.batch % part || (uint64_t)part * one > c->room))
+    while (part > 0 && (c->s.batch % part || (uint64_t)part * one > c->workspace))
         part--;
     return part;
 }
@@ -286,8 +286,8 @@ static void add_forward(build *b)
     (void)product(b, p, rows(b, SDPA_V, 0), rows(b, SDPA_Y, 0));
 }
 
-/* delta = share sum of dy y, p = exp(s - lse), dv = keep (mask p)' dy, dk = ds' q, dq = ds k with
- * ds = scale keep p (mask dy v' - delta); share is what is kept of 1, keep makes up for the rest. */
+/* delta = keep_probability sum of dy y, p = exp(s - lse), dv = keep (mask p)' dy, dk = ds' q, dq = ds k with
+ * ds = scale keep p (mask dy v' - delta); keep is 1 / keep_probability of dropout. */
 static void add_gradient(build *b)
 {
     const int32_t f32 = CDNN_DATA_FLOAT;
@@ -295,8 +295,8 @@ static void add_gradient(build *b)
     void *scale = scalar(b, SCALE);
     void *m = pointwise(b, CDNN_POINTWISE_MUL, dy, rows(b, SDPA_Y, 0), wide_rows(b, 0));
     m = reduced(b, CDNN_REDUCE_TENSOR_ADD, m, column(b, 0));
-    void *delta =
-        pointwise(b, CDNN_POINTWISE_MUL, m, scalar(b, SHARE), column(b, 1 + SDPA_DELTA));
+    void *delta = pointwise(b, CDNN_POINTWISE_MUL, m, scalar(b, KEEP_PROBABILITY),
+                            column(b, 1 + SDPA_DELTA));
     void *s = scaled_scores(b, q, k, scale);
     s = pointwise(b, CDNN_POINTWISE_SUB, s, column(b, 1 + SDPA_LSE), scores(b, f32));
     if (b->c->s.causal)
@@ -337,7 +337,7 @@ tutti_status sdpa_cudnn_plan(const sdpa_cudnn *c, const cdnn *lib, void *device,
     else
         add_forward(&b);
     /* what a gradient keeps, and as much again for the rest */
-    return cdnn_plan_make(&b.g, CDNN_REFUSE, 2 * c->room, NULL, ret_plan, err);
+    return cdnn_plan_make(&b.g, CDNN_REFUSE, 2 * c->workspace, NULL, ret_plan, err);
 }
 
 /* Whether the graph has this operand. */
@@ -385,7 +385,7 @@ tutti_status sdpa_cudnn_run(const sdpa_cudnn *c, cdnn_plan *p, void *stream,
                             void *const data[SDPA_OPERANDS], void *workspace, int64_t first)
 {
     const float scale = (float)c->s.scale, keep = (float)c->s.keep;
-    const float share = 1.0f - c->s.drop;
+    const float keep_probability = 1.0f - c->s.drop;
     int64_t uids[CDNN_UIDS_MAX];
     void *at[CDNN_UIDS_MAX];
     uint32_t n = 0;
@@ -401,7 +401,7 @@ tutti_status sdpa_cudnn_run(const sdpa_cudnn *c, cdnn_plan *p, void *stream,
         const float *value;
     } values[] = {{true, SCALE, &scale},
                   {c->s.causal, MASKED, &masked},
-                  {c->grad, SHARE, &share},
+                  {c->grad, KEEP_PROBABILITY, &keep_probability},
                   {c->s.drop > 0.0f, KEEP, &keep}};
     for (size_t k = 0; k < sizeof values / sizeof *values; k++)
         if (values[k].is) {

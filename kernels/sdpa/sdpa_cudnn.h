@@ -32,20 +32,20 @@ typedef struct sdpa_cudnn {
     int32_t grad;
     int32_t bias; /* its dtype, that or TUTTI_F32; TUTTI_DTYPE_NONE: there is none */
     int32_t
-        any_order; /* of the gradient: blocks add to dq as they come, which takes less room */
+        any_order; /* of the gradient: blocks add to dq as they come, which takes less memory */
     int64_t part;  /* samples at a time; s.batch is a multiple */
     uint64_t
-        room; /* bytes of device memory for what a part's samples take besides their operands */
+        workspace; /* bytes of device memory for what a part's samples take besides their operands */
 } sdpa_cudnn;
 
 /* Bytes that a sample takes besides its operands: of the mask, and of the products that a gradient with
  * an order of its own keeps until it adds up dq. */
 uint64_t sdpa_cudnn_mask_bytes(const sdpa_cudnn *c);
 uint64_t sdpa_cudnn_kept_bytes(const sdpa_cudnn *c);
-/* The most samples that share c->room bytes of that; 0: there is not enough for one. */
+/* The most samples that share c->workspace bytes of that; 0: there is not enough for one. */
 int64_t sdpa_cudnn_part(const sdpa_cudnn *c);
-/* The room on a device with so much memory: a fortieth of it, and at least 256 MiB. */
-uint64_t sdpa_cudnn_room(uint64_t memory);
+/* That workspace on a device with so much memory: a fortieth of it, and at least 256 MiB. */
+uint64_t sdpa_cudnn_workspace(uint64_t memory);
 
 /* Whether that version of cuDNN (cudnnGetVersion: 91900 is 9.19.0) is known to compute it rightly.  9.10.0
  * and 9.10.1 give wrong results in BF16, and gradients up to 9.15.0 where Tk is no multiple of 128; NVIDIA's

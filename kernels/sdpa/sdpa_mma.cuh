@@ -188,7 +188,7 @@ __device__ static inline float bias_of(const sdpa_cuda_args &a, const place &p, 
     const int64_t at = sdpa_at(&a.s.bias, p.b, p.h, i) + j * a.s.bias_key;
     return LOG2E * (a.bias.dtype == TUTTI_F32
                         ? static_cast<const float *>(a.bias.data)[at]
-                        : cuda_widen(static_cast<const uint16_t *>(a.bias.data)[at], DTYPE));
+                        : cuda_upcast(static_cast<const uint16_t *>(a.bias.data)[at], DTYPE));
 }
 
 /* Scores of queries from i0 and N keys from j0 on, from their products. */

@@ -176,7 +176,7 @@ static void lay_out(state *s, uint64_t *ret_scratch)
 }
 
 /* By all of the device's memory, not by what is free, which may be another each time. */
-static tutti_status find_room(state *s, const tutti_cuda_v1 *cuda, tutti_error *err)
+static tutti_status find_workspace(state *s, const tutti_cuda_v1 *cuda, tutti_error *err)
 {
     int (*ask)(size_t *, size_t *) = NULL;
     void *symbol = NULL;
@@ -188,7 +188,7 @@ static tutti_status find_room(state *s, const tutti_cuda_v1 *cuda, tutti_error *
     memcpy(&ask, &symbol, sizeof ask);
     if (ask(&unused, &total))
         return tutti_fail(err, TUTTI_E_FAIL, "the device does not say how much memory it has");
-    s->call.room = sdpa_cudnn_room(total);
+    s->call.workspace = sdpa_cudnn_workspace(total);
     return TUTTI_OK;
 }
 
@@ -198,13 +198,13 @@ static void find_plan(state *s, const tutti_op_call *c, tutti_error *err)
     void *fill = NULL;
     const cdnn *lib = NULL;
     char version[CUDA_VERSION_TEXT];
-    if (find_room(s, c->cuda, err))
+    if (find_workspace(s, c->cuda, err))
         return;
     s->call.part = sdpa_cudnn_part(&s->call);
     if (!s->call.part) {
         (void)tutti_fail(err, TUTTI_E_UNSUPPORTED,
                          "cuDNN keeps more than %llu MiB for a sample of this attention",
-                         (unsigned long long)(s->call.room >> 20));
+                         (unsigned long long)(s->call.workspace >> 20));
         return;
     }
     if (cdnn_of(c->cuda, &lib, err))

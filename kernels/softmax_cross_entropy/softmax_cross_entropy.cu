@@ -64,11 +64,11 @@ __device__ static inline void row_keep(const cuda_tensor &kept, int64_t k, const
     } else {
         uint16_t *to = static_cast<uint16_t *>(kept.data) + k;
         if constexpr (V == 1)
-            to[0] = (uint16_t)cuda_narrow(x[0], kept.dtype);
+            to[0] = (uint16_t)cuda_downcast(x[0], kept.dtype);
         else
             for (int i = 0; i < V; i += 2)
                 *reinterpret_cast<uint32_t *>(to + i) =
-                    cuda_narrow_two(x[i], x[i + 1], kept.dtype);
+                    cuda_downcast_two(x[i], x[i + 1], kept.dtype);
     }
 }
 
@@ -117,7 +117,7 @@ __device__ static inline void keep_eight(const cuda_tensor &kept, int64_t k,
 }
 
 /* A thread's columns, eight at a time; visit_row's. */
-__device__ static inline cuda_walk eights_of(const cuda_team &t, int64_t n)
+__device__ static inline cuda_strided_range eights_of(const cuda_team &t, int64_t n)
 {
     return {8 * (int64_t)t.rank, 8 * (int64_t)t.size, n / 8 * 8};
 }

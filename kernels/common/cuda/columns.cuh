@@ -25,48 +25,50 @@ template <int V> __device__ static inline cuda_place cuda_place_of(const cuda_co
 }
 
 /* A thread's elements at, at + stride, ... as long as they lie in [0, end); stride may be negative. */
-struct cuda_walk {
+struct cuda_strided_range {
     int64_t at, stride, end;
 };
 
 /* From the first row of the thread to its last, and from the last of all to the first. */
-__device__ static inline cuda_walk cuda_walk_down(const cuda_columns &g, const cuda_place &p)
+__device__ static inline cuda_strided_range cuda_rows_forward(const cuda_columns &g,
+                                                              const cuda_place &p)
 {
     const int64_t end = g.rows * g.columns;
     return {p.rows ? p.first * g.columns + p.k : end, p.step * g.columns, end};
 }
 
-__device__ static inline cuda_walk cuda_walk_up(const cuda_columns &g, const cuda_place &p)
+__device__ static inline cuda_strided_range cuda_rows_backward(const cuda_columns &g,
+                                                               const cuda_place &p)
 {
     const int64_t end = g.rows * g.columns;
     return {p.rows ? end - (p.first + 1) * g.columns + p.k : end, -p.step * g.columns, end};
 }
 
-/* use(at, load(at)) along the walk, U at a time: their loads are all under way before the first is used. */
+/* use(at, load(at)) along the range, U at a time: their loads are all under way before the first is used. */
 template <int U, typename L, typename F>
-__device__ static inline void cuda_each_row(const cuda_walk &w, L load, F use)
+__device__ static inline void cuda_each_row(const cuda_strided_range &r, L load, F use)
 {
-    const auto inside = [&](int64_t at) { return (uint64_t)at < (uint64_t)w.end; };
-    decltype(load(w.at)) some[U];
-    int64_t at = w.at;
-    for (; inside(at) && inside(at + (U - 1) * w.stride); at += U * w.stride) {
+    const auto inside = [&](int64_t at) { return (uint64_t)at < (uint64_t)r.end; };
+    decltype(load(r.at)) some[U];
+    int64_t at = r.at;
+    for (; inside(at) && inside(at + (U - 1) * r.stride); at += U * r.stride) {
 #pragma unroll
         for (int u = 0; u < U; u++)
-            some[u] = load(at + u * w.stride);
+            some[u] = load(at + u * r.stride);
 #pragma unroll
         for (int u = 0; u < U; u++)
-            use(at + u * w.stride, some[u]);
+            use(at + u * r.stride, some[u]);
     }
     if (!inside(at))
         return;
 #pragma unroll
     for (int u = 0; u < U - 1; u++)
-        if (inside(at + u * w.stride))
-            some[u] = load(at + u * w.stride);
+        if (inside(at + u * r.stride))
+            some[u] = load(at + u * r.stride);
 #pragma unroll
     for (int u = 0; u < U - 1; u++)
-        if (inside(at + u * w.stride))
-            use(at + u * w.stride, some[u]);
+        if (inside(at + u * r.stride))
+            use(at + u * r.stride, some[u]);
 }
 
 /* Leaves the sums of the block's a and b in partials (parts, 2, columns).  `shared` is
@@ -128,9 +130,9 @@ __device__ static inline void cuda_column_finish(int64_t columns, int32_t parts,
         const int64_t k = first + (int)threadIdx.x % wide;
         double a = 0.0, b = 0.0;
         const int64_t stride = lines * 2 * columns, end = parts * 2 * columns;
-        const cuda_walk w = {k < columns ? line * 2 * columns + k : end, stride, end};
+        const cuda_strided_range r = {k < columns ? line * 2 * columns + k : end, stride, end};
         cuda_each_row<4>(
-            w,
+            r,
             [&](int64_t at) {
                 return cuda_two{partials[at], partials[at + columns]};
             },

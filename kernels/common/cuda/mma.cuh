@@ -35,8 +35,8 @@ __device__ static inline void cuda_mma(float (&sum)[4], const uint32_t (&left)[4
             const uint32_t x = warp[4 * g + k % 4][k / 4 * 2 + i / 2];
             const uint32_t y = warp[4 * (2 * t + i % 2) + k % 4][4 + k / 4];
             for (int part = 0; part < 32; part += 16)
-                sum[i] += cuda_widen(x >> part & 0xFFFFu, DTYPE) *
-                          cuda_widen(y >> part & 0xFFFFu, DTYPE);
+                sum[i] += cuda_upcast(x >> part & 0xFFFFu, DTYPE) *
+                          cuda_upcast(y >> part & 0xFFFFu, DTYPE);
         }
 #endif
 }
@@ -116,7 +116,7 @@ template <int DTYPE> __device__ static inline uint32_t cuda_pair(float low, floa
         asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(high), "f"(low));
     return word;
 #else
-    return cuda_narrow(low, DTYPE) | cuda_narrow(high, DTYPE) << 16;
+    return cuda_downcast(low, DTYPE) | cuda_downcast(high, DTYPE) << 16;
 #endif
 }
 

@@ -43,7 +43,7 @@ template <int D> __device__ static inline cuda_tensor cuda_typed(const cuda_tens
 }
 
 /* The elements of 16 bits in a word, by the device's own conversions where there are some. */
-__device__ static inline float cuda_widen(uint32_t bits, int32_t dtype)
+__device__ static inline float cuda_upcast(uint32_t bits, int32_t dtype)
 {
     if (dtype == TUTTI_BF16)
         return fast_from_bits(bits << 16);
@@ -56,7 +56,7 @@ __device__ static inline float cuda_widen(uint32_t bits, int32_t dtype)
 #endif
 }
 
-__device__ static inline uint32_t cuda_narrow(float x, int32_t dtype)
+__device__ static inline uint32_t cuda_downcast(float x, int32_t dtype)
 {
 #ifdef __CUDA_ARCH__
     uint16_t bits;
@@ -83,7 +83,7 @@ __device__ static inline float cuda_exp2(float x)
 }
 
 /* Two of them in a word, x below y. */
-__device__ static inline uint32_t cuda_narrow_two(float x, float y, int32_t dtype)
+__device__ static inline uint32_t cuda_downcast_two(float x, float y, int32_t dtype)
 {
 #ifdef __CUDA_ARCH__
     uint32_t bits;
@@ -93,7 +93,7 @@ __device__ static inline uint32_t cuda_narrow_two(float x, float y, int32_t dtyp
         asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(bits) : "f"(y), "f"(x));
     return bits;
 #else
-    return cuda_narrow(x, dtype) | cuda_narrow(y, dtype) << 16;
+    return cuda_downcast(x, dtype) | cuda_downcast(y, dtype) << 16;
 #endif
 }
 
@@ -114,8 +114,8 @@ __device__ static inline void cuda_load(const cuda_tensor &t, int64_t k, float (
         const cuda_words<V / 2> some = *reinterpret_cast<const cuda_words<V / 2> *>(
             static_cast<const uint16_t *>(t.data) + k);
         for (int j = 0; j < V / 2; j++) {
-            x[2 * j] = cuda_widen(some.w[j] & 0xFFFFu, t.dtype);
-            x[2 * j + 1] = cuda_widen(some.w[j] >> 16, t.dtype);
+            x[2 * j] = cuda_upcast(some.w[j] & 0xFFFFu, t.dtype);
+            x[2 * j + 1] = cuda_upcast(some.w[j] >> 16, t.dtype);
         }
     }
 }
@@ -137,7 +137,7 @@ __device__ static inline void cuda_store(const cuda_tensor &t, int64_t k, const 
     } else {
         cuda_words<V / 2> some;
         for (int j = 0; j < V / 2; j++)
-            some.w[j] = cuda_narrow_two(x[2 * j], x[2 * j + 1], t.dtype);
+            some.w[j] = cuda_downcast_two(x[2 * j], x[2 * j + 1], t.dtype);
         cuda_words_store(static_cast<uint16_t *>(t.data) + k, some);
     }
 }
@@ -168,7 +168,7 @@ template <int V, int D> struct cuda_packed<V, D, true> {
     }
     __device__ float at(int i) const
     {
-        return cuda_widen(i % 2 ? x.w[i / 2] >> 16 : x.w[i / 2] & 0xFFFFu, D);
+        return cuda_upcast(i % 2 ? x.w[i / 2] >> 16 : x.w[i / 2] & 0xFFFFu, D);
     }
 };
 

@@ -128,7 +128,7 @@ START_TEST(attention_and_its_gradient_are_the_definitions)
                     .part = ways[way].part,
                     .any_order = ways[way].any_order,
                     .bias = like ? TUTTI_F32 : TUTTI_DTYPE_NONE,
-                    .room = sdpa_cudnn_room(0)};
+                    .workspace = sdpa_cudnn_workspace(0)};
     void *const data[SDPA_OPERANDS] = {q,  k,  v,     y,      lse,  dy,  dq,
                                        dk, dv, delta, dq_sum, bias, mask};
     const sdpa_tensors64 t = {q64,  k64,  v64, like ? bias64 : NULL, y64, lse64, dy64,
@@ -161,7 +161,7 @@ END_TEST
 START_TEST(samples_share_what_room_there_is)
 {
     sdpa_cudnn c = {.s = {.batch = 64, .heads = 12, .tq = 1024, .tk = 1024, .d = 64},
-                    .room = sdpa_cudnn_room((uint64_t)8 << 30)};
+                    .workspace = sdpa_cudnn_workspace((uint64_t)8 << 30)};
     ck_assert_int_eq(sdpa_cudnn_part(&c), 64);
     c.s.drop = 0.1f; /* 24 MiB a sample */
     ck_assert_int_eq(sdpa_cudnn_part(&c), 8);
@@ -172,7 +172,7 @@ START_TEST(samples_share_what_room_there_is)
     ck_assert_int_eq(sdpa_cudnn_part(&c), 1);
     c.s.tq = c.s.tk = 4096; /* 384 MiB a sample */
     ck_assert_int_eq(sdpa_cudnn_part(&c), 0);
-    c.room = sdpa_cudnn_room((uint64_t)80 << 30); /* 2 GiB */
+    c.workspace = sdpa_cudnn_workspace((uint64_t)80 << 30); /* 2 GiB */
     ck_assert_int_eq(sdpa_cudnn_part(&c), 1);
     c.s.tq = c.s.tk = 1024;
     c.s.batch = 64;

@@ -202,7 +202,7 @@ static void plan_attention(const struct attention *a)
                     .grad = a->grad,
                     .any_order = a->any_order,
                     .bias = a->bias ? TUTTI_F32 : TUTTI_DTYPE_NONE,
-                    .room = sdpa_cudnn_room(0)};
+                    .workspace = sdpa_cudnn_workspace(0)};
     tutti_error err = TUTTI_ERROR_INIT;
     cdnn_plan *p = NULL;
     c.part = sdpa_cudnn_part(&c);
