@@ -43,8 +43,8 @@ static uint32_t least_size(const char *type, uint32_t otherwise)
     return otherwise;
 }
 
-tutti_status released_room(uint32_t struct_size, uint32_t size, const char *type,
-                           tutti_error *err)
+tutti_status released_capacity(uint32_t struct_size, uint32_t size, const char *type,
+                               tutti_error *err)
 {
     const uint32_t least = least_size(type, size);
     if (struct_size >= least)
@@ -59,7 +59,7 @@ tutti_status released_give(void *to, const void *from, uint32_t size, const char
 {
     uint32_t capacity;
     memcpy(&capacity, to, sizeof capacity);
-    const tutti_status s = released_room(capacity, size, type, err);
+    const tutti_status s = released_capacity(capacity, size, type, err);
     if (s)
         return s;
     memcpy(to, from, capacity < size ? capacity : size);
@@ -104,7 +104,7 @@ tutti_status released_take(const void *from, uint32_t size, const char *type, tu
 {
     uint32_t given;
     memcpy(&given, from, sizeof given);
-    const tutti_status s = released_room(given, size, type, err);
+    const tutti_status s = released_capacity(given, size, type, err);
     const char *reserved = s ? NULL : find_reserved(from, type, given);
     return reserved ? tutti_fail(err, TUTTI_E_ARG, "the caller's %s has a %s that is not 0",
                                  type, reserved)

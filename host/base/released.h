@@ -27,10 +27,10 @@ tutti_status released_give(void *to, const void *from, uint32_t size, const char
                            tutti_error *err);
 
 /* Whether the caller's out-struct can be filled at all: before work is done for it. */
-#define RELEASED_ROOM(type, to, err)                                                           \
-    released_room((to)->struct_size, (uint32_t)sizeof(type), #type, (err))
-tutti_status released_room(uint32_t struct_size, uint32_t size, const char *type,
-                           tutti_error *err);
+#define RELEASED_CAPACITY(type, to, err)                                                       \
+    released_capacity((to)->struct_size, (uint32_t)sizeof(type), #type, (err))
+tutti_status released_capacity(uint32_t struct_size, uint32_t size, const char *type,
+                               tutti_error *err);
 
 /* The first thing that is wrong with a struct that a plugin hands the host: too small, as above; a reserved member that
  * is not 0.  Errors: E_ARG. */

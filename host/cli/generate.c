@@ -118,21 +118,21 @@ static tutti_status read_prompt(generation *g, tutti_error *err)
 static tutti_status encode_prompt(generation *g, tutti_error *err)
 {
     tutti_error why = TUTTI_ERROR_INIT;
-    uint64_t room, wanted = g->prompt.size + (uint64_t)g->most;
+    uint64_t capacity, wanted = g->prompt.size + (uint64_t)g->most;
     do {
-        room = wanted;
+        capacity = wanted;
         free(g->tokens);
-        g->tokens = calloc(room, sizeof *g->tokens);
+        g->tokens = calloc(capacity, sizeof *g->tokens);
         if (!g->tokens)
             return tutti_fail(err, TUTTI_E_NOMEM, "no memory for the prompt");
         why = (tutti_error)TUTTI_ERROR_INIT;
         const tutti_status s =
             g->vocabulary->encode(g->vocabulary_self, g->prompt.data, g->prompt.size, g->tokens,
-                                  room, &g->given, &why);
+                                  capacity, &g->given, &why);
         wanted = g->given + (uint64_t)g->most;
-        if (s && (s != TUTTI_E_RANGE || wanted <= room))
+        if (s && (s != TUTTI_E_RANGE || wanted <= capacity))
             return tutti_fail(err, s, "the prompt: %s", why.text);
-    } while (wanted > room);
+    } while (wanted > capacity);
     return TUTTI_OK;
 }
 

@@ -29,18 +29,19 @@ static void no_memory(onnx_graph *g)
 }
 
 /* A zeroed entry at the end of an array; NULL after an error. */
-static void *append(onnx_graph *g, void *array, uint32_t *count, uint32_t *room, size_t size)
+static void *append(onnx_graph *g, void *array, uint32_t *count, uint32_t *capacity,
+                    size_t size)
 {
     void **items = array;
-    if (*count == *room) {
-        const uint32_t more = *room ? 2 * *room : 64;
+    if (*count == *capacity) {
+        const uint32_t more = *capacity ? 2 * *capacity : 64;
         void *larger = realloc(*items, more * size);
         if (!larger) {
             no_memory(g);
             return NULL;
         }
         *items = larger;
-        *room = more;
+        *capacity = more;
     }
     return memset((char *)*items + (*count)++ * size, 0, size);
 }
@@ -58,8 +59,9 @@ static void *keep(onnx_graph *g, const void *data, size_t size)
 tutti_value onnx_graph_leaf(onnx_graph *g, int32_t kind, uint32_t index, const tutti_desc *desc,
                             const onnx_dims *dims)
 {
-    onnx_value *v =
-        g->error.status ? NULL : append(g, &g->values, &g->nvalues, &g->values_room, sizeof *v);
+    onnx_value *v = g->error.status
+                        ? NULL
+                        : append(g, &g->values, &g->nvalues, &g->values_capacity, sizeof *v);
     if (!v)
         return 0;
     v->kind = kind;
@@ -125,8 +127,9 @@ static tutti_value add_node(onnx_graph *g, const char *type, const tutti_value *
                    .nin = nin,
                    .nattr = nattr};
     n.out = onnx_graph_leaf(g, ONNX_NODE, g->nnodes, &unknown, NULL);
-    onnx_node *at =
-        g->error.status ? NULL : append(g, &g->nodes, &g->nnodes, &g->nodes_room, sizeof *at);
+    onnx_node *at = g->error.status
+                        ? NULL
+                        : append(g, &g->nodes, &g->nnodes, &g->nodes_capacity, sizeof *at);
     if (!at)
         return 0;
     *at = n;
@@ -271,7 +274,7 @@ void onnx_graph_init(onnx_graph *g, onnx_samples samples)
                                .status = status,
                                .guard = no_guard,
                                .unguard = no_unguard};
-    (void)append(g, &g->values, &g->nvalues, &g->values_room, sizeof *g->values);
+    (void)append(g, &g->values, &g->nvalues, &g->values_capacity, sizeof *g->values);
 }
 
 void onnx_graph_fini(onnx_graph *g)

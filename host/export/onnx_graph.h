@@ -51,7 +51,7 @@ typedef struct onnx_graph {
     tutti_graph builder;
     onnx_value *values; /* [0] is none */
     onnx_node *nodes;
-    uint32_t nvalues, nnodes, values_room, nodes_room;
+    uint32_t nvalues, nnodes, values_capacity, nodes_capacity;
     onnx_samples samples;
     const char *scope, *op; /* of what is emitted now */
     tutti_value batch;      /* the number of samples, I64 (1); 0: nobody has asked yet */

@@ -53,9 +53,9 @@ static void measure(const series *const *curves, size_t n, range *x, range *y)
     if (x->low == x->high)
         x->high += 1;
     if (y->low == y->high) {
-        const double room = y->low != 0.0 ? fabs(y->low) * 0.1 : 1.0;
-        y->low -= room;
-        y->high += room;
+        const double margin = y->low != 0.0 ? fabs(y->low) * 0.1 : 1.0;
+        y->low -= margin;
+        y->high += margin;
     }
 }
 

@@ -94,14 +94,14 @@ static const event *find_event(const server *s, uint64_t number)
 
 /* ---- streams ---- */
 
-static ssize_t give(char *to, size_t room, const char *text, size_t size)
+static ssize_t give(char *to, size_t capacity, const char *text, size_t size)
 {
-    const size_t n = size < room ? size : room;
+    const size_t n = size < capacity ? size : capacity;
     memcpy(to, text, n);
     return (ssize_t)n;
 }
 
-static ssize_t read_stream(void *ctx, uint64_t at, char *to, size_t room)
+static ssize_t read_stream(void *ctx, uint64_t at, char *to, size_t capacity)
 {
     static const char ping[] = ":\n\n", again[] = "event: again\ndata: {}\n\n";
     stream *r = ctx;
@@ -110,12 +110,12 @@ static ssize_t read_stream(void *ctx, uint64_t at, char *to, size_t room)
     (void)at;
     if (r->ended)
         return MHD_CONTENT_READER_END_OF_STREAM;
-    if (!e && r->next <= s->number && room >= sizeof again - 1) { /* too far behind */
+    if (!e && r->next <= s->number && capacity >= sizeof again - 1) { /* too far behind */
         r->ended = true;
-        return give(to, room, again, sizeof again - 1);
+        return give(to, capacity, again, sizeof again - 1);
     }
     if (e) {
-        const ssize_t n = give(to, room, e->text + r->at, e->size - r->at);
+        const ssize_t n = give(to, capacity, e->text + r->at, e->size - r->at);
         r->at += (size_t)n;
         if (r->at == e->size) {
             r->next++;
@@ -126,9 +126,9 @@ static ssize_t read_stream(void *ctx, uint64_t at, char *to, size_t room)
     }
     if (s->over)
         return MHD_CONTENT_READER_END_OF_STREAM;
-    if (r->pinged && room >= sizeof ping - 1) {
+    if (r->pinged && capacity >= sizeof ping - 1) {
         r->pinged = false;
-        return give(to, room, ping, sizeof ping - 1);
+        return give(to, capacity, ping, sizeof ping - 1);
     }
     r->waits = true;
     MHD_suspend_connection(r->connection);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BASE64 = sodium_base64_VARIANT_ORIGINAL, BASE64_ROOM = 512 };
+enum { BASE64 = sodium_base64_VARIANT_ORIGINAL, BASE64_SIZE = 512 };
 
 bool text_line(const char **at, char *to, size_t size)
 {
@@ -23,7 +23,7 @@ bool text_line(const char **at, char *to, size_t size)
 
 bool text_base64(const char **at, void *to, size_t size)
 {
-    char line[BASE64_ROOM];
+    char line[BASE64_SIZE];
     size_t got = 0;
     return text_line(at, line, sizeof line) &&
            sodium_base642bin(to, size, line, strlen(line), NULL, &got, NULL, BASE64) == 0 &&
@@ -32,7 +32,7 @@ bool text_base64(const char **at, void *to, size_t size)
 
 static void add_base64(text_buffer *b, const void *bytes, size_t size)
 {
-    char line[BASE64_ROOM];
+    char line[BASE64_SIZE];
     text_add(b, "%s\n", sodium_bin2base64(line, sizeof line, bytes, size, BASE64));
     sodium_memzero(line, sizeof line);
 }

@@ -14,11 +14,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PATH_ROOM = 4096 };
+enum { PATH_SIZE = 4096 };
 
 tutti_status begun_write(const char *path, const text_buffer *b, tutti_error *err)
 {
-    char part[PATH_ROOM + 8];
+    char part[PATH_SIZE + 8];
     (void)snprintf(part, sizeof part, "%s.part", path);
     const int fd = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     const bool good = fd >= 0 && whole_write(fd, b->data, b->size, WHOLE_IO_HERE) == b->size &&

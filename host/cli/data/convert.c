@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PATH_ROOM = 4096, PROBES = 16, SHARD_BYTES = 32 << 20, MOST_SAMPLES = 1 << 20 };
+enum { PATH_SIZE = 4096, PROBES = 16, SHARD_BYTES = 32 << 20, MOST_SAMPLES = 1 << 20 };
 
 typedef struct conversion {
     const convert_options *options;
@@ -27,9 +27,9 @@ typedef struct conversion {
 
 /* ---- files ---- */
 
-static void shard_path(const conversion *c, int64_t shard, char path[PATH_ROOM])
+static void shard_path(const conversion *c, int64_t shard, char path[PATH_SIZE])
 {
-    (void)snprintf(path, PATH_ROOM, "%s/shard.%05lld.mds", c->options->to, (long long)shard);
+    (void)snprintf(path, PATH_SIZE, "%s/shard.%05lld.mds", c->options->to, (long long)shard);
 }
 
 static int64_t samples_of(const conversion *c, int64_t shard)
@@ -43,7 +43,7 @@ static int64_t samples_of(const conversion *c, int64_t shard)
 /* Whether an earlier try has written it; its size goes to *ret_bytes. */
 static bool is_written(const conversion *c, int64_t shard, uint64_t *ret_bytes)
 {
-    char path[PATH_ROOM];
+    char path[PATH_SIZE];
     struct stat st;
     uint32_t count = 0, end = 0;
     shard_path(c, shard, path);
@@ -66,7 +66,7 @@ static tutti_status write_shard(conversion *c, data_set *d, int64_t shard, tutti
     const size_t head = 4 + 4 * ((size_t)n + 1);
     text_buffer b = {.data = NULL};
     uint32_t *offsets = calloc((size_t)n + 2, sizeof *offsets);
-    char path[PATH_ROOM];
+    char path[PATH_SIZE];
     if (!offsets)
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for a shard");
     tutti_status s = TUTTI_OK;
@@ -163,7 +163,7 @@ static void add_shard(text_buffer *b, const conversion *c, int64_t shard)
 static tutti_status write_index(const conversion *c, tutti_error *err)
 {
     text_buffer b = {.data = NULL};
-    char path[PATH_ROOM];
+    char path[PATH_SIZE];
     text_add(&b, "{\"version\": 2, \"shards\": [\n");
     for (int64_t k = 0; k < c->shards; k++)
         add_shard(&b, c, k);
@@ -181,7 +181,7 @@ static tutti_status write_classes(const conversion *c, tutti_error *err)
     const int k = data_set_column(c->set, "target");
     const tutti_column *target = k < 0 ? NULL : &c->set->info.columns[k];
     text_buffer b = {.data = NULL};
-    char path[PATH_ROOM];
+    char path[PATH_SIZE];
     tutti_status s = TUTTI_OK;
     if (!target || !target->classes || target->desc.rank)
         return TUTTI_OK;
@@ -218,7 +218,7 @@ static void add_plan(text_buffer *b, const conversion *c)
 
 static void remove_shards(const conversion *c)
 {
-    char path[PATH_ROOM];
+    char path[PATH_SIZE];
     for (int64_t k = 0; k < c->shards; k++) {
         shard_path(c, k, path);
         (void)unlink(path);
@@ -228,7 +228,7 @@ static void remove_shards(const conversion *c)
 /* The folder, and in it what is about to be done; of an earlier try it is the same. */
 static tutti_status begin_folder(conversion *c, const char *plan, tutti_error *err)
 {
-    char index[PATH_ROOM];
+    char index[PATH_SIZE];
     text_buffer b = {.data = NULL};
     (void)snprintf(index, sizeof index, "%s/index.json", c->options->to);
     if (access(index, F_OK) == 0)
@@ -280,7 +280,7 @@ static tutti_status check_layout(const shard_layout *l, tutti_error *err)
 tutti_status convert_data(const data_set *d, const convert_options *o, tutti_error *err)
 {
     conversion c = {.options = o, .set = d};
-    char plan[PATH_ROOM];
+    char plan[PATH_SIZE];
     shard_layout_make(d, &c.layout);
     (void)snprintf(plan, sizeof plan, "%s/conversion.json", o->to);
     folder_lock *lock = NULL;

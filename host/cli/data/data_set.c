@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { FIRST_ROOM = 1 << 16, PATH_ROOM = 4096 };
+enum { FIRST_CAPACITY = 1 << 16, PATH_SIZE = 4096 };
 
 /* ---- which data set ---- */
 
@@ -38,7 +38,7 @@ enum { ROWS = sizeof rows / sizeof *rows };
 
 static bool has_file(const char *folder, const char *name)
 {
-    char path[PATH_ROOM];
+    char path[PATH_SIZE];
     (void)snprintf(path, sizeof path, "%s/%s", folder, name);
     return access(path, F_OK) == 0;
 }
@@ -56,7 +56,7 @@ static bool has_folders(const char *path, int *ret_why)
     bool any = false;
     *ret_why = dir ? 0 : errno;
     for (const struct dirent *e; dir && !any && (e = readdir(dir));) {
-        char below[PATH_ROOM];
+        char below[PATH_SIZE];
         struct stat st;
         (void)snprintf(below, sizeof below, "%s/%s", path, e->d_name);
         any = e->d_name[0] != '.' && stat(below, &st) == 0 && S_ISDIR(st.st_mode);
@@ -177,7 +177,7 @@ static tutti_params *read_settings(const object *o, const json_doc *doc, const c
 {
     if (!has_required(o, doc, path))
         return NULL;
-    char here[PATH_ROOM];
+    char here[PATH_SIZE];
     faults *f = faults_create();
     if (!f)
         (void)fprintf(stderr, "tutti: no memory for the settings of the data set\n");
@@ -269,12 +269,12 @@ static bool grow_column(data_set *d, uint32_t k, uint64_t bytes)
 tutti_status data_set_read(data_set *d, int64_t index, tutti_error *err)
 {
     const uint32_t n = d->info.ncolumns;
-    uint64_t room = FIRST_ROOM;
+    uint64_t capacity = FIRST_CAPACITY;
     d->index = index;
     for (int attempt = 0;; attempt++) {
         tutti_error e = TUTTI_ERROR_INIT;
         for (uint32_t k = 0; k < n; k++) {
-            if (!grow_column(d, k, room))
+            if (!grow_column(d, k, capacity))
                 return tutti_fail(err, TUTTI_E_NOMEM, "no memory for a sample");
             d->columns[k].desc = d->info.columns[k].desc;
             d->columns[k].device = TUTTI_DEVICE_CPU;
@@ -296,20 +296,20 @@ tutti_status data_set_file(const data_set *d, uint32_t column, text_buffer *b,
                            uint64_t *ret_size, tutti_error *err)
 {
     void *data = NULL;
-    uint64_t size = 0, room;
+    uint64_t size = 0, capacity;
     tutti_status s = TUTTI_OK;
     do { /* once to learn its size */
-        room = size;
-        void *more = realloc(data, room + 1);
+        capacity = size;
+        void *more = realloc(data, capacity + 1);
         if (!more) {
             free(data);
             return tutti_fail(err, TUTTI_E_NOMEM, "no memory for a picture");
         }
         data = more;
         if (d->stored)
-            s = d->stored->file(instance_self(d->instance), d->index, column, data, room, &size,
-                                err);
-    } while (!s && size > room);
+            s = d->stored->file(instance_self(d->instance), d->index, column, data, capacity,
+                                &size, err);
+    } while (!s && size > capacity);
     if (!s && size)
         text_add_bytes(b, data, size);
     *ret_size = size;

@@ -15,13 +15,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { HEADER_INTS = 256, NARROW = 1 << 16, PATH_ROOM = 4096, BLOCK_TOKENS = 1 << 20 };
+enum { HEADER_INTS = 256, NARROW = 1 << 16, PATH_SIZE = 4096, BLOCK_TOKENS = 1 << 20 };
 
 /* Blocks of samples become parts of the file, which is whole up to its end at any time. */
 typedef struct token_file {
     const data_set *set;
     const convert_options *options;
-    char part[PATH_ROOM + 16], plan[PATH_ROOM + 16];
+    char part[PATH_SIZE + 16], plan[PATH_SIZE + 16];
     int fd;
     size_t bytes;   /* of a token */
     int64_t length; /* tokens of a sample */

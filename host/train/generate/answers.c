@@ -15,10 +15,10 @@ struct answers {
     const tutti_vocabulary_v1 *vocabulary; /* of the training data; or NULL */
     void *vocabulary_self;
     sampler_entry *scratch; /* (classes) */
-    int32_t *prompt;        /* (prompt_room) */
-    int64_t prompt_room;
-    int32_t *tokens; /* (tokens_room): of the batch */
-    int64_t tokens_room;
+    int32_t *prompt;        /* (prompt_capacity) */
+    int64_t prompt_capacity;
+    int32_t *tokens; /* (tokens_capacity): of the batch */
+    int64_t tokens_capacity;
     bool told; /* that prompts were cut */
 };
 
@@ -61,14 +61,14 @@ static tutti_status open_answers(trainer *t, tutti_error *err)
     return TUTTI_OK;
 }
 
-static bool reserve(int32_t **memory, int64_t *room, int64_t count)
+static bool reserve(int32_t **memory, int64_t *capacity, int64_t count)
 {
-    if (count <= *room)
+    if (count <= *capacity)
         return true;
     int32_t *more = realloc(*memory, (size_t)count * sizeof *more);
     if (more) {
         *memory = more;
-        *room = count;
+        *capacity = count;
     }
     return more != NULL;
 }
@@ -107,7 +107,7 @@ static tutti_status take_prompt(answers *a, const run_data *spec, const tutti_te
 {
     const int64_t length = prompts->desc.dim[1];
     int64_t n = 0;
-    if (!reserve(&a->prompt, &a->prompt_room, length))
+    if (!reserve(&a->prompt, &a->prompt_capacity, length))
         return no_memory(err);
     for (; n < length && token_at(prompts, row * length + n) >= 0; n++) {
         const int64_t token = token_at(prompts, row * length + n);
@@ -195,7 +195,7 @@ tutti_status answers_batch(trainer *t, const run_data *spec, tutti_error *err)
                           "the evaluation %s has \"stop\", and the training data's tokens have "
                           "no texts",
                           spec->label);
-    if (!reserve(&a->tokens, &a->tokens_room, rows * most))
+    if (!reserve(&a->tokens, &a->tokens_capacity, rows * most))
         return no_memory(err);
     for (int64_t row = 0; row < rows && !s; row++) {
         text_stream text = {.stops = stops};

@@ -19,7 +19,7 @@ typedef struct tensors {
     checkpoint_item *items;
     int32_t *shards; /* of each item, from 0 */
     void **owned;
-    size_t count, nowned, room;
+    size_t count, nowned, capacity;
 } tensors;
 
 static void tensors_fini(tensors *t)
@@ -123,9 +123,9 @@ static tutti_status gather(const publish_model *m, const json_node *says, const 
         json_bool(json_get(form, "names")) ? json_get(says, "names") : NULL;
     const char *prefix = json_string(json_get(form, "prefix"));
     const size_t count = net_weight_count(m->net);
-    t->room = count * PARTS + 1;
-    t->items = calloc(t->room, sizeof *t->items);
-    t->shards = calloc(t->room, sizeof *t->shards);
+    t->capacity = count * PARTS + 1;
+    t->items = calloc(t->capacity, sizeof *t->items);
+    t->shards = calloc(t->capacity, sizeof *t->shards);
     t->owned = calloc(count * OWNED + 1, sizeof *t->owned);
     tutti_status s = t->items && t->shards && t->owned ? TUTTI_OK : no_memory(err);
     for (uint32_t k = 0; k < count && !s; k++) {

@@ -94,7 +94,7 @@ static tutti_status weight(void *ctx, uint32_t k, tutti_weight *ret, tutti_error
 {
     const device_view *v = ctx;
     tutti_weight found;
-    tutti_status s = RELEASED_ROOM(tutti_weight, ret, err);
+    tutti_status s = RELEASED_CAPACITY(tutti_weight, ret, err);
     if (!s)
         s = weights_show(v->kernels->updater, err);
     if (!s)

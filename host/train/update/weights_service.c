@@ -71,7 +71,7 @@ static tutti_status at(void *ctx, uint32_t k, tutti_weight *ret, tutti_error *er
 {
     const weights_service *w = ctx;
     tutti_weight found;
-    tutti_status s = RELEASED_ROOM(tutti_weight, ret, err);
+    tutti_status s = RELEASED_CAPACITY(tutti_weight, ret, err);
     if (!s)
         s = weights_show(w->updater, err);
     if (!s)
