@@ -116,6 +116,13 @@ TUTTI_CUDA_LIBRARIES=0 images plan >plan.txt
 check "and why there is none" grep -qE '^ +[0-9]+ conv2d \[own kernel: cuDNN: cudnnCreate failed with [0-9]+\] %' plan.txt
 gpu "" "$TUTTI" plan run.json --device cuda --set precision=amp_bf16 >plan.txt
 check "in 16 bits too" grep -qE '\[cuBLASLt 13\.0\.0: algorithm [0-9]+[^T]*\] %[0-9]+ BF16' plan.txt
+small_run '"precision": "fp32_fast", "loggers": [{"name": "jsonl"}]' | sed 's/"callbacks": .*/"callbacks": []/' >fast.json
+fast() { # fast <device> <words>: what the log of a run there says of its precision
+  rm -rf runs
+  gpu "" "$TUTTI" train fast.json --quiet --duration 1ba --device "$1" && grep -qF "precision fp32_fast: $2" runs/small/log.jsonl
+}
+check "fp32_fast is TF32 on the GPU" fast cuda "factors of products and convolutions are rounded to TF32"
+check "and three products of bf16 on the CPU" fast cpu "products go as three of bf16"
 on '"tf32": true'
 rm -f trace
 TUTTI_CUDA_TRACE=$PWD/trace gpu leaks=1 "$TUTTI" train on.json --duration 4ba >out.txt 2>err.txt
