@@ -39,12 +39,13 @@ static pthread_once_t engine_once = PTHREAD_ONCE_INIT;
 
 /* oneDNN does not look whether it got the memory for the code that it writes, and crashes without.  So it is
  * asked for a primitive only where more than one takes can be had. */
-enum { ROOM = 16 << 20 }; /* bytes */
+enum { PROBE_BYTES = 16 << 20 };
 
-static int has_room(void)
+static int has_memory(void)
 {
-    void *room = mmap(NULL, ROOM, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    return room != MAP_FAILED && munmap(room, ROOM) == 0;
+    void *probe =
+        mmap(NULL, PROBE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return probe != MAP_FAILED && munmap(probe, PROBE_BYTES) == 0;
 }
 
 static void engine_create(void)
@@ -335,7 +336,7 @@ tutti_status dnn_create(const dnn_call *c, const char *op, dnn **ret, uint64_t *
                         tutti_error *err)
 {
     uint64_t scratch = 0;
-    if (!has_room())
+    if (!has_memory())
         return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory for oneDNN", op);
     (void)pthread_once(&engine_once, engine_create);
     if (!the_engine)
@@ -405,7 +406,7 @@ tutti_status dnn_run(dnn *p, void *const data[DNN_SLOTS], void *scratch)
 tutti_status dnn_gemm_run(const dnn_gemm *p, const float *a, const float *b, float *y)
 {
     static int has_run; /* its code has been written */
-    if (!__atomic_load_n(&has_run, __ATOMIC_RELAXED) && !has_room())
+    if (!__atomic_load_n(&has_run, __ATOMIC_RELAXED) && !has_memory())
         return TUTTI_E_NOMEM;
     const int before = omp_get_max_threads();
     omp_set_num_threads(1);

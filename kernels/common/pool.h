@@ -46,17 +46,17 @@ static inline tutti_status pool_shape(const char *op, const pool_attr *a, const 
     *ret_y = *x;
     for (int k = 0; k < 2; k++) {
         const int64_t kernel = a->kernel.v[k], pad = a->padding.n ? a->padding.v[k] : 0;
-        const int64_t room = x->dim[1 + k] + 2 * pad - kernel;
+        const int64_t span = x->dim[1 + k] + 2 * pad - kernel;
         if (2 * pad > kernel)
             return tutti_fail(err, TUTTI_E_RANGE,
                               "%s: padding %lld is more than half of kernel %lld", op,
                               (long long)pad, (long long)kernel);
-        if (room < 0 || x->dim[1 + k] < 1)
+        if (span < 0 || x->dim[1 + k] < 1)
             return tutti_fail(err, TUTTI_E_SHAPE,
                               "%s: no window of (%lld, %lld) fits into x %s with its padding",
                               op, (long long)a->kernel.v[0], (long long)a->kernel.v[1],
                               tutti_desc_text(x, text, sizeof text));
-        ret_y->dim[1 + k] = room / (a->stride.n ? a->stride.v[k] : kernel) + 1;
+        ret_y->dim[1 + k] = span / (a->stride.n ? a->stride.v[k] : kernel) + 1;
     }
     return TUTTI_OK;
 }

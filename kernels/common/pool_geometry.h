@@ -28,8 +28,8 @@ TUTTI_HD pool_window pool_window_at(const pool_geometry *g, int64_t i, int64_t j
 /* First output row (or column) whose window covers `at`, and the one after the last. */
 TUTTI_HD int64_t pool_first(int64_t at, int64_t kernel, int64_t stride, int64_t padding)
 {
-    const int64_t room = at + padding - kernel + 1;
-    return room <= 0 ? 0 : (room + stride - 1) / stride;
+    const int64_t start = at + padding - kernel + 1;
+    return start <= 0 ? 0 : (start + stride - 1) / stride;
 }
 
 TUTTI_HD int64_t pool_end(int64_t at, int64_t stride, int64_t padding, int64_t outputs)

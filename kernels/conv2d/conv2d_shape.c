@@ -37,9 +37,9 @@ static int64_t entry(const tutti_list *l, int64_t k, int64_t fallback)
 /* Windows of `kernel` along `size`; less than 1 when not even one fits. */
 static int64_t extent(const conv2d_attr *a, int64_t k, int64_t size, int64_t kernel)
 {
-    const int64_t room =
+    const int64_t span =
         size + 2 * entry(&a->padding, k, 0) - entry(&a->dilation, k, 1) * (kernel - 1) - 1;
-    return room < 0 ? 0 : room / entry(&a->stride, k, 1) + 1;
+    return span < 0 ? 0 : span / entry(&a->stride, k, 1) + 1;
 }
 
 tutti_status conv2d_shape(const char *op, const conv2d_attr *a, const tutti_desc *x,

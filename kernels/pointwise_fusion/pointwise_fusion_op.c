@@ -61,8 +61,8 @@ static void stage_inputs(const tutti_op_call *c, fusion_program *p)
     p->nin = c->nin;
     for (uint32_t k = 0; k < c->nin; k++) {
         const uint32_t words = c->in[k].dtype == TUTTI_F32 ? 2 : 1;
-        const int room = p->staged + words <= FUSION_STAGE_WORDS;
-        const int staged = room && !(p->whole >> k & 1);
+        const int fits = p->staged + words <= FUSION_STAGE_WORDS;
+        const int staged = fits && !(p->whole >> k & 1);
         p->at[k] = staged ? (uint8_t)p->staged : FUSION_NONE;
         p->staged += staged ? words : 0;
     }

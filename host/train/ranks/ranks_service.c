@@ -80,9 +80,9 @@ static tutti_status reduce_pieces(const ranks_service *r, char *data, uint64_t n
                                   int32_t op, tutti_error *err)
 {
     const uint64_t size = tutti_dtype_size(dtype), most = PIECE_BYTES / size;
-    const uint64_t room = (n < most ? n : most) * size * (uint64_t)world_size(r->world);
-    char *all = malloc(room);
-    tutti_status s = all ? TUTTI_OK : call_no_memory(room, err);
+    const uint64_t bytes = (n < most ? n : most) * size * (uint64_t)world_size(r->world);
+    char *all = malloc(bytes);
+    tutti_status s = all ? TUTTI_OK : call_no_memory(bytes, err);
     for (uint64_t at = 0; at < n && !s; at += most) {
         const uint64_t count = n - at < most ? n - at : most;
         const reduce_input from = {all, count * size, world_size(r->world)};
@@ -142,7 +142,7 @@ static tutti_status all_gather(void *ctx, const void *mine, void *ret_all, uint6
 
 /* Before a rank's piece. */
 typedef struct piece_head {
-    int32_t failed; /* the rank has no room for what all have */
+    int32_t failed; /* the rank has no memory for what all have */
     int32_t reserved;
 } piece_head;
 
@@ -196,11 +196,11 @@ static tutti_status gather_piece(const ranks_service *r, const gathering *g, con
     return TUTTI_OK;
 }
 
-/* A rank without room says so with its first piece, which all wait for anyhow. */
+/* A rank without memory says so with its first piece, which all wait for anyhow. */
 static tutti_status gather_pieces(const ranks_service *r, gathering *g, const void *mine,
-                                  bool has_room, tutti_error *err)
+                                  bool has_memory, tutti_error *err)
 {
-    const piece_head head = {.failed = !has_room};
+    const piece_head head = {.failed = !has_memory};
     g->piece = g->most < PIECE_BYTES ? g->most : PIECE_BYTES;
     g->stride = sizeof head + g->piece;
     const uint64_t bytes = ((uint64_t)world_size(r->world) + 1) * g->stride;
@@ -222,15 +222,15 @@ static gathering measure(const call_frame *all, int32_t size)
     return g;
 }
 
-/* Room for what all ranks have, and where each one's ends. */
-static tutti_status make_room(ranks_service *r, const gathering *g, int32_t size,
-                              tutti_error *err)
+/* Memory for what all ranks have, and where each one's ends. */
+static tutti_status reserve_gathered(ranks_service *r, const gathering *g, int32_t size,
+                                     tutti_error *err)
 {
-    void *room = realloc(r->all, g->sum + 1);
-    r->all = room ? room : r->all;
+    void *more = realloc(r->all, g->sum + 1);
+    r->all = more ? more : r->all;
     uint64_t *ends = realloc(r->ends, (size_t)size * sizeof *ends);
     r->ends = ends ? ends : r->ends;
-    if (!room || !ends)
+    if (!more || !ends)
         return call_no_memory(g->sum, err);
     uint64_t sum = 0;
     for (int32_t k = 0; k < size; k++)
@@ -244,7 +244,7 @@ static tutti_status place_gathered(ranks_service *r, const call_frame *all, int3
     gathering g = measure(all, size);
     tutti_error unheard = TUTTI_ERROR_INIT;
     const bool many = g.most > FRAME_BYTES;
-    const tutti_status s = make_room(r, &g, size, many ? &unheard : err);
+    const tutti_status s = reserve_gathered(r, &g, size, many ? &unheard : err);
     if (many)
         return gather_pieces(r, &g, mine, !s, err);
     uint64_t at = 0;
@@ -258,7 +258,7 @@ static tutti_status gather_alone(ranks_service *r, const void *mine, uint64_t by
 {
     const call_frame alone = {.bytes = bytes};
     const gathering g = measure(&alone, 1);
-    const tutti_status s = make_room(r, &g, 1, err);
+    const tutti_status s = reserve_gathered(r, &g, 1, err);
     if (!s && bytes)
         memcpy(r->all, mine, bytes);
     return s;
