@@ -3,7 +3,7 @@
 #include "common/cuda/launch.h"
 #include "common/op_util.h"
 #include "pointwise_fusion/pointwise_fusion.h"
-#include "tutti_internal/pointwise_group.h"
+#include "tutti/pointwise_group.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #include "graph/passes/pointwise_fusion.h"
 #include "graph/ir/precision.h"
 #include "graph/ir/traits.h"
-#include "tutti_internal/pointwise_group.h"
+#include "tutti/pointwise_group.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 
 #include "graph/ir/pool.h"
 #include "graph/passes/pointwise_fusion.h"
-#include "tutti_internal/pointwise_group.h"
+#include "tutti/pointwise_group.h"
 
 enum { POINTWISE_TILE = 4096 }; /* elements that a thread takes at a time */
 

@@ -2,8 +2,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/ir/traits.h"
 #include "op_table.h"
+#include "tutti/pointwise_group.h"
 #include "tutti_check.h"
-#include "tutti_internal/pointwise_group.h"
 
 #include <string.h>
 
