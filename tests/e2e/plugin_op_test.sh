@@ -18,11 +18,22 @@ check "and the same again" train again cpu fp32
 check "to the same bits" python3 "$e2e/same_weights.py" "$(latest cpu)" "$(latest again)"
 check "in bf16" train low cpu amp_bf16
 check "near f32" python3 "$e2e/near_weights.py" "$(latest cpu)" "$(latest low)" 0.05
-check "the plan fuses it with what follows" sh -c "'$TUTTI' plan cpu/run.json --plugin-path '$plugins' --device cpu |
-  tee plan.txt | grep -q softsign_grad"
+# plan <folder> <device>: the plan's steps, "softsign+affine" where two run as one, in plan.txt.
+plan() {
+  LD_LIBRARY_PATH="$standin" "$TUTTI" plan "$1/run.json" --plugin-path "$plugins" --device "$2" |
+    grep -E '^ *[0-9]+ [a-z]' | awk '{print $2}' >plan.txt
+}
+has() { grep -qxF "$1" plan.txt || { cat plan.txt && false; }; } # has <step>
+check "a plan on the CPU" plan cpu cpu
+check "fuses it with what follows" has softsign+affine
+check "and its gradient with what comes before" has affine+softsign_grad
 if [ -d "$standin" ]; then
   check "it trains on a GPU" train gpu cuda fp32
   check "to nearly the same weights" python3 "$e2e/near_weights.py" "$(latest cpu)" "$(latest gpu)" 1e-4
+  # Device code for groups has expressions of built-in operations alone.
+  check "a plan on a GPU" plan gpu cuda
+  check "has it as a step of its own" has softsign
+  check "and its gradient" has softsign_grad
   check "in bf16 too" train gpu_low cuda amp_bf16
   check "near f32 there" python3 "$e2e/near_weights.py" "$(latest cpu)" "$(latest gpu_low)" 0.05
 else
