@@ -12,10 +12,12 @@
 static registry *plugins;
 
 /* CPU, then the shadow with these settings. */
-static const char *const device_kinds[] = {NULL, "{\"megabytes\": 16}",
-                                           "{\"megabytes\": 16, \"own_relu\": true}",
-                                           "{\"megabytes\": 16, \"unified\": true}"};
-enum { CPU, SHADOW, SHADOW_RELU, UNIFIED, NKINDS };
+static const char *const device_kinds[] = {
+    NULL, "{\"megabytes\": 16}", "{\"megabytes\": 16, \"own_relu\": true}",
+    "{\"megabytes\": 16, \"unified\": true}",
+    "{\"megabytes\": 16, \"adds\": true, \"masks\": true,"
+    " \"groups\": true, \"loss_grads\": true}"};
+enum { CPU, SHADOW, SHADOW_RELU, UNIFIED, PROMISING, NKINDS };
 
 static inline const object *shadow_object(void)
 {

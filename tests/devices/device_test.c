@@ -66,7 +66,7 @@ START_TEST(a_backend_tells_its_devices_and_no_more)
     void *self = b.instance ? instance_self(b.instance) : NULL;
     ck_assert_str_eq(d->info.name, _i == CPU ? "CPU" : "shadow 0");
     ck_assert_str_eq(d->info.kernels, "cpu");
-    ck_assert_int_eq(d->number, _i == SHADOW || _i == SHADOW_RELU ? 0 : TUTTI_DEVICE_CPU);
+    ck_assert_int_eq(d->number, _i == CPU || _i == UNIFIED ? TUTTI_DEVICE_CPU : 0);
     ck_assert_ok(d->table->memory(d->device, &unused, &total, &err), err);
     ck_assert_uint_le(unused, total);
     ck_assert_uint_eq(total, d->info.bytes);

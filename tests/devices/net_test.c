@@ -170,8 +170,43 @@ START_TEST(a_plan_computes_on_every_device_what_it_computes_on_the_host)
     }
     if (_i / 2 != CPU)
         ck_assert_uint_gt(counts_of(&b->backend)->launches, 0);
+    if (_i / 2 == PROMISING) /* groups */
+        ck_assert_uint_gt(counts_of(&b->backend)->own_kernels, 0);
     if (_i / 2 == SHADOW_RELU) /* once in training and once in evaluation, at least */
         ck_assert_uint_gt(counts_of(&b->backend)->own_kernels, 2);
+    close_rig(a);
+    close_rig(b);
+}
+END_TEST
+
+/* Steps of `p` that are operation `op`. */
+static int steps_of(const plan *p, const char *op)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *file = open_memstream(&text, &bytes);
+    int n = 0;
+    plan_dump(p, file);
+    (void)fclose(file);
+    for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
+        char name[64];
+        n += sscanf(line, "%*u %63s", name) == 1 && strcmp(name, op) == 0;
+    }
+    free(text);
+    return n;
+}
+
+/* Row: a plan that begins with gradients, or adds to them. */
+START_TEST(later_microbatches_add_to_gradients_where_the_products_are_made)
+{
+    const int kind = _i ? PLAN_TRAIN_ADD : PLAN_TRAIN;
+    rig *a = open_rig(SHADOW, true, 1.0), *b = open_rig(PROMISING, true, 1.0);
+    plan *p = run_plan(a, kind), *q = run_plan(b, kind);
+    ck_assert_int_eq(steps_of(p, "matmul_add"), 0);
+    ck_assert_int_eq(steps_of(q, "matmul_add"), _i ? 2 : 0); /* w0 and w1 */
+    ck_assert_int_eq(steps_of(p, "matmul_relu"), 0);
+    ck_assert_int_eq(steps_of(q, "matmul_relu"), 1);
+    same_nets(a, b);
     close_rig(a);
     close_rig(b);
 }
@@ -600,6 +635,8 @@ int main(void)
     tcase_add_checked_fixture(tc, NULL, end);
     tcase_add_loop_test(tc, a_plan_computes_on_every_device_what_it_computes_on_the_host, 0,
                         2 * NKINDS);
+    tcase_add_loop_test(tc, later_microbatches_add_to_gradients_where_the_products_are_made, 0,
+                        2);
     tcase_add_loop_test(tc, surgery_keeps_the_values_that_lie_on_a_device, 0, NKINDS);
     tcase_add_test(tc, a_loss_is_mixed_on_a_device_as_on_the_cpu);
     tcase_add_loop_test(tc, a_kernel_that_fails_in_a_plan_is_told_when_the_host_looks, 0,

@@ -8,6 +8,10 @@
 
 tutti_status net_create(const net_options *options, net **ret_net, tutti_error *err)
 {
+    const tutti_status s =
+        options->device ? program_check_device(options->ops, options->device, err) : TUTTI_OK;
+    if (s)
+        return s;
     net *n = calloc(1, sizeof *n);
     if (n) {
         n->options = *options;

@@ -54,6 +54,7 @@ typedef struct net_options {
                          const tutti_error *why);
 } net_options;
 
+/* Errors: E_UNSUPPORTED the device lacks kernels that its flags promise; E_NOMEM.  [control] */
 TUTTI_NODISCARD tutti_status net_create(const net_options *options, net **ret_net,
                                         tutti_error *err);
 void net_destroy(net *n); /* NULL is allowed */

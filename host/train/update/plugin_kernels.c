@@ -87,6 +87,7 @@ static instance_kernels *entry_of(plugin_kernels *all, instance *i)
     p = calloc(1, sizeof *p);
     if (!p)
         return NULL;
+    /* Device code goes to whichever backend has tutti.cuda/1, which is what launches it: no flag could say more. */
     *p = (instance_kernels){.next = all->first,
                             .all = all,
                             .launcher = program_cuda(context_device(all->run))

@@ -17,18 +17,30 @@ enum {
     /* ASYNC, and work is gathered until something asks for it: `step`, a synchronise, a blocking
      * copy to the host. */
     TUTTI_DEVICE_STEPS = 1u << 2,
-    /* What its kernels do for nothing, so that plans are made for it.  The device has kernels for the
-     * operations that these fusions lead to. */
-    TUTTI_DEVICE_ADDS = 1u << 3,  /* products and convolutions add to what is there */
-    TUTTI_DEVICE_SUMS = 1u << 4,  /* products sum up the rows of a factor that they read */
-    TUTTI_DEVICE_MASKS = 1u << 5, /* products keep masks of bits for the gradient of ReLU */
-    TUTTI_DEVICE_HALVES =
-        1u << 6, /* products are made in 16 bits: weights have copies to read */
-    TUTTI_DEVICE_GROUPS =
-        1u << 7, /* pointwise operations run together: TUTTI_ROLE_POINTWISE_GROUP */
+    /* What its kernels do for nothing, so that plans are made for it: operations of a graph become others,
+     * by fusions that op_traits.h names.  Where the device runs an operation with such a fusion it must run
+     * what that leads to, by its own kernel (`kernel`) or one of those that `kernels` names.  A model is
+     * refused on a device that lacks one, E_UNSUPPORTED with flag and operation.  What kernels compute
+     * the host does not check. */
+    /* Products and convolutions add to what is there: TUTTI_FUSE_ADD.  So are gradients of later
+     * microbatches added to those before.  Bit 2 of the kernel's `inplace` saves a copy. */
+    TUTTI_DEVICE_ADDS = 1u << 3,
+    /* Products sum up the rows of a factor that they read: TUTTI_FUSE_FACTOR_SUMS. */
+    TUTTI_DEVICE_SUMS = 1u << 4,
+    /* Products keep masks of bits for the gradient of ReLU, and read them: TUTTI_FUSE_ACTIVATION_MASK and
+     * TUTTI_FUSE_MASK_GRAD.  A row of n results has (n + 127) / 128 * 16 bytes; result j is bit j % 8 of
+     * byte j / 8. */
+    TUTTI_DEVICE_MASKS = 1u << 5,
+    /* Products are made in 16 bits: weights have copies to read. */
+    TUTTI_DEVICE_HALVES = 1u << 6,
+    /* Pointwise operations run together: there is a kernel for the operation of TUTTI_ROLE_POINTWISE_GROUP,
+     * "pointwise_fusion".  Of those that `kernels` names, "cuda" has it; a kernel of the device's own is
+     * told of a group by pointwise_group.h.  Without this flag the host makes groups of its own code where
+     * `kernels` is "cpu" and `kernel` is NULL, else none. */
+    TUTTI_DEVICE_GROUPS = 1u << 7,
 #if TUTTI_USE_MINOR >= 2
     /* since 1.2: kernels of operations whose results are F32 in mixed precision write BF16 and F16 as
-     * well, and those of norms' gradients read them, so that plans need no casts beside them */
+     * well, and those of norms' gradients read them, so that plans need no casts beside them; TUTTI_FUSE_CAST */
     TUTTI_DEVICE_HALF_RESULTS = 1u << 8,
     /* since 1.2: a loss and its gradient come of one pass over the logits: TUTTI_FUSE_LOSS_GRAD */
     TUTTI_DEVICE_LOSS_GRADS = 1u << 9,

@@ -28,7 +28,7 @@ static tutti_status describe(void *self, uint32_t index, tutti_device_info *ret_
     tutti_device_info info = {.struct_size = ret_info->struct_size,
                               .flags = TUTTI_DEVICE_ASYNC | TUTTI_DEVICE_STEPS |
                                        (s->unified ? TUTTI_DEVICE_HOST_MEMORY : 0) |
-                                       (s->half_results ? TUTTI_DEVICE_HALF_RESULTS : 0),
+                                       s->promises,
                               .dtypes = 1u << TUTTI_F32 | 1u << TUTTI_I32,
                               .alignment = 64,
                               .bytes = s->bytes,
@@ -231,7 +231,10 @@ static tutti_status run_relu(void *state, const tutti_op_call *c, const void *co
 static const tutti_kernel *kernel(void *device_, const char *op)
 {
     static const tutti_kernel relu = {sizeof relu, 0, NULL, run_relu, NULL};
-    return strcmp(op, "relu") == 0 ? &relu : NULL;
+    const shadow *s = ((const device *)device_)->owner;
+    if (s->promises & TUTTI_DEVICE_GROUPS && strcmp(op, "pointwise_fusion") == 0)
+        return &shadow_group;
+    return s->relu && strcmp(op, "relu") == 0 ? &relu : NULL;
 }
 
 static tutti_status launch(void *device_, void *stream, const tutti_launch *l, tutti_error *err)
@@ -259,7 +262,7 @@ static tutti_status launch(void *device_, void *stream, const tutti_launch *l, t
     if (nout)
         memcpy(w->out, l->out, nout * sizeof *w->out);
     d->owner->counts.launches++;
-    d->owner->counts.own_kernels += l->run == run_relu;
+    d->owner->counts.own_kernels += l->run == run_relu || l->run == shadow_group.run;
     return TUTTI_OK;
 }
 
@@ -281,7 +284,19 @@ static tutti_status step(void *device_, tutti_error *err)
         .event_record = event_record, .event_wait = event_wait, .event_done = event_done,      \
         .synchronise = synchronise, .kernel = (kernel_), .launch = launch, .step = step        \
     }
-static const tutti_device_v1 table = TABLE(NULL), with_relu = TABLE(kernel);
+static const tutti_device_v1 table = TABLE(NULL), with_kernels = TABLE(kernel);
+
+/* Each is a setting of its own. */
+static const struct promise {
+    const char *setting;
+    uint32_t flag;
+} promises[] = {{"adds", TUTTI_DEVICE_ADDS},
+                {"sums", TUTTI_DEVICE_SUMS},
+                {"masks", TUTTI_DEVICE_MASKS},
+                {"halves", TUTTI_DEVICE_HALVES},
+                {"groups", TUTTI_DEVICE_GROUPS},
+                {"half_results", TUTTI_DEVICE_HALF_RESULTS},
+                {"loss_grads", TUTTI_DEVICE_LOSS_GRADS}};
 
 static tutti_status open_backend(const tutti_host *host, const tutti_params *params,
                                  void **ret_self, tutti_error *err)
@@ -293,7 +308,8 @@ static tutti_status open_backend(const tutti_host *host, const tutti_params *par
     s->bytes = (uint64_t)tutti_param_i64(params, "megabytes") << 20;
     s->unified = tutti_param_i64(params, "unified") != 0;
     s->relu = tutti_param_i64(params, "own_relu") != 0;
-    s->half_results = tutti_param_i64(params, "half_results") != 0;
+    for (size_t k = 0; k < sizeof promises / sizeof *promises; k++)
+        s->promises |= tutti_param_i64(params, promises[k].setting) ? promises[k].flag : 0;
     *ret_self = s;
     return TUTTI_OK;
 }
@@ -310,7 +326,7 @@ static const void *shadow_query(void *self, const char *interface_id)
     if (strcmp(interface_id, SHADOW_COUNTS) == 0)
         return &s->counts;
     if (strcmp(interface_id, TUTTI_DEVICE_V1) == 0)
-        return s->relu ? &with_relu : &table;
+        return s->relu || s->promises & TUTTI_DEVICE_GROUPS ? &with_kernels : &table;
     return NULL;
 }
 

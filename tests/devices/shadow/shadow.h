@@ -3,7 +3,7 @@
 #ifndef SHADOW_H
 #define SHADOW_H
 
-#define TUTTI_USE_MINOR 2 /* TUTTI_DEVICE_HALF_RESULTS */
+#define TUTTI_USE_MINOR 2 /* TUTTI_DEVICE_HALF_RESULTS, pointwise_group.h */
 #include "tutti/device.h"
 
 #include <stdbool.h>
@@ -26,9 +26,10 @@ typedef struct shadow_counts {
 typedef struct shadow {
     shadow_counts counts;
     uint64_t bytes;
-    bool unified;      /* the host may reach the memory */
-    bool relu;         /* has a kernel of its own */
-    bool half_results; /* says that its kernels write 16 bits */
+    bool unified; /* the host may reach the memory */
+    bool relu;    /* has a kernel of its own */
+    uint8_t reserved[2];
+    uint32_t promises; /* TUTTI_DEVICE_* of what its kernels do for nothing */
 } shadow;
 
 enum { WORK_COPY, WORK_FILL, WORK_RANDOM, WORK_LAUNCH, WORK_RELEASE };
@@ -72,6 +73,9 @@ bool shadow_owns(const device *d, const void *p);
 void shadow_reach(const device *d, bool reachable);
 tutti_status shadow_alloc(device *d, uint64_t bytes, void **ret_memory, tutti_error *err);
 void shadow_forget(device *d, const void *memory);
+
+/* group.c */
+extern const tutti_kernel shadow_group; /* for groups of pointwise operations */
 
 /* queue.c */
 work *shadow_queue(device *d, int kind, tutti_error *err); /* NULL: out of memory */
