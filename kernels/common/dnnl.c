@@ -1,4 +1,4 @@
-/* dnnl.c - oneDNN behind four calls. */
+/* dnnl.c - oneDNN behind six calls. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/dnnl.h"
 #include "common/dnnl_api.h"

@@ -1,4 +1,4 @@
-/* dnnl.h - oneDNN behind five calls: a convolution or matrix product in f32 or bf16, prepared once. */
+/* dnnl.h - oneDNN behind six calls: a convolution or matrix product in f32 or bf16, prepared once. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef KERNELS_COMMON_DNNL_H
 #define KERNELS_COMMON_DNNL_H
