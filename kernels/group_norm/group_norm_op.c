@@ -10,20 +10,6 @@
 const tutti_attr_field group_norm_fields[2] = {OP_FIELD_F64(group_norm_attr, eps, 1e-5),
                                                OP_FIELD_I64(group_norm_attr, groups, 1)};
 
-group_norm_shape group_norm_shape_of(const tutti_op_call *c)
-{
-    return group_norm_shape_for(&c->in[0], c->attr);
-}
-
-group_norm_shape group_norm_shape_for(const tutti_desc *x, const group_norm_attr *a)
-{
-    group_norm_shape s = {x->dim[0], 1, x->dim[x->rank - 1], a->groups, 0, a->eps};
-    for (int32_t k = 1; k + 1 < x->rank; k++)
-        s.pixels *= x->dim[k];
-    s.width = s.channels / s.groups;
-    return s;
-}
-
 tutti_status group_norm_want_shape(const char *op, const char *name, const tutti_desc *d,
                                    const tutti_desc *want, tutti_error *err)
 {

@@ -101,6 +101,7 @@ static tutti_status try_library(state *s, const tutti_op_call *c, bool whole,
                         .tf32 = t->fast == MATMUL_FAST || cuda_tf32(c->cuda),
                         .act = whole ? (int32_t)s->act : MATMUL_NONE,
                         .grad = whole && (s->kind == GRADIENT || s->kind == MASKED_GRADIENT),
+                        .masks = whole && has_mask(s) && matmul_lt_masks(c->cuda),
                         .bias_grad =
                             whole && s->kind == WITH_BIAS_GRAD ? 1 + (t->of ? B : A) : 0};
     memcpy(w.dtype, s->dtype, sizeof w.dtype);

@@ -60,7 +60,7 @@ static bool is_mask(const matmul_lt_want *w)
 
 /* The library's GELU is the tanh form, and rows of what that is taken of are multiples of 8; ReLU's
  * derivative is by its mask; all of it for one matrix. */
-static bool has_epilogue(const matmul_lt *p, const tutti_cuda_v1 *cuda)
+static bool has_epilogue(const matmul_lt *p)
 {
     const matmul_lt_want *w = &p->want;
     const bool gelu = w->act == MATMUL_GELU_TANH, one = w->shape.count == 1;
@@ -73,7 +73,7 @@ static bool has_epilogue(const matmul_lt *p, const tutti_cuda_v1 *cuda)
     if (!has(w, AUX))
         return !w->grad;
     if (is_mask(w))
-        return !gelu && one && (w->probe || matmul_lt_masks(cuda));
+        return !gelu && one && w->masks;
     return gelu && one && w->dtype[AUX] == w->dtype[Y] && w->shape.n % 8 == 0;
 }
 
@@ -427,7 +427,7 @@ tutti_status matmul_lt_create(const tutti_cuda_v1 *cuda, const matmul_lt_want *w
     p->want = *w;
     p->batch_dim = longest(&w->shape.batch_dims);
     tutti_status s = TUTTI_OK;
-    if (!has_epilogue(p, cuda))
+    if (!has_epilogue(p))
         s = tutti_fail(err, TUTTI_E_UNSUPPORTED, "cuBLASLt is not asked for such an epilogue");
     else if (!(s = cublaslt_of(cuda, &p->lt, err)) && (!describe(p) || !choose(p, cuda)))
         s = refuse(p, err);

@@ -23,7 +23,8 @@ typedef struct matmul_lt_want {
     int32_t tf32;                   /* factors of F32 may be rounded */
     int32_t act;                    /* MATMUL_NONE, or the activation */
     int32_t grad;                   /* times the activation's derivative at AUX instead */
-    int32_t probe;                  /* masks are taken as the library has them */
+    int32_t masks;     /* the library's masks of ReLU are as matmul_mask.h has them */
+    int32_t probe;     /* by its first algorithm; nothing is measured or kept */
     int32_t bias_grad; /* 1 + MATMUL_A or B: the sums of that factor go to BIAS; 0: none */
 } matmul_lt_want;
 

@@ -44,7 +44,8 @@ static matmul_lt_want product(void)
     const tutti_desc in[2] = {{{ROWS, ROWS}, 2, TUTTI_BF16}, {{ROWS, COLUMNS}, 2, TUTTI_BF16}};
     const tutti_desc out = {{ROWS, COLUMNS}, 2, TUTTI_BF16};
     const tutti_op_call c = {sizeof c, 2, 1, 1, in, &out, &attr, NULL, NULL, NULL};
-    matmul_lt_want w = {.shape = matmul_shape_of(&c), .act = MATMUL_RELU, .probe = 1};
+    matmul_lt_want w = {
+        .shape = matmul_shape_of(&c), .act = MATMUL_RELU, .masks = 1, .probe = 1};
     for (int k = 0; k < MATMUL_OPERANDS; k++)
         w.dtype[k] = TUTTI_DTYPE_NONE;
     w.dtype[MATMUL_A] = w.dtype[MATMUL_B] = w.dtype[MATMUL_Y] = TUTTI_BF16;
@@ -104,7 +105,7 @@ int matmul_lt_masks(const tutti_cuda_v1 *cuda)
         return 0;
     verdict *v = object;
     if (!v->known) {
-        v->known = true; /* also while it is found out */
+        v->known = true;
         v->good = probe(cuda);
     }
     return v->good;
