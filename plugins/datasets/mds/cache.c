@@ -74,7 +74,7 @@ static void remove_files(const mds_shard *s)
 
 /* ---- room ---- */
 
-/* The shard that was used longest ago, of those that are kept; NULL: none. */
+/* The least recently used shard of those that are kept; NULL: none. */
 static mds_shard *oldest_shard(const mds_cache *c, const mds_shard *but, uint64_t after)
 {
     mds_shard *found = NULL;

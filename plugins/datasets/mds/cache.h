@@ -23,8 +23,8 @@ void mds_cache_close(mds_cache *c);
 /* From now on samples are read in about this order, by which shards are fetched ahead.  Errors: E_NOMEM.  [any] */
 TUTTI_NODISCARD tutti_status mds_cache_plan(mds_cache *c, const int64_t *samples, int64_t count,
                                             tutti_error *err);
-/* Makes the shard's files be here.  To make room, those of the shards that were used longest ago and that nobody uses now
- * are removed; where there are none, the limit is passed for a while.  Its lock is held.  [any] */
+/* Makes the shard's files be here.  To make room, those of the least recently used shards that nobody uses now are
+ * removed; where there are none, the limit is passed for a while.  Its lock is held.  [any] */
 TUTTI_NODISCARD tutti_status mds_cache_need(mds_cache *c, mds_shard *s, tutti_error *err);
 /* Whether files of a remote shard are not here, such as because another process with the same folder has removed them.  Its
  * lock is held.  [any] */

@@ -312,8 +312,7 @@ START_TEST(the_disk_is_bounded)
         }
     ck_assert_uint_gt(kept_bytes(), limit / 2);
     for (int k = 0; k < SHARDS; k++)
-        ck_assert_uint_eq(asked[k],
-                          2); /* the order is the worst for what was used longest ago */
+        ck_assert_uint_eq(asked[k], 2); /* the order is the worst for the least recently used */
     subject_close(&it);
 }
 END_TEST

@@ -31,7 +31,7 @@ static tutti_status shard_load(mds_set *set, mds_shard *s, tutti_error *err)
 }
 
 /* Closes one shard, and returns 1, that nobody uses and that was not used since the hand went past it last: near enough to the
- * one used longest ago.  Others may be in use, all of them even; then there are more for a while. */
+ * least recently used one.  Others may be in use, all of them even; then there are more for a while. */
 static int close_one(mds_set *set)
 {
     int closed = 0;

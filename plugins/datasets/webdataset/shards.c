@@ -1,4 +1,4 @@
-/* shards.c - shards used longest ago leave for those that are needed. */
+/* shards.c - the least recently used shards leave for those that are needed. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "shards.h"
 
@@ -105,7 +105,7 @@ static void drop_shard(wds_shards *x, shard *s)
     shards_hold(x, s, 0);
 }
 
-/* The shard that was used longest ago, at `after` or later; NULL: none. */
+/* The least recently used shard, used at `after` or later; NULL: none. */
 static shard *oldest_shard(const wds_shards *x, const shard *but, uint64_t after)
 {
     shard *found = NULL;

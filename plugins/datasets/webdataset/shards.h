@@ -47,7 +47,7 @@ TUTTI_NODISCARD tutti_status shards_first(wds_shards *x, wds_fetch *fetch, uint3
  * [control] */
 TUTTI_NODISCARD tutti_status shards_settle(wds_shards *x, uint32_t k, tutti_error *err);
 
-/* Makes shard `k` readable until shards_done.  To make room, shards that were used longest ago and that nobody uses now are
+/* Makes shard `k` readable until shards_done.  To make room, the least recently used shards that nobody uses now are
  * removed; where there are none, the limit is passed for a while.  Errors: those of shards_first; E_FORMAT the server has
  * another file by now.  [any] */
 TUTTI_NODISCARD tutti_status shards_use(wds_shards *x, uint32_t k, tutti_error *err);
