@@ -106,4 +106,12 @@ static tutti_status layer_trace(void *self, tutti_graph *g, tutti_module m,
     return g->status(g);
 }
 
+tutti_module lora_next(const tutti_module_v1 *s, tutti_module m)
+{
+    do
+        m = s->next(s->ctx, m);
+    while (m && strcmp(s->kind(s->ctx, m), "lora_linear") != 0);
+    return m;
+}
+
 SURGERY_LAYER(lora_linear, surgery_close);

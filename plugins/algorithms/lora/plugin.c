@@ -60,14 +60,6 @@ static int32_t lora_match(void *self, const tutti_event *event)
     }
 }
 
-tutti_module lora_next(const tutti_module_v1 *s, tutti_module m)
-{
-    do
-        m = s->next(s->ctx, m);
-    while (m && strcmp(s->kind(s->ctx, m), "lora_linear") != 0);
-    return m;
-}
-
 /* Whether a pattern of the list matches the path. */
 static int32_t lora_matches(const tutti_param *patterns, const char *path)
 {

@@ -50,7 +50,7 @@ typedef struct mds {
     uint64_t input_bytes;
 } mds;
 
-/* plugin.c; errors of a sample name its shard, its number there and its column */
+/* sample.c; errors of a sample name its shard, its number there and its column */
 tutti_status mds_bad_sample(mds *m, int64_t index, const output *o, tutti_status status,
                             const char *why, tutti_error *err);
 /* The shape of a field, which has to fit the column's, if that is known. */
@@ -62,6 +62,11 @@ TUTTI_NODISCARD tutti_status mds_shape_of(mds *m, int64_t index, const output *o
 TUTTI_NODISCARD tutti_status mds_read_label(mds *m, int64_t index, const output *o,
                                             const mds_field *f, int64_t classes, int64_t *ret,
                                             tutti_error *err);
+
+/* All columns of a sample.  Errors: also E_RANGE, one does not fit into its `capacity` bytes.  [any] */
+TUTTI_NODISCARD tutti_status mds_read_columns(mds *m, int64_t index, const mds_field *fields,
+                                              tutti_tensor *columns, const uint64_t *capacity,
+                                              tutti_error *err);
 
 /* sources.c: the folders of the set, here or remote.  [control] */
 TUTTI_NODISCARD tutti_status mds_open_set(mds *m, const tutti_params *params, tutti_error *err);

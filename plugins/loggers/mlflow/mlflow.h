@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 /* What was sent last of a metric. */
 typedef struct sent_value {
@@ -57,6 +58,14 @@ typedef struct mlflow {
 static inline tutti_status fail_memory(tutti_error *err)
 {
     return tutti_fail(err, TUTTI_E_NOMEM, "mlflow: no memory");
+}
+
+/* Milliseconds since 1970. */
+static inline int64_t now_ms(void)
+{
+    struct timespec t;
+    (void)clock_gettime(CLOCK_REALTIME, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
 static inline void text_free(text *t)

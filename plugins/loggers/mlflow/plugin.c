@@ -7,16 +7,8 @@
 #include "mlflow.h"
 
 #include <fnmatch.h>
-#include <time.h>
 
 enum { MOST_METRICS = 1000 /* that the server takes in one call */ };
-
-static int64_t now_ms(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_REALTIME, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 static tutti_status mlflow_send(void *ctx, const outbox_record *records, uint32_t n,
                                 uint32_t *ret_sent, tutti_error *err)
@@ -166,41 +158,6 @@ static tutti_status mlflow_open(const tutti_host *host, const tutti_params *para
 
 /* ---- records ---- */
 
-static void put_tag(FILE *out, const char *comma, const char *name, size_t size,
-                    const char *value)
-{
-    char copy[256];
-    (void)snprintf(copy, sizeof copy, "%.*s", (int)size, name);
-    (void)fprintf(out, "%s{\"key\":", comma);
-    json_line_string(out, copy);
-    (void)fputs(",\"value\":", out);
-    json_line_string(out, value);
-    (void)fputs("}", out);
-}
-
-static tutti_status put_begin(mlflow *m, bool resume, tutti_error *err)
-{
-    text t = {0};
-    if (!text_begin(&t))
-        return fail_memory(err);
-    (void)fprintf(t.out, "%c{\"resume\":%s,\"experiment\":", TRACKING_BEGIN,
-                  resume || m->resume ? "true" : "false");
-    json_line_string(t.out, m->experiment);
-    (void)fputs(",\"run\":{\"run_name\":", t.out);
-    json_line_string(t.out, m->run_name);
-    (void)fprintf(t.out, ",\"start_time\":%lld,\"tags\":[", (long long)now_ms());
-    put_tag(t.out, "", "run_name", 8, m->run_name);
-    if (m->run_group)
-        put_tag(t.out, ",", "run_group", 9, m->run_group);
-    for (uint64_t k = 0; k < m->tags.count; k++) {
-        const char *tag = m->tags.items[k], *value = strchr(tag, '=');
-        put_tag(t.out, ",", tag, (size_t)(value - tag), value + 1);
-    }
-    (void)fputs("]}}", t.out);
-    m->has_begun = true;
-    return text_put(&t, m->outbox, err);
-}
-
 static tutti_status mlflow_flush(mlflow *m, tutti_error *err)
 {
     if (!m->nmetrics || !m->has_begun)
@@ -208,28 +165,6 @@ static tutti_status mlflow_flush(mlflow *m, tutti_error *err)
     (void)fputs("]}", m->metrics.out);
     m->nmetrics = 0;
     return text_put(&m->metrics, m->outbox, err);
-}
-
-/* What was given before the run began, a record each. */
-static tutti_status put_given(mlflow *m, tutti_error *err)
-{
-    if (!m->given.out)
-        return TUTTI_OK;
-    const bool whole = fclose(m->given.out) == 0;
-    m->given.out = NULL;
-    for (const char *at = m->given.data; whole && *at;) {
-        const size_t n = strcspn(at, "\n");
-        outbox_put(m->outbox, at, n);
-        at += n + (at[n] == '\n');
-    }
-    text_free(&m->given);
-    return whole ? TUTTI_OK : fail_memory(err);
-}
-
-tutti_status mlflow_begin(mlflow *m, bool resume, tutti_error *err)
-{
-    tutti_status s = m->has_begun ? TUTTI_OK : put_begin(m, resume, err);
-    return s ? s : put_given(m, err);
 }
 
 static tutti_status mlflow_event(void *self, const tutti_event *event, tutti_error *err)
@@ -387,7 +322,7 @@ static tutti_status mlflow_hyperparameters(void *self, const tutti_named_text *v
         put_param(m->given.out, &values[k]);
         (void)fputc('\n', m->given.out);
     }
-    return m->has_begun ? put_given(m, err) : TUTTI_OK;
+    return m->has_begun ? mlflow_begin(m, false, err) : TUTTI_OK;
 }
 
 static tutti_status mlflow_sync(void *self, tutti_error *err)
