@@ -16,7 +16,7 @@ bool runs_read_logs(run_list *l);
 const char *runs_duration(double seconds, char *text, size_t size);
 /* Prints the text and frees it; the exit status. */
 int runs_print(text_buffer *b);
-/* `tutti runs compare`; the exit status. */
+/* runs_compare.c: `tutti runs compare`; the exit status. */
 int runs_compare(run_list *l, bool json);
 
 #endif

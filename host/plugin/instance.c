@@ -317,7 +317,7 @@ tutti_status instance_open(const object *o, const char *name, tutti_params *para
     if (!status)
         status = call_open(i, err);
     if (!status) {
-        status = tables_check(i, err);
+        status = tables_check(i, i->object, i->name, instance_query, err);
         if (status)
             close_both(i);
     }

@@ -167,8 +167,11 @@ void codes_free(plugin *p);
 TUTTI_NODISCARD tutti_status code_read(const plugin *p, const code_file *f, void **ret_data,
                                        uint64_t *ret_bytes, tutti_error *err);
 
-/* Holds every typed table of an open instance to release 1.0, and its traits to the tables that they promise. */
-TUTTI_NODISCARD tutti_status tables_check(instance *i, tutti_error *err);
+/* Holds every typed table of an open instance of `o` to release 1.0, and its traits to the tables that they promise.  `name`
+ * is the instance's, `query` gives its tables. */
+typedef const void *tables_query(instance *i, const char *interface_id);
+TUTTI_NODISCARD tutti_status tables_check(instance *i, const object *o, const char *name,
+                                          tables_query *query, tutti_error *err);
 
 /* An event that an object hears, and whether it may be missing here: a name or {"name": ..., "optional": true},
  * which may have a "when" (when.h). */

@@ -83,37 +83,36 @@ static tutti_status check_flags(const char *id, const void *table, tutti_error *
 }
 
 /* Traits that promise a table. */
-static tutti_status check_traits(instance *i, tutti_error *err)
+static tutti_status check_traits(instance *i, const object_info *info, tables_query *query,
+                                 tutti_error *err)
 {
     static const char *const promised[][2] = {
         {"backwards_create_graph", TUTTI_PENALTY_V1},
         {"wraps_optimizer", TUTTI_OPTIMIZER_WRAPPER_V1},
     };
-    const object_info *info = &instance_object(i)->info;
     for (size_t k = 0; info->traits && info->traits[k]; k++)
         for (size_t m = 0; m < sizeof promised / sizeof *promised; m++)
-            if (strcmp(info->traits[k], promised[m][0]) == 0 &&
-                !instance_query(i, promised[m][1]))
+            if (strcmp(info->traits[k], promised[m][0]) == 0 && !query(i, promised[m][1]))
                 return tutti_fail(err, TUTTI_E_FORMAT,
                                   "%s: %s %s has trait %s and answers no %s", info->manifest,
                                   info->kind, info->name, promised[m][0], promised[m][1]);
     return TUTTI_OK;
 }
 
-tutti_status tables_check(instance *i, tutti_error *err)
+tutti_status tables_check(instance *i, const object *o, const char *name, tables_query *query,
+                          tutti_error *err)
 {
-    const object *o = instance_object(i);
     if (!o->calls.query)
-        return check_traits(i, err);
+        return check_traits(i, &o->info, query, err);
     for (size_t k = 0; consumed[k]; k++) {
         tutti_error cause = TUTTI_ERROR_INIT;
-        const void *table = instance_query(i, consumed[k]);
+        const void *table = query(i, consumed[k]);
         tutti_status s = table ? released_table(table, consumed[k], &cause) : TUTTI_OK;
         if (!s && table)
             s = check_flags(consumed[k], table, &cause);
         if (s)
-            return tutti_fail(err, s, "%s: %s %s: %s", o->plugin->library, o->info.kind,
-                              instance_name(i), cause.text);
+            return tutti_fail(err, s, "%s: %s %s: %s", o->plugin->library, o->info.kind, name,
+                              cause.text);
     }
-    return check_traits(i, err);
+    return check_traits(i, &o->info, query, err);
 }

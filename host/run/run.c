@@ -46,11 +46,6 @@ static tutti_status process(tutti_loop *loop, void *batch, void **ret_output, vo
     return TUTTI_OK;
 }
 
-double loop_run_output(const loop_run *l)
-{
-    return l->run->loop.supervised ? training_loss(l->trainer) : l->output;
-}
-
 const tutti_loop_state *loop_run_state(const loop_run *l)
 {
     return tutti_loop_get_state(l->loop);

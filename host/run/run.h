@@ -26,7 +26,7 @@ bool loop_run_interrupted(const loop_run *l); /* a function has asked for it; it
 /* Whether the file's limit is reached. */
 bool loop_run_finished(const loop_run *l);
 const tutti_loop_state *loop_run_state(const loop_run *l);
-/* What the process function gave last, of a supervised process the loss; NaN: nothing. */
+/* service.c: what the process function gave last, of a supervised process the loss; NaN: nothing. */
 double loop_run_output(const loop_run *l);
 
 #endif

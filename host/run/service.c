@@ -21,6 +21,11 @@ static void set_output(void *ctx, double value)
     ((loop_run *)ctx)->output = value;
 }
 
+double loop_run_output(const loop_run *l)
+{
+    return l->run->loop.supervised ? training_loss(l->trainer) : l->output;
+}
+
 static double get_output(void *ctx)
 {
     return loop_run_output(ctx);

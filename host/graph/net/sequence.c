@@ -23,22 +23,6 @@ void sequence_trace_destroy(sequence_trace *q)
     free(q);
 }
 
-tutti_status sequence_trace_model(net *n, sequence_trace *q, graph *g, tutti_value position,
-                                  const tutti_value *in, uint32_t nin, tutti_value *out,
-                                  uint32_t nout)
-{
-    tutti_graph *t = graph_builder(g);
-    char text[256];
-    q->position = position;
-    n->tracing.sequence = q;
-    const tutti_status s = net_trace_model(n, t, in, nin, out, nout);
-    n->tracing.sequence = NULL;
-    (void)snprintf(text, sizeof text, "%s cannot go on from where it was: %s", n->model.kind,
-                   q->asked ? "none of its layers keeps what it has seen"
-                            : "it does not ask for positions");
-    return s || (q->asked && q->nuses) ? s : t->fail(t, TUTTI_E_UNSUPPORTED, text);
-}
-
 bool sequence_fits(const sequence_trace *q, int64_t context)
 {
     return !q || q->wanted == context;

@@ -111,6 +111,22 @@ tutti_status net_trace_model(net *n, tutti_graph *b, const tutti_value *in, uint
     return s ? b->fail(b, s, "trace failed without a reason") : b->status(b);
 }
 
+tutti_status sequence_trace_model(net *n, sequence_trace *q, graph *g, tutti_value position,
+                                  const tutti_value *in, uint32_t nin, tutti_value *out,
+                                  uint32_t nout)
+{
+    tutti_graph *t = graph_builder(g);
+    char text[256];
+    q->position = position;
+    n->tracing.sequence = q;
+    const tutti_status s = net_trace_model(n, t, in, nin, out, nout);
+    n->tracing.sequence = NULL;
+    (void)snprintf(text, sizeof text, "%s cannot go on from where it was: %s", n->model.kind,
+                   q->asked ? "none of its layers keeps what it has seen"
+                            : "it does not ask for positions");
+    return s || (q->asked && q->nuses) ? s : t->fail(t, TUTTI_E_UNSUPPORTED, text);
+}
+
 tutti_value net_trace_loss(net *n, tutti_graph *b, const tutti_value *outputs,
                            uint32_t noutputs, const tutti_value *targets, uint32_t ntargets,
                            int32_t reduction)

@@ -17,22 +17,6 @@ bool model_graph_trains(const model_graph *b)
     return b->kind == PLAN_TRAIN || b->kind == PLAN_TRAIN_ADD;
 }
 
-const tutti_desc *model_graph_output_desc(const model_graph *b, uint32_t k)
-{
-    return &b->output_desc[k];
-}
-
-const tutti_desc *model_graph_kept_desc(const model_graph *b, uint32_t k)
-{
-    return &graph_value_at(b->compiled.g, b->outputs[k])->desc;
-}
-
-bool model_graph_output_is_kept(const model_graph *b, uint32_t k)
-{
-    const tutti_desc *kept = model_graph_kept_desc(b, k);
-    return kept->dtype == b->output_desc[k].dtype && tutti_same_shape(kept, &b->output_desc[k]);
-}
-
 static tutti_status out_of_memory(tutti_error *err)
 {
     return tutti_fail(err, TUTTI_E_NOMEM, "no memory for a plan");

@@ -14,6 +14,22 @@ struct output_view {
     void *data;
 };
 
+const tutti_desc *model_graph_output_desc(const model_graph *b, uint32_t k)
+{
+    return &b->output_desc[k];
+}
+
+const tutti_desc *model_graph_kept_desc(const model_graph *b, uint32_t k)
+{
+    return &graph_value_at(b->compiled.g, b->outputs[k])->desc;
+}
+
+bool model_graph_output_is_kept(const model_graph *b, uint32_t k)
+{
+    const tutti_desc *kept = model_graph_kept_desc(b, k);
+    return kept->dtype == b->output_desc[k].dtype && tutti_same_shape(kept, &b->output_desc[k]);
+}
+
 tutti_value output_view_emit(graph *g, tutti_value v, const tutti_desc *seen)
 {
     const tutti_value cut =

@@ -111,6 +111,8 @@ tutti_status loss_blend_run(net *n, loss_blend **list, const float *fractions, f
                             const float *b, const tutti_desc *d, const tutti_step *step,
                             tutti_error *err);
 void loss_blends_destroy(loss_blend *list); /* NULL is allowed */
+/* model_graph.c: has a backward pass. */
+bool model_graph_trains(const model_graph *b);
 /* output_view.c: output k as others see it, from where it lies. */
 tutti_status output_view_run(net *n, model_graph *b, uint32_t k, const void *from,
                              const tutti_step *step, void **ret_data, tutti_error *err);
@@ -118,7 +120,6 @@ uint64_t output_view_bytes(const output_view *v); /* NULL is allowed, as below *
 void output_view_destroy(output_view *v);
 /* Emits what others see of `v`, an output of description `kept`. */
 tutti_value output_view_emit(graph *g, tutti_value v, const tutti_desc *seen);
-bool model_graph_trains(const model_graph *b); /* has a backward pass */
 /* Of output k: as others see it, and as it lies in memory. */
 const tutti_desc *model_graph_output_desc(const model_graph *b, uint32_t k);
 const tutti_desc *model_graph_kept_desc(const model_graph *b, uint32_t k);

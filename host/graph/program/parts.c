@@ -5,6 +5,23 @@
 
 #include <string.h>
 
+tutti_status program_fail_step(const step *s, tutti_status status, tutti_error *err)
+{
+    const graph_node *n = s->node;
+    return tutti_fail(err, status, "%s%s%s: %s (%s)", n ? n->scope : "",
+                      n && *n->scope ? ": " : "", n ? n->op->name : "store",
+                      status == TUTTI_E_RANGE ? "a class or an index is out of range"
+                                              : "the kernel failed",
+                      tutti_status_name(status));
+}
+
+void program_skip_step(const step *s)
+{
+    for (uint32_t j = 0; s->zeros >> j; j++)
+        if (s->zeros >> j & 1)
+            memset(s->out[j], 0, tutti_nbytes(&s->call->out[j]));
+}
+
 static bool is_skipped(const step *s)
 {
     return s->guard && **s->guard == 0.0f;

@@ -1,90 +1,12 @@
-/* program.c - binding a program to memory and replaying it. */
+/* program.c - replaying a program, and what it tells of itself. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/ir/attr.h"
 #include "graph/ir/sound.h"
 #include "graph/program/program_internal.h"
+#include "graph/runtime/autotune_contest.h"
 #include "graph/runtime/upcast.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-
-tutti_value program_alias_set(const program *p, tutti_value v)
-{
-    while (p->alias_set_of[v] != v)
-        v = p->alias_set_of[v];
-    return v;
-}
-
-static void *fixed_address(const program *p, void *fixed)
-{
-    const uint64_t at = (uint64_t)(uintptr_t)fixed - (uint64_t)(uintptr_t)p->base.from;
-    return at < p->base.bytes ? p->base.to + at : fixed;
-}
-
-static void *class_address(const program *p, tutti_value class)
-{
-    const alias_set *m = &p->alias_sets[class];
-    if (m->location == LOCATION_FIXED)
-        return fixed_address(p, m->fixed);
-    if (m->location == LOCATION_EXTERNAL)
-        return p->external[m->external];
-    return m->interval == NEVER || !p->base.arena
-               ? NULL
-               : p->base.arena + p->intervals[m->interval].offset;
-}
-
-void *program_address(const program *p, tutti_value v)
-{
-    return class_address(p, program_alias_set(p, v));
-}
-
-void program_set_arena(program *p, void *base)
-{
-    p->dirty = p->dirty || p->base.arena != base;
-    p->base.arena = base;
-    p->external[p->nexternal] = base;
-}
-
-void program_set_external(program *p, uint32_t k, const void *place)
-{
-    if (p->external[k] == place)
-        return;
-    p->external[k] = (void *)(uintptr_t)place;
-    for (uint32_t j = 0; j < p->nslots && !p->dirty; j++) {
-        const alias_set *m = &p->alias_sets[p->slot_alias_set[j]];
-        if (m->location == LOCATION_EXTERNAL && m->external == k)
-            p->slots[j] = p->external[k];
-    }
-}
-
-void program_bind(program *p)
-{
-    for (uint32_t j = 0; j < p->nslots; j++)
-        p->slots[j] = class_address(p, p->slot_alias_set[j]);
-    for (uint32_t k = 0; k < p->nsteps; k++)
-        if (p->steps[k].scratch_interval != NEVER && p->base.arena)
-            p->steps[k].scratch =
-                p->base.arena + p->intervals[p->steps[k].scratch_interval].offset;
-    p->dirty = false;
-}
-
-tutti_status program_fail_step(const step *s, tutti_status status, tutti_error *err)
-{
-    const graph_node *n = s->node;
-    return tutti_fail(err, status, "%s%s%s: %s (%s)", n ? n->scope : "",
-                      n && *n->scope ? ": " : "", n ? n->op->name : "store",
-                      status == TUTTI_E_RANGE ? "a class or an index is out of range"
-                                              : "the kernel failed",
-                      tutti_status_name(status));
-}
-
-void program_skip_step(const step *s)
-{
-    for (uint32_t j = 0; s->zeros >> j; j++)
-        if (s->zeros >> j & 1)
-            memset(s->out[j], 0, tutti_nbytes(&s->call->out[j]));
-}
 
 tutti_status program_run_uncaptured(program *p, int32_t segment, const tutti_step *now,
                                     tutti_error *err)

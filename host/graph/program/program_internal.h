@@ -98,12 +98,13 @@ tutti_value program_alias_set(const program *p, tutti_value v);
 /* observe.c: CLOCK_MONOTONIC. */
 int64_t program_now(void);
 
-/* Slots get their addresses, where these have changed. */
+/* binding.c: slots get their addresses, where these have changed. */
 void program_bind(program *p);
+/* parts.c: says which step failed. */
 tutti_status program_fail_step(const step *s, tutti_status status, tutti_error *err);
 /* What is zeros where the step's guard is 0. */
 void program_skip_step(const step *s);
-/* parts.c: a segment on the host. */
+/* A segment on the host. */
 tutti_status program_run_here(program *p, int32_t segment, tutti_error *err);
 
 /* Gives back what its kernel prepared. */

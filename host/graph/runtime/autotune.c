@@ -71,13 +71,6 @@ const char *autotuner_complaint(autotuner *t)
     return now ? t->complaint.text : NULL;
 }
 
-const char *autotune_algorithm_name(const tutti_op *op, const tutti_op_call *c, uint32_t k)
-{
-    const bool several = op->struct_size > offsetof(tutti_op, cpu_algorithms) &&
-                         op->cpu_algorithms && k < AUTOTUNE_MAX_ALGORITHMS;
-    return several ? op->cpu_algorithms->name(c, k) : NULL;
-}
-
 /* What the algorithms are called, in few letters: a choice is one among these. */
 static uint32_t hash_of_algorithms(const tutti_op *op, const tutti_op_call *c)
 {

@@ -58,7 +58,4 @@ TUTTI_NODISCARD tutti_status autotune_prepare(autotuner *t, const tutti_op *op,
                                               uint64_t *ret_scratch, const char **ret_algorithm,
                                               tutti_error *err);
 
-/* NULL behind the last algorithm, or for k = 0 where there is one algorithm only. */
-const char *autotune_algorithm_name(const tutti_op *op, const tutti_op_call *c, uint32_t k);
-
 #endif

@@ -242,6 +242,13 @@ static uint32_t decide(measurement *m)
     return best;
 }
 
+const char *autotune_algorithm_name(const tutti_op *op, const tutti_op_call *c, uint32_t k)
+{
+    const bool several = op->struct_size > offsetof(tutti_op, cpu_algorithms) &&
+                         op->cpu_algorithms && k < AUTOTUNE_MAX_ALGORITHMS;
+    return several ? op->cpu_algorithms->name(c, k) : NULL;
+}
+
 bool autotune_contest(const tutti_op *op, const tutti_op_call *c, uint32_t *ret_algorithm)
 {
     measurement m = {.op = op, .c = c};

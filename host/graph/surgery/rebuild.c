@@ -101,9 +101,9 @@ tutti_status rebuild_module(void *ctx, tutti_module m, const char *kind,
                           m);
     const bool same = !kind || strcmp(kind, it->kind) == 0;
     tutti_status s = same ? merge(it, params, nparams, attr, &nattr, err) : TUTTI_OK;
-    if (!s)
-        s = net_modules(n)->create(ctx, same ? it->kind : kind, same ? attr : params, nattr,
-                                   &next, err);
+    if (!s) /* by the table that has this function */
+        s = n->service.create(ctx, same ? it->kind : kind, same ? attr : params, nattr, &next,
+                              err);
     if (s)
         return s;
     it = net_module(n, m);

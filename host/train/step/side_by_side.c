@@ -3,9 +3,9 @@
 #include "train/step/side_by_side.h"
 
 #include "train/step/events.h"
+#include "train/step/microbatch.h"
 #include "train/step/plan_step.h"
 #include "train/step/slot_runs.h"
-#include "train/step/train_step.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,6 +5,7 @@
 
 #include "train/step/device_report.h"
 #include "train/step/events.h"
+#include "train/step/microbatch.h"
 #include "train/step/plan_step.h"
 #include "train/step/side_by_side.h"
 #include "train/step/trainer_state.h"
@@ -13,53 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Whether the host wants each evaluation's loss at once, wherever it is.  Over several ranks it is that of all slots. */
-static bool looks(const trainer *t)
-{
-    return !context_is_remote(&t->run) || distributed_on(&t->distributed) ||
-           (t->run.participants.wrapper && t->run.participants.wrapper_looks);
-}
-
-/* Whether training metrics are read when the device has done the step, not at once. */
-static bool measures_async(const trainer *t)
-{
-    return t->train.metrics.count && !looks(t);
-}
-
-/* What metrics compare with: the targets before any algorithm. */
-static tutti_status keep_targets(trainer *t, slot *saved_targets, tutti_error *err)
-{
-    if (measures_async(t))
-        return async_targets(&t->async, err);
-    for (uint32_t k = 0; t->run.model_table->targets[k] && k < TUTTI_MAX_COLUMNS; k++) {
-        const tutti_status s =
-            slot_set(&saved_targets[k], context_device(&t->run),
-                     &batch_find(&t->tensors.micro, t->run.model_table->targets[k])->now, err);
-        if (s)
-            return s;
-    }
-    return TUTTI_OK;
-}
-
-tutti_status trainer_update_metrics(trainer *t, const slot *saved_targets, tutti_error *err)
-{
-    tutti_tensor targets[TUTTI_MAX_COLUMNS], outputs[2];
-    uint32_t n = 0;
-    for (; t->run.model_table->targets[n] && n < TUTTI_MAX_COLUMNS; n++)
-        targets[n] = saved_targets[n].now;
-    tutti_metric_input in = {.struct_size = sizeof in,
-                             .noutputs = t->tensors.noutputs,
-                             .outputs = outputs,
-                             .targets = targets,
-                             .ntargets = n,
-                             .samples = t->tensors.micro.samples};
-    tutti_status s = tensors_mirror_outputs(
-        &t->tensors, instance_name(t->train.metrics.instances[0]), outputs, err);
-    if (s || (s = tensors_read_loss(&t->tensors, &in.loss, err)))
-        return s;
-    return metric_set_update(&t->train.metrics, &in, err);
-}
 
 static tutti_status note_loss(trainer *t, double weight, double *loss, tutti_error *err)
 {
@@ -181,8 +135,8 @@ static tutti_status microbatch(trainer *t, const part *m, slot *saved_targets, d
         return s;
     if (!t->train.metrics.count)
         return TUTTI_OK;
-    return measures_async(t) ? async_outputs(&t->async, err)
-                             : trainer_update_metrics(t, saved_targets, err);
+    return trainer_measures_async(t) ? async_outputs(&t->async, err)
+                                     : trainer_update_metrics(t, saved_targets, err);
 }
 
 bool trainer_halve(trainer *t, tutti_error *err)
@@ -198,17 +152,6 @@ bool trainer_halve(trainer *t, tutti_error *err)
     *err = (tutti_error)TUTTI_ERROR_INIT;
     run_log_message(&t->run.log, TUTTI_LOG_WARNING, "train", text);
     return true;
-}
-
-tutti_status trainer_begin_microbatch(trainer *t, slot *saved_targets, int64_t k, int64_t size,
-                                      tutti_error *err)
-{
-    const int64_t left = t->tensors.whole.samples - k * size;
-    batch_slice(&t->tensors.micro, &t->tensors.whole, k * size, left < size ? left : size);
-    t->tensors.phase = PHASE_MICROBATCH;
-    t->tensors.microbatch = t->run.step.microbatch = (uint32_t)k;
-    t->run.step.first_sample = (uint64_t)(k * size);
-    return t->train.metrics.count ? keep_targets(t, saved_targets, err) : TUTTI_OK;
 }
 
 /* This rank's slots one after the other. */
@@ -285,10 +228,10 @@ static tutti_status microbatches(trainer *t, slot *saved_targets, bool first, do
     tutti_status s =
         context_is_remote(&t->run)
             ? async_begin(&t->async, (uint32_t)((all + size - 1) / (size ? size : 1)), first,
-                          measures_async(t), err)
+                          trainer_measures_async(t), err)
             : TUTTI_OK;
     *ret_loss = 0.0;
-    if (!measures_async(t))
+    if (!trainer_measures_async(t))
         metric_set_reset(&t->train.metrics);
     for (int64_t k = 0; k * size < all && s == TUTTI_OK; k++) {
         s = trainer_begin_microbatch(t, saved_targets, k, size, err);
@@ -333,7 +276,7 @@ static tutti_status evaluate(void *ctx, tutti_evaluation *ret, tutti_error *err)
         return s;
     if (context_is_remote(&t->run) && !distributed_on(&t->distributed)) {
         loss = (double)NAN; /* nobody is to wait for it */
-        if (looks(t) && (s = async_sum(&t->async, &loss, err)))
+        if (trainer_looks(t) && (s = async_sum(&t->async, &loss, err)))
             return s;
     }
     if (e->count++ == 0)
@@ -397,17 +340,17 @@ tutti_status trainer_step_batch(trainer *t, tutti_error *err)
         free(e.saved_targets[k].own);
     device_report_graphs(t);
     if (s || (s = scaler_update(&t->scaler, err)) ||
-        ((looks(t) || !t->scalars.on) && (s = guard_update(&t->guard, err))))
+        ((trainer_looks(t) || !t->scalars.on) && (s = guard_update(&t->guard, err))))
         return s;
     const tutti_named_value v = {"loss/train/total", e.loss};
-    if (looks(t))
+    if (trainer_looks(t))
         run_log_metrics(&t->run.log, &v, 1);
     else if ((s = async_end(&t->async, err)))
         return s;
     /* The schedule steps before the clock does, as upstream's: batch k runs at the factor of k - 1. */
     if (t->run.file->schedules.every_batch && (s = updater_schedule(&t->updater, err)))
         return s;
-    if (!measures_async(t))
+    if (!trainer_measures_async(t))
         metric_set_log(&t->run.log, &t->train.metrics, "train",
                        (uint64_t)t->run.clock.now.batch);
     return TUTTI_OK;

@@ -9,14 +9,6 @@
  * so; false when it cannot. */
 bool trainer_halve(trainer *t, tutti_error *err);
 TUTTI_NODISCARD tutti_status trainer_step_batch(trainer *t, tutti_error *err);
-/* Microbatch `k` of `size` samples of the batch becomes the one under way; *saved_targets have its targets where metrics want
- * them.  [step] */
-TUTTI_NODISCARD tutti_status trainer_begin_microbatch(trainer *t, slot *saved_targets,
-                                                      int64_t k, int64_t size,
-                                                      tutti_error *err);
-/* The metrics hear of outputs and loss of the microbatch under way.  [step] */
-TUTTI_NODISCARD tutti_status trainer_update_metrics(trainer *t, const slot *saved_targets,
-                                                    tutti_error *err);
 /* Whether gradients are summed over the ranks while the backward pass runs: nobody looks at a slot's own. */
 bool trainer_overlaps(const trainer *t);
 

@@ -72,11 +72,6 @@ static tutti_status fetch_once(remote *r, const remote_request *request, part *p
     return s;
 }
 
-bool remote_must_end(const remote *r, const remote_check *check)
-{
-    return remote_is_stopped(r) || (check->must_end && check->must_end(check->ctx));
-}
-
 /* Before attempt `turn` from 1 on: longer after each, or as long as the server asks for; in small steps. */
 static void wait_for_turn(const remote *r, const remote_check *check, int64_t turn,
                           int64_t asked_s)

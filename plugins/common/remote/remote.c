@@ -119,6 +119,11 @@ bool remote_is_stopped(const remote *r)
     return __atomic_load_n(&r->stop, __ATOMIC_RELAXED);
 }
 
+bool remote_must_end(const remote *r, const remote_check *check)
+{
+    return remote_is_stopped(r) || (check->must_end && check->must_end(check->ctx));
+}
+
 tutti_status remote_address(const remote *r, const char *name, const char *query,
                             char ret[REMOTE_ADDRESS], tutti_error *err)
 {

@@ -4,7 +4,6 @@
 
 #include "tutti/tutti.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
