@@ -15,7 +15,7 @@ struct argument_reader {
     argument_memory **memory;
     callback **callbacks;
     faults *f;
-    /* callback_read: a callback's arguments are read as any, so whoever reads knows it. */
+    /* A callback's arguments are read as any, so whoever reads knows it. */
     void (*read_callback)(const argument_reader *r, const json_node *at, const ctype *type,
                           const char *name, void *to);
 };

@@ -23,18 +23,13 @@ typedef struct bound_function {
  * where missing ones are reported.  Everything wrong goes to `f`.  [control] */
 void function_read(registry *r, const json_node *call, const json_node *args,
                    const json_node *at, bool is_filter, bound_function *fn, faults *f);
-/* The same of a function that is called back as the type `caller` says: arguments that `args` does not give are
- * the callback's, in order. */
-void function_read_callback(registry *r, const json_node *call, const json_node *args,
-                            const json_node *at, const ctype *caller, bound_function *fn,
-                            faults *f);
 void function_fini(bound_function *fn);
 
 /* Loads its plugin, and those of its callbacks, once `engine` offers what they require.  [control] */
 TUTTI_NODISCARD tutti_status function_open(bound_function *fn, const tutti_engine_v1 *engine,
                                            tutti_error *err);
 
-/* Calls it, named in the report of a crash meanwhile.  After function_open.  [step]
+/* function_call.c: calls it, named in the report of a crash meanwhile.  After function_open.  [step]
  * Returns TUTTI_OK or a negative status; of a filter 1, 0 or a negative status.  A failure without a
  * text gets one.  A positive result of a function that is no filter is no status: E_FAIL.
  * *ret_value (may be NULL) is the number that the manifest says it gives, NaN where that is none. */
