@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""circles.py - sources of one library, three or more, that need each other, by the symbols of their objects.
+"""circles.py - sources of one library, two or more, that need each other, by the symbols of their objects.
 
 Run from the root with TUTTI_BUILD set. An edge leads from a source that uses a symbol to the one that
 defines it. Sources that reach each other are a circle, and so are libraries that do. Prints each circle
-with the symbols that make its edges. Of libraries two are a circle.
+with the symbols that make its edges.
 """
 import collections
 import json
@@ -13,7 +13,7 @@ import re
 import subprocess
 import sys
 
-# Sources in circles that a library may still have. A figure may sink; one that has become 0 goes.
+# Sources in circles that a library may have, with the reason. A figure may sink; one that has become 0 goes.
 ALLOWED = {}
 ROOMS = ("host/", "kernels/", "plugins/", "sdk/")
 SHOWN = 3  # symbols of an edge
@@ -55,8 +55,8 @@ def edges_of(nodes):
     return edges
 
 
-def circles_of(edges, least=3):
-    """Sets of `least` nodes or more that all reach each other; two sources are one thing in two files."""
+def circles_of(edges):
+    """Sets of two nodes or more that all reach each other."""
     reach = {}
     for start in edges:
         seen, todo = set(), [start]
@@ -67,7 +67,7 @@ def circles_of(edges, least=3):
                     todo.append(n)
         reach[start] = seen
     circles = {frozenset(m for m in reach[n] if n in reach[m]) for n in edges if n in reach[n]}
-    return sorted((c for c in circles if len(c) >= least), key=sorted)
+    return sorted((c for c in circles if len(c) > 1), key=sorted)
 
 
 def print_circle(where, circle, edges):
@@ -101,7 +101,7 @@ def main():
         elif count < most:
             print(f"{library}: {count} sources in circles, {most} are allowed: set it to {count}")
     edges = edges_of(whole)
-    for circle in circles_of(edges, least=2):
+    for circle in circles_of(edges):
         bad = True
         print_circle("libraries", circle, edges)
     if not whole:
