@@ -131,14 +131,14 @@ def chosen(words, every):
     return found
 
 
-def buildable(tutti, top, listed, work):
-    """Without the runs for which this build lacks a plugin or a library, which is said."""
+def buildable(tutti, top, listed, work, report):
+    """Without the runs for which this build lacks a plugin or a library, which are skipped."""
     lacks = [] if kill_cases.has_tokenizers(tutti, pathlib.Path(top)) else kill_cases.TOKENIZED
     kept = []
     for name, run, worlds in work:
         others = sorted(used(run) - plugins(listed)) + [one for one in sorted(used(run)) if one[1] in lacks]
         if others:
-            print(f"left out: {name}, as this build lacks {others}")
+            report.skip(f"{name}: this build lacks {', '.join(' '.join(one) for one in others)}")
         else:
             kept.append((name, run, worlds))
     return kept
@@ -152,12 +152,12 @@ def main():
     told = missing(listed + "org.example.mine 1.0.0: algorithm mine")
     report.check("one that is in none is told", "no run of every_cases.py has the algorithm mine" in told, f"{told}")
     with tempfile.TemporaryDirectory() as top, concurrent.futures.ThreadPoolExecutor(os.cpu_count() if every else 1) as pool:
-        work = buildable(tutti, top, listed, chosen(words, every))
+        work = buildable(tutti, top, listed, chosen(words, every), report)
         for found in pool.map(lambda one: compare(tutti, top, *one), work):
             for what, text in found:
                 report.check(what, not text, text)
     report.check("something was asked for that is there", bool(work), f"{words}")
-    return 1 if report.failed else 0
+    return report.status()
 
 
 if __name__ == "__main__":

@@ -83,7 +83,7 @@ def gpus(tutti, folder, report):
     """Two ranks of mpirun on two GPUs of the stand-ins, whose NCCL hears of the other by MPI, give the bits of one."""
     standin = os.path.join(os.path.dirname(os.path.abspath(tutti)), "standin")
     if not os.path.isdir(standin):
-        print("the stand-in for CUDA is not built: GPUs are left out")
+        report.skip("GPUs: the stand-in is not built")
         return
     env = {"LD_LIBRARY_PATH": standin, "TUTTI_CUDA_STANDIN": "devices=2,leaks=1", "TMPDIR": folder}
     for size in (1, 2):

@@ -45,7 +45,7 @@ def another(tutti, folder, report):
     library = os.path.join(os.path.dirname(os.path.realpath(tutti)), "lib/tutti/plugins/mpi/mpi.so")
     needs = subprocess.run(["ldd", library], capture_output=True, text=True, check=False).stdout
     if "org.tutti.mpi" not in known or "libmpi.so" not in needs:
-        print("not tried: the build has no plugin of Open MPI")
+        report.skip("a plugin of another MPI: the build has none of Open MPI (Debian's package libopenmpi-dev)")
         return
     write(folder, changed(distributed={"comm": "mpi"}))
     _, err = Launcher(MPIEXEC).start(tutti, folder, 2).communicate(timeout=120)

@@ -162,15 +162,24 @@ def ranks_kept(folder):
 
 
 class Report:
-    """Counts what was checked."""
+    """Counts what was checked, and what could not be."""
 
     def __init__(self):
-        self.failed = 0
+        self.failed = self.skipped = 0
 
     def check(self, what, good, text=""):
         """Prints one line, and why not where it is not so."""
         print(f"ok: {what}" if good else f"FAILED: {what}: {text}", flush=True)
         self.failed += not good
+
+    def skip(self, why):
+        """A part of the test cannot be tried here: prints why; the test counts as skipped."""
+        print(f"skipped: {why}", flush=True)
+        self.skipped += 1
+
+    def status(self):
+        """The test's exit status: 1 if a check failed, else 77 (skipped, for ctest) if a part was skipped, else 0."""
+        return 1 if self.failed else 77 if self.skipped else 0
 
 
 def main(cases):
@@ -185,7 +194,7 @@ def main(cases):
             continue
         with tempfile.TemporaryDirectory() as folder:
             case(sys.argv[1], folder, report)
-    return 1 if report.failed else 0
+    return report.status()
 
 
 __all__ = ["Report", "World", "changed", "difference", "final", "listed_files", "main", "messages", "numbers", "ranks_kept",
