@@ -154,7 +154,7 @@ def main():
             except Failed as why:
                 if not LACKS.search(str(why)):
                     raise
-                print(f"{name}: not tried: {why}", flush=True)
+                tally.skip(f"{name}: {why}")
                 continue
             if given.near:
                 lines = runs.near(lines, [function for case, function in given.near if case == name])

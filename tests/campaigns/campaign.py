@@ -49,12 +49,17 @@ class Tally:
         self.values["failures"] += 1
         print(f"FAILED: {text}", flush=True)
 
+    def skip(self, why):
+        """A part of the campaign cannot be tried here: prints why; a test counts as skipped."""
+        self.add("skipped")
+        print(f"skipped: {why}", flush=True)
+
     def is_over(self):
         """True once the hours that were given have passed."""
         return self.hours is not None and time.monotonic() - self.begun > 3600 * self.hours
 
     def finish(self):
-        """Prints it; 1 when something failed, for sys.exit."""
+        """Prints it; for sys.exit: 1 if something failed, else 77 (skipped, for ctest) if a part was skipped, else 0."""
         self.values["seconds"] = round(time.monotonic() - self.begun)
         self.values["date"] = datetime.date.today().isoformat()
         self.values["machine"] = f"{os.cpu_count()} CPUs, {platform.system()} {platform.machine()}"
@@ -63,7 +68,7 @@ class Tally:
         if self.path:
             with open(self.path, "a", encoding="utf-8") as f:
                 f.write(line + "\n")
-        return 1 if self.values["failures"] else 0
+        return 1 if self.values["failures"] else 77 if "skipped" in self.values else 0
 
 
 def mixed(trials, seed):

@@ -193,9 +193,9 @@ def main():
     tutti = os.path.abspath(given.tutti)
     server = serve()
     there, missing = loggers(tutti, server.server_port, CYCLE)
-    if missing:
-        print(f"without the loggers {', '.join(missing)}, which this build does not have")
     tally = Tally("soak", given)
+    if missing:
+        tally.skip(f"this build lacks the loggers {', '.join(missing)} (Debian's package libcurl4-openssl-dev)")
     names = given.case or list(CASES)
     for k, name in enumerate(names):
         until = tally.begun + 3600 * (given.hours or 0) * (k + 1) / len(names)

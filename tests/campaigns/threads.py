@@ -164,9 +164,9 @@ def main():
     tutti = os.path.abspath(given.tutti)
     server = serve()
     there, missing = loggers(tutti, server.server_port, 2)
-    if missing:
-        print(f"without the loggers {', '.join(missing)}, which this build does not have")
     tally = Tally("threads", given)
+    if missing:
+        tally.skip(f"this build lacks the loggers {', '.join(missing)} (Debian's package libcurl4-openssl-dev)")
     rng = random.Random(given.seed)
     if given.races:
         try_race(tutti, given.folder, tally, there)
