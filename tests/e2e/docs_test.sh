@@ -66,6 +66,8 @@ if command -v groff >/dev/null; then
   for page in "$man"/man?/*; do
     check "$(basename "$page") is clean by groff" test -z "$(groff -man -ww -z "$page" 2>&1)"
   done
+else
+  skip "no groff (Debian's package groff-base)"
 fi
 if command -v mandoc >/dev/null; then
   check "the pages are clean by mandoc" mandoc -T lint -W warning "$man"/man?/*

@@ -68,6 +68,8 @@ check "in dots where it has" eval 'LC_ALL=C.UTF-8 "$TUTTI" runs runs/small --plo
 if command -v script >/dev/null; then
   check "in colours on a terminal" eval 'TERM=xterm script -qec "\"$TUTTI\" runs runs/small runs/other --plot loss/train/total" /dev/null >tty.txt && grep -q "$(printf "\033\[33m")" tty.txt'
   check "but for NO_COLOR" eval 'NO_COLOR=1 TERM=xterm script -qec "\"$TUTTI\" runs runs/small --plot loss/train/total" /dev/null >tty.txt && ! grep -q "$(printf "\033\[33m")" tty.txt'
+else
+  skip "a terminal: no script (Debian's package bsdutils)"
 fi
 "$TUTTI" runs runs/small --plot nothing >/dev/null 2>err.txt
 check "a metric that nobody logs" grep -q '^tutti: no run has logged nothing$' err.txt

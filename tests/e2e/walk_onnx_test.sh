@@ -5,6 +5,10 @@ bash "$SOURCE/docs/walks/onnx.sh" walk >out.txt 2>&1
 status=$?
 grep -q 'built without protobuf-c' out.txt && skip_all "$(grep 'built without' out.txt)"
 check "the walk goes to its end" test $status = 0
-check "the file is compared, or the walk says that it is not" grep -Eq '^(onnxruntime .* away|not compared: this Python has no onnxruntime)$' out.txt
+if grep -q '^not compared: ' out.txt; then
+  skip "$(grep '^not compared: ' out.txt)"
+else
+  check "the file is compared" grep -q '^onnxruntime .* away$' out.txt
+fi
 [ "$failures" -eq 0 ] || cat out.txt
 finish

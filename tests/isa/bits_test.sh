@@ -10,7 +10,7 @@ for level in v3 v4 bf16; do
     TUTTI_ISA=$level TUTTI_OP_BITS=$work/$level CK_FORK=no "$program" >"$work/out" 2>&1 || { cat "$work/out"; bad=1; }
   done
 done
-[ -s "$work/v3" ] || [ "$bad" = 1 ] || { echo "this CPU has no AVX2"; exit 77; }
+[ -s "$work/v3" ] || [ "$bad" = 1 ] || { echo "skipped: this CPU has no AVX2"; exit 77; }
 for level in v4 bf16; do
   diff "$work/v3" "$work/$level" || { echo "level $level computes other bits than v3"; bad=1; }
 done
