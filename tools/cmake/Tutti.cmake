@@ -85,6 +85,14 @@ function(tutti_add_test name)
     SKIP_RETURN_CODE 77 ENVIRONMENT "${TUTTI_TEST_ENVIRONMENT}")
 endfunction()
 
+# tutti_add_skipped_test(<name> <label> <why>): a test of what this build cannot make; ctest counts it as skipped.
+function(tutti_add_skipped_test name label why)
+  if(BUILD_TESTING)
+    add_test(NAME ${name} COMMAND "${CMAKE_COMMAND}" -E echo "skipped: ${why}")
+    set_tests_properties(${name} PROPERTIES LABELS "${label}" SKIP_REGULAR_EXPRESSION "^skipped: ")
+  endif()
+endfunction()
+
 # tutti_add_library(<name> SOURCES ... [LIBS ...] [INCLUDE dir ...]): a static library of the host.
 function(tutti_add_library name)
   cmake_parse_arguments(T "" "" "SOURCES;LIBS;INCLUDE" ${ARGN})
