@@ -28,10 +28,6 @@ TOOL = re.compile(r"Sanitizer: CHECK failed|Sanitizer: failed to")
 # The program has not begun.
 LOADER = re.compile(r"error while loading shared libraries|cannot allocate TLS data structures")
 LEAK = re.compile(r"LeakSanitizer: detected memory leaks")
-
-
-# A part that this build is without.
-LACKS = re.compile(r"built without|this build is without|without libmicrohttpd")
 ALL = CASES | COMMANDS
 
 # Members of a run's record.
@@ -149,12 +145,8 @@ def main():
         runs = Allocations(given, top)
         trials = []
         for name in given.case or dict(given.near) or ALL:
-            try:
-                lines = runs.listed(name)[-given.last:]
-            except Failed as why:
-                if not LACKS.search(str(why)):
-                    raise
-                tally.skip(f"{name}: {why}")
+            lines = runs.listed_or_skipped(tally, name)[-given.last:]
+            if not lines:
                 continue
             if given.near:
                 lines = runs.near(lines, [function for case, function in given.near if case == name])

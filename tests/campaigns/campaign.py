@@ -9,6 +9,7 @@ import os
 import pathlib
 import platform
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -17,6 +18,10 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "e2e"))
 from cases import CASES, MADE, fill  # noqa: E402
 from checkpoint import tensors  # noqa: E402
+
+
+# What a program says that was built without an optional library.
+LACKS = re.compile(r"built without|this build is without|without libmicrohttpd|this build reads no")
 
 
 class Failed(Exception):
@@ -192,6 +197,16 @@ class Runs:
                 raise Failed(f"{name} has other results when it is run again")
         self.lists[name] = (folder / "faults.txt").read_text().splitlines()
         return self.lists[name]
+
+    def listed_or_skipped(self, tally, name):
+        """The same; [] where the case wants a library that this build lacks: it is skipped."""
+        try:
+            return self.listed(name)
+        except Failed as why:
+            if not LACKS.search(str(why)):
+                raise
+            tally.skip(f"{name}: {str(why).split('tutti: ')[-1].strip()}")
+            return []
 
     def take_up(self, name, folder):
         """What was saved before the failure is good, and is where a run goes on; the end is the same."""

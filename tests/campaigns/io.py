@@ -246,7 +246,7 @@ def main():
                 runs.listed("train")
                 trials += [(name, cut, how) for cut in range(1, runs.record_run() + 1) for how in ("all", "least", "some")]
                 continue
-            lines = runs.listed(name)
+            lines = runs.listed_or_skipped(tally, name)
             tally.add("calls", len(lines))
             trials += [(name, line, how) for line in lines for how in ERRORS[line.split()[1]]]
         each(tally, runs.trial, mixed(trials, given.seed)[:given.runs])

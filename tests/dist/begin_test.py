@@ -211,7 +211,7 @@ def launcher_unseen(tutti, folder, report):
         with open(os.path.join(folder, name), encoding="utf-8") as f:
             told[name] = f.read()
     if told["parent"].split() != ["PPid:", "1"]:
-        report.skip(f"a launcher that is not seen: another process than the first takes orphans here, {told['parent'].strip()}")
+        report.skip(f"a launcher that is not seen: another process than the first takes orphans here: {' '.join(told['parent'].split())}")
         return
     want = "PMI_RANK is set and PMI_JOBID is not, and no process above this one is seen to have started the ranks"
     report.check("a rank whose launcher is not seen is refused", want in told["told"] and "want TUTTI_JOB" in told["told"], told["told"])

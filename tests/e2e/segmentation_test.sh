@@ -126,7 +126,7 @@ assert 0.1 < max(map(abs, a)) < 1e4 and far <= 1e-4 * max(map(abs, a))
 PY2
 }
 onnx=1
-case $("$TUTTI" export none --onnx none.onnx 2>&1) in
+case $("$TUTTI" export "$(latest .)" --onnx none.onnx 2>&1) in
 *'built without protobuf-c'*) onnx= && skip "ONNX files: built without protobuf-c (Debian's packages libprotobuf-c-dev and protobuf-c-compiler)" ;;
 esac
 for model in '{"name": "mlp", "hidden": [32]}' '{"name": "cnn", "channels": [8, 8]}' \
