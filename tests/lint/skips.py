@@ -21,7 +21,7 @@ COUNTED = re.compile(r"\b77\b|SKIPPED|skipped")  # on the line of a sentence or 
 SENTENCE = re.compile(r"""["']skipped: """)
 STATUS = re.compile(r"\bexit 77|\bexit\(77\)|\bSystemExit\(77\)|\breturn 77")
 PRINT = re.compile(r"\b(?:print|puts|printf)\(|\becho ")
-GOES_ON = re.compile(r"not tried|not compared|left out|without the \w+|not built|not installed|build lacks")
+GOES_ON = re.compile(r"not tried|not compared|left out|without the \w+|not built|not installed|build lacks|which lacks")
 RETURN = re.compile(r"\s*(?:return|continue)(?: 0)?$")
 # What may be missing: a tool, a folder of the build or of data, a user's rights.
 CONDITION = re.compile(r"( *)if (?:! )?((?:command -v \S+|\[ -[derx] \S+ \]|\[ \"\$\(id -u\)\" \S+ 0 \]).*?)"
