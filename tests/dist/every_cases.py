@@ -1,7 +1,8 @@
 """every_cases.py - small runs that between them have every plugin that trains, reads or changes a run.
 
-An algorithm's runs are its resume.json and resume_*.json, a data set's those that tests/campaigns kill; a metric, loss or
-model has its check.json.  Where these do not say enough, every_settings.py does.  `missing` tells of whom there is no run.
+A plugin's run is its defaults, with the members that its folder has: of ranks.json, else of check.json.  An algorithm's
+runs are its resume.json and resume_*.json, a data set's those that tests/campaigns kill.  What every_settings.py lists
+shares a run with others.  `missing` tells of whom there is no run.
 """
 # SPDX-License-Identifier: Apache-2.0
 import copy
@@ -14,10 +15,9 @@ TESTS = pathlib.Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(TESTS / "campaigns"), str(TESTS / "e2e")]
 import kill_cases  # noqa: E402  pylint: disable=wrong-import-position
 
-from every_settings import (AUGMENTED, CALLBACKS, CLASSES, LABELS, LOGGERS, NUMBERS, OTHERS, SCHEDULERS, SERVED,  # noqa: E402
-                            TRANSFORMS)
+from every_folders import PLUGINS, each, objects, own, read, told  # noqa: E402
+from every_settings import AUGMENTED, CLASSES, LABELS, NUMBERS, OTHERS, TRANSFORMS  # noqa: E402
 
-PLUGINS = TESTS.parent / "plugins"
 GREY, COLOURS = kill_cases.GREY, kill_cases.COLOURS
 GLYPHS = {"name": "glyphs", "samples": 80}
 BASE = {
@@ -42,53 +42,37 @@ TEXTS = {**GPT, "train": {"dataset": TEXT, "batch_size": 8},
          "eval": [{"label": "test", "dataset": TEXT | {"split": "validation"}}]}
 
 
-def read(path):
-    """Members of a run from a file."""
-    return json.loads(path.read_text(encoding="utf-8"))
-
-
-def files(kind, pattern):
-    """{name: members} of the files of plugins of a kind."""
-    return {path.parent.name + path.stem.removeprefix("resume").removeprefix("check"): read(path)
-            for path in sorted(PLUGINS.glob(f"{kind}/*/{pattern}"))}
-
-
-def objects(kind):
-    """[(folder, name)] of the objects of a kind."""
-    found = [(path.parent.name, one) for path in sorted(PLUGINS.glob(f"{kind}/*/plugin.json")) for one in read(path)["objects"]]
-    return [(folder, one["name"]) for folder, one in found if one["kind"] + "s" == kind or one["kind"] + "es" == kind]
-
-
-# What the members of a plugin's file lack on small microbatches and few batches.
-MORE = {"ghost_batchnorm": {"microbatch_size": 8, "algorithms": [{"name": "ghost_batchnorm", "ghost_batch_size": 3}]}}
+def listed_as(key):
+    """What makes the default run of an object that stands in a list of the run file."""
+    return lambda name: {key: [{"name": name}]}
 
 
 def algorithms():
     """The runs of every algorithm."""
-    return {name: members | MORE.get(name, {}) for name, members in files("algorithms", "resume*.json").items()}
+    runs = {path.parent.name + path.stem.removeprefix("resume"): (path.parent, read(path))
+            for path in sorted(PLUGINS.glob("algorithms/*/resume*.json"))}
+    return {name: members | own(folder, ["ranks.json"]) for name, (folder, members) in runs.items()}
 
 
 def callbacks():
-    """A run of each callback; `generate` goes on from texts."""
-    runs = {name: {"callbacks": [{"name": name} | settings]} for name, settings in CALLBACKS.items()}
-    runs["image_visualizer"] |= {"model": {"name": "cnn", "channels": [8]}}
-    runs["generate"] = TEXTS | {"callbacks": [{"name": "generate", "prompts": ["1"], "max_new_tokens": 5, "interval": "2ba"}]}
-    runs["stopped by training"] = {"callbacks": [
+    """A run of each callback, beside the one that saves; one that is stopped by training."""
+    runs = each("callback", listed_as("callbacks"))
+    del runs[SAVER["name"]]
+    return runs | {"stopped by training": {"callbacks": [
         {"name": "threshold_stopper", "monitor": "accuracy", "dataloader_label": "train", "threshold": 0.0,
-         "stop_on_batch": True}]}
-    return runs
+         "stop_on_batch": True}]}}
 
 
 def schedulers():
     """A run of each scheduler, with the rate in the log."""
-    return {name: {"schedulers": [{"name": name} | settings], "callbacks": [{"name": "lr_monitor"}]}
-            for name, settings in SCHEDULERS.items()}
+    return {name: members | {"callbacks": [{"name": "lr_monitor"}]}
+            for name, members in each("scheduler", listed_as("schedulers")).items()}
 
 
 def optimizers():
     """A run of each optimizer, on convolutions and norms, with its state in the log."""
     looks = [{"name": "optimizer_monitor", "batch_log_interval": 1}]
-    return {name: {"optimizer": {"name": name}, "callbacks": looks, **CNN} for _, name in objects("optimizers")}
+    return each("optimizer", lambda name: {"optimizer": {"name": name}, "callbacks": looks, **CNN})
 
 
 def measured(run, metrics):
@@ -100,25 +84,26 @@ def measured(run, metrics):
 
 
 def loggers():
-    """A run of each logger that needs no server, beside the one that is compared."""
-    return {name: {"loggers": [{"name": name} | settings] + FIXED["loggers"] * (name != "jsonl")}
-            for name, settings in LOGGERS.items()}
+    """A run of each logger, beside the one that is compared."""
+    runs = each("logger", listed_as("loggers"))
+    for name, run in runs.items():
+        run["loggers"] = run["loggers"] + FIXED["loggers"] * (name != "jsonl")
+    return runs
 
 
 def passes():
-    """Algorithms in another order."""
-    order = {"name": "given_order", "names": ["cutout", "mixup"]}
-    return {"given_order": {"algorithms": [{"name": "mixup"}, {"name": "cutout"}], "passes": [order]}}
+    """A run of each pass."""
+    return each("pass", listed_as("passes"))
 
 
 def metrics():
-    """Metrics in runs of what they are of."""
-    check = files("metrics", "check.json")
+    """Metrics that share runs of what they are of, and a run of each other one."""
+    check = {name: own(folder) for folder, name in objects("metric")}
     masked = TEXTS | {"model": {"name": "bert", "num_hidden_layers": 1, "num_attention_heads": 2, "hidden_size": 16}}
     masked = json.loads(json.dumps(masked))
     for part in (masked["train"], masked["eval"][0]):
         part["transforms"] = [{"name": "mask_tokens"}]
-    return {
+    runs = {
         "of classes": measured({}, [{"name": name, "num_classes": 10} for name in CLASSES] +
                                [{"name": name} for name in ("top_k_accuracy", "cross_entropy", "calibration_error", "loss")]),
         "of numbers": measured(check["mean_squared_error"], [{"name": name} for name in NUMBERS]),
@@ -128,12 +113,14 @@ def metrics():
         "of tokens": measured(TEXTS, [{"name": name} for name in ("language_cross_entropy", "perplexity")]),
         "of masked tokens": measured(masked, [{"name": name} for name in ("language_cross_entropy", "masked_accuracy")]),
     }
+    shared = {one["name"] for run in runs.values() for one in run["train"]["metrics"]}
+    return runs | {name: measured(run, (run.get("eval") or [{}])[0].get("metrics") or [{"name": name}])
+                   for name, run in check.items() if name not in shared}
 
 
 def losses():
     """A run of each loss."""
-    of_file = files("losses", "check.json")
-    runs = {name: {"loss": name} | of_file.get(folder, {}) for folder, name in objects("losses")}
+    runs = each("loss", lambda name: {"loss": name})
     for run in runs.values():
         for part in run.get("eval", []):
             part["batch_size"] = 9
@@ -142,28 +129,26 @@ def losses():
 
 def models():
     """A run of each model."""
-    of_file = files("models", "check.json")
-    runs = {name: of_file.get(folder, {"model": {"name": name}}) for folder, name in objects("models")}
+    runs = each("model", lambda name: {"model": {"name": name}})
     for run in runs.values():
         run |= {"train": run["train"] | {"dataset": TEXT}} if "text" in str(run.get("train")) else {}
-    runs["no_op_model"] |= {"train": BASE["train"] | {"metrics": []}, "eval": []}
-    runs["resnet"] = {"model": {"name": "resnet", "depth": 18, "width": 4, "stem": "cifar"}}
-    runs["resnet_cifar"] = {"model": {"name": "resnet_cifar", "depth": 8}}
-    runs["airbench"] = kill_cases.DATA["cifar_bin"] | {"model": {"name": "airbench", "widths": [8, 8, 8]}}
     return runs
+
+
+def pictured(given):
+    """Members of a run on pictures that these transforms change, between a crop to one size and the numbers of a model."""
+    pictures = {"name": "image_folder", "path": "../pictures", "sizes": "vary"}
+    first = [{"name": "random_resized_crop", "size": [18, 18]}]
+    norm = [] if given[0]["name"] == "to_float" else COLOURS
+    return {"train": {"dataset": pictures, "transforms": first + given + norm, "batch_size": 8}, "eval": [], **CNN}
 
 
 def transforms():
-    """Runs on pictures that several transforms change."""
-    pictures = {"name": "image_folder", "path": "../pictures", "sizes": "vary"}
-    runs = {}
-    for some in AUGMENTED:
-        given = [one if isinstance(one, dict) else {"name": one} | TRANSFORMS.get(one, {}) for one in some]
-        first = [{"name": "random_resized_crop", "size": [18, 18]}]
-        norm = [] if some[0] == "to_float" else COLOURS
-        train = {"dataset": pictures, "transforms": first + given + norm, "batch_size": 8}
-        runs[given[0]["name"]] = {"train": train, "eval": [], **CNN}
-    return runs
+    """Runs on pictures that several transforms change, and a run of each other one."""
+    shared = [[one if isinstance(one, dict) else {"name": one} | TRANSFORMS.get(one, {}) for one in some] for some in AUGMENTED]
+    names = {one["name"] for some in [*shared, GREY] for one in some} | {"mask_tokens"}
+    alone = each("transform", lambda name: pictured([{"name": name}]))
+    return {some[0]["name"]: pictured(some) for some in shared} | {name: run for name, run in alone.items() if name not in names}
 
 
 def datasets():
@@ -221,6 +206,9 @@ def used(run):
     return {(kind, name) for kind, values in lists.items() for value in values for name in named(value)}
 
 
+CURE = {"algorithm": "want a resume.json in its folder", "dataset": "want a row of DATA in tests/campaigns/kill_cases.py"}
+
+
 def plugins(listed):
     """(kind, name) of what `tutti plugins list` prints."""
     return set(re.findall(r"[:,] (\w+) (\w+)", listed))
@@ -229,5 +217,6 @@ def plugins(listed):
 def missing(listed):
     """A sentence for each plugin of what `tutti plugins list` prints that no run has and no list says why."""
     tried = {one for runs in cases().values() for run in runs.values() for one in used(run)}
-    tried |= {("logger", name) for name in SERVED}
-    return [f"no run of every_cases.py has the {kind} {name}" for kind, name in sorted(plugins(listed) - tried) if kind not in OTHERS]
+    tried |= set(told("no_run"))
+    return [f"no run of every_cases.py has the {kind} {name}: {CURE.get(kind, 'want a ranks.json in its folder')}"
+            for kind, name in sorted(plugins(listed) - tried) if kind not in OTHERS]

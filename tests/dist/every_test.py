@@ -16,11 +16,12 @@ import subprocess
 import sys
 import tempfile
 
-from every_cases import SAVER, cases, kill_cases, missing, plugins, used
-from every_settings import REFUSED
+import every_folders
+from every_cases import SAVER, cases, kill_cases, listed_as, missing, plugins, used
 from ranks import Report, World, final, write
 
 CLOCKS = ("time/", "throughput/", "memory/", "wall_clock/", "cpu_", "disk_", "network_")  # what a log has of pace and machine
+REFUSED = every_folders.refused()
 LATEST = "runs/ranks/checkpoints/latest.safetensors"
 QUICK = ("algorithm", "callback", "dataset", "optimizer")
 # (what, ranks, "sharding", whether they go on from a save of one process)
@@ -145,14 +146,34 @@ def buildable(tutti, top, listed, work, report):
     return kept
 
 
+def discover(report, top):
+    """A new plugin has a run without a word elsewhere: its defaults, or what its folder says."""
+    root, plain = pathlib.Path(top) / "found", listed_as("callbacks")
+    files = {"plain": {}, "checked": {"check.json": {"eval": []}}, "both": {"check.json": {"eval": []}, "ranks.json": {"seed": 1}},
+             "served": {"ranks.json": {"no_run": "a server"}}, "whole": {"ranks.json": {"refused": {"weights": "no"}}}}
+    for name, texts in files.items():
+        folder = root / "callbacks" / name
+        folder.mkdir(parents=True)
+        for file, members in (texts | {"plugin.json": {"objects": [{"kind": "callback", "name": name}]}}).items():
+            (folder / file).write_text(json.dumps(members), encoding="utf-8")
+    want = {"plain": plain("plain"), "checked": plain("checked") | {"eval": []}, "both": plain("both") | {"seed": 1},
+            "whole": plain("whole")}
+    found = every_folders.each("callback", plain, root)
+    report.check("new plugins have a run by their folders", found == want, f"{found}")
+    found = every_folders.told("no_run", root)
+    report.check("a folder says why there is none", found == {("callback", "served"): "a server"}, f"{found}")
+
+
 def main():
     words = [word for word in sys.argv[2:] if word != "--every"]
     tutti, every, report = os.path.abspath(sys.argv[1]), "--every" in sys.argv, Report()
     listed = subprocess.run([tutti, "plugins", "list"], capture_output=True, text=True, check=True).stdout
     report.check("every plugin is in a run", not missing(listed), "; ".join(missing(listed)))
-    told = missing(listed + "org.example.mine 1.0.0: algorithm mine")
-    report.check("one that is in none is told", "no run of every_cases.py has the algorithm mine" in told, f"{told}")
+    found = missing(listed + "org.example.mine 1.0.0: algorithm mine")
+    want = ["no run of every_cases.py has the algorithm mine: want a resume.json in its folder"]
+    report.check("one that is in none is told", found == want, f"{found}")
     with tempfile.TemporaryDirectory() as top, concurrent.futures.ThreadPoolExecutor(os.cpu_count() if every else 1) as pool:
+        discover(report, top)
         work = chosen(words, every)
         for found in pool.map(lambda one: compare(tutti, top, *one), buildable(tutti, top, listed, work, report)):
             for what, text in found:
