@@ -149,8 +149,9 @@ def buildable(tutti, top, listed, work, report):
 def discover(report, top):
     """A new plugin has a run without a word elsewhere: its defaults, or what its folder says."""
     root, plain = pathlib.Path(top) / "found", listed_as("callbacks")
-    files = {"plain": {}, "checked": {"check.json": {"eval": []}}, "both": {"check.json": {"eval": []}, "ranks.json": {"seed": 1}},
-             "served": {"ranks.json": {"no_run": "a server"}}, "whole": {"ranks.json": {"refused": {"weights": "no"}}}}
+    files = {"plain": {}, "checked": {"check.json": {"eval": []}},
+             "both": {"check.json": {"eval": []}, "ranks.json": {"seed": 1}}, "served": {"ranks.json": {"no_run": "a server"}},
+             "whole": {"ranks.json": {"refused": {"weights": "no"}}}}
     for name, texts in files.items():
         folder = root / "callbacks" / name
         folder.mkdir(parents=True)

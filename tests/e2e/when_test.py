@@ -242,7 +242,8 @@ def main():
                 failures += 1
                 print(f"{what}: {sorted(missing)}")
         os.chdir("/")
-    print(f"{len(RUNS)} runs, {len(names)} algorithms with conditions, {len(conditional)} conditional events, {failures} failures")
+    print(f"{len(RUNS)} runs, {len(names)} algorithms with conditions, {len(conditional)} conditional events, "
+          f"{failures} failures")
     return 1 if failures else 0
 
 
