@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cli.h"
 
+#include "base/output_file.h"
 #include "train/record/repeat.h"
 
 #include <limits.h>
@@ -222,6 +223,11 @@ void cli_print_failure(const run_file *run, const char *text)
     if (run->distributed.rank != 0)
         (void)fprintf(stderr, "[rank %d] ", run->distributed.rank);
     (void)fprintf(stderr, "%s\n", text);
+}
+
+FILE *cli_notes(const char *path)
+{
+    return output_file_is_stdout(path) ? stderr : stdout;
 }
 
 void cli_watch(const run_file *run)

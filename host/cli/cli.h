@@ -9,6 +9,7 @@
 #include "train/trainer/trainer.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 
 /* Where plugins are and which may be loaded. */
 registry_options cli_registry_options(const cli_options *o);
@@ -39,6 +40,9 @@ trainer *cli_trainer_of_model(const cli_options *o, run_file *run, registry *r,
                               const tutti_op *const *ops);
 /* Remarks of a trainer, on stderr; `ctx` is its run file. */
 void cli_message(void *ctx, int level, const char *component, const char *text);
+
+/* Where a command says what it has written to `path`: standard output, or standard error where that is what it has written. */
+FILE *cli_notes(const char *path);
 
 /* The devices of an object of kind "device", with its default settings; of NULL: the host's own of
  * that name. */

@@ -73,9 +73,9 @@ static void tell_onnx(const char *path, const onnx_report *r)
                       "tutti: the file takes batches of %lld alone: %s (--batch gives another "
                       "size)\n",
                       (long long)r->samples, r->reason);
-    (void)printf("%s: %u operators, %u weights of %llu bytes%s\n", path, r->nodes, r->weights,
-                 (unsigned long long)r->weight_bytes,
-                 r->external ? ", in .data beside it" : "");
+    (void)fprintf(cli_notes(path), "%s: %u operators, %u weights of %llu bytes%s\n", path,
+                  r->nodes, r->weights, (unsigned long long)r->weight_bytes,
+                  r->external ? ", in .data beside it" : "");
 }
 
 static void tell_folder(const char *path, const publish_report *r)

@@ -30,7 +30,7 @@ static tutti_status predict_into(trainer *t, const cli_options *o, const run_fil
     s = trainer_predict(t, o->resume, o->predicting.data, put_rows, f, err);
     const tutti_status closed = predict_file_close(f, s == TUTTI_OK, &rows, err);
     if (!s && !closed)
-        (void)printf("%lld predictions\n", (long long)rows);
+        (void)fprintf(cli_notes(o->predicting.output), "%lld predictions\n", (long long)rows);
     return s ? s : closed;
 }
 

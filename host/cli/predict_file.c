@@ -2,10 +2,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/predict_file.h"
 
+#include "base/output_file.h"
 #include "base/text.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,16 +16,17 @@ enum { HEADER = 128 }; /* bytes of a .npy file before the data, a multiple of 64
 /* What a format does; each may be NULL.  What fails is found by ferror. */
 typedef struct format {
     const char *name;
+    const char *why_regular;        /* as output_file_open wants it */
     void (*begin)(predict_file *f); /* the shape of rows is known */
     void (*rows)(predict_file *f, const float *x, int64_t rows);
     void (*end)(predict_file *f);
 } format;
 
 struct predict_file {
-    FILE *file;
+    FILE *file; /* of `output` */
+    output_file output;
     const format *format;
     char *path;
-    char *part;
     tutti_desc row; /* of one sample */
     int64_t rows;
     bool lacks;                                      /* memory, for a name */
@@ -171,9 +172,12 @@ static void json_rows(predict_file *f, const float *x, int64_t rows)
     }
 }
 
-static const format formats[] = {{"npy", npy_header, npy_rows, npy_end},
-                                 {"csv", csv_begin, csv_rows, NULL},
-                                 {"jsonl", NULL, json_rows, NULL}};
+static const format formats[] = {{"npy",
+                                  "npy states the number of rows before them, which is known "
+                                  "only at the end; csv and jsonl do without",
+                                  npy_header, npy_rows, npy_end},
+                                 {"csv", NULL, csv_begin, csv_rows, NULL},
+                                 {"jsonl", NULL, NULL, json_rows, NULL}};
 
 static tutti_status find_format(const char *path, const char *name, const format **ret,
                                 tutti_error *err)
@@ -199,32 +203,28 @@ static tutti_status find_format(const char *path, const char *name, const format
 static void free_file(predict_file *f)
 {
     free(f->path);
-    free(f->part);
     free(f);
 }
 
 tutti_status predict_file_open(const char *path, const char *format_name,
                                predict_file **ret_file, tutti_error *err)
 {
-    const size_t size = strlen(path) + sizeof ".part";
     const format *how = NULL;
     tutti_status s = find_format(path, format_name, &how, err);
     if (s)
         return s;
     predict_file *f = calloc(1, sizeof *f);
-    if (!f || !(f->path = strdup(path)) || !(f->part = malloc(size))) {
+    if (!f || !(f->path = strdup(path)))
+        s = tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory for a file", path);
+    else
+        s = output_file_open(path, how->why_regular, &f->output, err);
+    if (s) {
         if (f)
             free_file(f);
-        return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory for a file", path);
-    }
-    (void)snprintf(f->part, size, "%s.part", path);
-    f->format = how;
-    f->file = fopen(f->part, "w+be");
-    if (!f->file) {
-        s = tutti_fail(err, TUTTI_E_IO, "%s: %s", f->part, strerror(errno));
-        free_file(f);
         return s;
     }
+    f->format = how;
+    f->file = f->output.file;
     *ret_file = f;
     return TUTTI_OK;
 }
@@ -254,23 +254,16 @@ tutti_status predict_file_add(predict_file *f, const tutti_tensor *output, tutti
     f->rows += output->desc.dim[0];
     if (f->lacks)
         return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory for a class's name", f->path);
-    return ferror(f->file) ? tutti_fail(err, TUTTI_E_IO, "%s: %s", f->part, strerror(errno))
+    return ferror(f->file) ? tutti_fail(err, TUTTI_E_IO, "%s: %s", f->path, strerror(errno))
                            : TUTTI_OK;
 }
 
 tutti_status predict_file_close(predict_file *f, bool keep, int64_t *ret_rows, tutti_error *err)
 {
-    tutti_status s = TUTTI_OK;
     if (keep && f->format->end)
         f->format->end(f);
-    const bool bad = ferror(f->file);
-    if ((fclose(f->file) != 0 || bad) && keep)
-        s = tutti_fail(err, TUTTI_E_IO, "%s: %s", f->part, strerror(errno));
-    if (keep && !s && rename(f->part, f->path) != 0)
-        s = tutti_fail(err, TUTTI_E_IO, "%s: %s", f->path, strerror(errno));
-    if (!keep || s)
-        (void)remove(f->part);
-    else
+    const tutti_status s = output_file_close(&f->output, keep, err);
+    if (keep && !s)
         *ret_rows = f->rows;
     free_file(f);
     return s;

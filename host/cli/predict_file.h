@@ -9,8 +9,8 @@
 
 typedef struct predict_file predict_file; /* opaque */
 
-/* Writes FILE.part.  `format`: "npy", "csv" or "jsonl"; NULL: by the path's ending, .npy, .csv, .jsonl or .json.
- * Errors: E_ARG the format is none of these; E_IO. */
+/* Opens the file as output_file_open does.  `format`: "npy", "csv" or "jsonl"; NULL: by the path's ending, .npy, .csv,
+ * .jsonl or .json.  Errors: E_ARG the format is none of these; E_UNSUPPORTED npy on what is no regular file; E_IO; E_NOMEM. */
 TUTTI_NODISCARD tutti_status predict_file_open(const char *path, const char *format,
                                                predict_file **ret_file, tutti_error *err);
 /* From now on, of rows (B, N) whose classes have names, CSV and JSON lines also have the likeliest class, as `name` calls
@@ -22,7 +22,7 @@ void predict_file_name_classes(predict_file *f, const char *(*name)(void *ctx, i
 TUTTI_NODISCARD tutti_status predict_file_add(predict_file *f, const tutti_tensor *output,
                                               tutti_error *err);
 /* Frees `f`.  With `keep` the file gets its name, and *ret_rows says how many rows it has; else it is
- * removed. */
+ * removed, and what is no regular file has what was written to it. */
 TUTTI_NODISCARD tutti_status predict_file_close(predict_file *f, bool keep, int64_t *ret_rows,
                                                 tutti_error *err);
 

@@ -1,6 +1,7 @@
 /* report_page.c - tutti report: runs as one HTML file. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/input_file.h"
+#include "base/output_file.h"
 #include "cli/cli.h"
 #include "cli/report_live.h"
 #include "cli/runs.h"
@@ -140,21 +141,16 @@ static bool compose(const run_list *l, const report_parts *parts, text_buffer *p
 /* The whole file, or the one that was there. */
 static bool write_page(const char *path, const text_buffer *page)
 {
-    char part[PATH_MAX];
-    if (snprintf(part, sizeof part, "%s.part", path) >= (int)sizeof part) {
-        (void)fprintf(stderr, "tutti: %.80s...: the path is too long\n", path);
-        return false;
+    output_file f;
+    tutti_error e = TUTTI_ERROR_INIT;
+    tutti_status s = output_file_open(path, NULL, &f, &e);
+    if (!s) {
+        (void)fwrite(page->data, 1, page->size, f.file);
+        s = output_file_close(&f, true, &e);
     }
-    FILE *file = fopen(part, "we");
-    bool good = file && fwrite(page->data, 1, page->size, file) == page->size;
-    if (file && fclose(file) != 0)
-        good = false;
-    if (good && rename(part, path) == 0)
-        return true;
-    (void)fprintf(stderr, "tutti: %s cannot be written: %s\n", path, strerror(errno));
-    if (file)
-        (void)unlink(part);
-    return false;
+    if (s)
+        (void)fprintf(stderr, "tutti: the page cannot be written: %s\n", e.text);
+    return !s;
 }
 
 static int run(const cli_options *o, const tutti_op *const *ops)
@@ -172,8 +168,8 @@ static int run(const cli_options *o, const tutti_op *const *ops)
         else if (o->look.live)
             status = report_live(&l, &parts, o->look.port);
         else if (compose(&l, &parts, &page) && write_page(path, &page)) {
-            (void)printf("%s: %zu run%s, %zu KiB\n", path, l.count, l.count == 1 ? "" : "s",
-                         page.size / 1024);
+            (void)fprintf(cli_notes(path), "%s: %zu run%s, %zu KiB\n", path, l.count,
+                          l.count == 1 ? "" : "s", page.size / 1024);
             status = CLI_OK;
         }
     }

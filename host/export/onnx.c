@@ -2,11 +2,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "export/onnx.h"
 
+#include "base/output_file.h"
 #include "export/onnx_model.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* Where numbers of the data file begin: a page, so that readers can map them. */
 enum { DATA_ALIGN = 4096 };
@@ -22,34 +24,15 @@ static void append_to_file(ProtobufCBuffer *b, size_t n, const uint8_t *data)
     (void)fwrite(data, 1, n, ((file_buffer *)b)->file);
 }
 
-static tutti_status no_file(const char *path, tutti_error *err)
-{
-    return tutti_fail(err, TUTTI_E_IO, "%s: %s", path, strerror(errno));
-}
-
-/* Flushes and closes; then `part` becomes `path`. */
-static tutti_status finish(FILE *f, const char *part, const char *path, tutti_error *err)
-{
-    const bool bad = ferror(f);
-    if (fclose(f) != 0 || bad)
-        return no_file(part, err);
-    return rename(part, path) != 0 ? no_file(path, err) : TUTTI_OK;
-}
-
 static tutti_status write_proto(const onnx_model *m, const char *path, tutti_error *err)
 {
-    char part[PATH_MAX];
-    if (snprintf(part, sizeof part, "%s.part", path) >= (int)sizeof part)
-        return tutti_fail(err, TUTTI_E_IO, "%.80s...: the path is too long", path);
-    FILE *f = fopen(part, "wbe");
-    if (!f)
-        return no_file(part, err);
-    file_buffer b = {{append_to_file}, f};
-    (void)protobuf_c_message_pack_to_buffer(&m->proto.base, &b.base);
-    const tutti_status s = finish(f, part, path, err);
+    output_file f;
+    const tutti_status s = output_file_open(path, NULL, &f, err);
     if (s)
-        (void)remove(part);
-    return s;
+        return s;
+    file_buffer b = {{append_to_file}, f.file};
+    (void)protobuf_c_message_pack_to_buffer(&m->proto.base, &b.base);
+    return output_file_close(&f, true, err);
 }
 
 /* Entry `key` of where a tensor's numbers are. */
@@ -80,32 +63,45 @@ static bool make_external(onnx_model *m, Onnx__TensorProto *t, const char *file,
            set_entry(m, t, "length", length);
 }
 
-/* The weights' numbers into FILE.data, which the file then names. */
-static tutti_status write_data(onnx_model *m, const char *path, tutti_error *err)
+/* The weights' numbers into the file, which the model names by `name`, from where it lies. */
+static tutti_status put_data(onnx_model *m, FILE *f, const char *name, tutti_error *err)
 {
-    char data[PATH_MAX], part[PATH_MAX];
-    const char *slash = strrchr(path, '/');
-    const int n = snprintf(data, sizeof data, "%s.data", path);
-    if (n >= (int)sizeof data ||
-        snprintf(part, sizeof part, "%s.data.part", path) >= (int)sizeof part)
-        return tutti_fail(err, TUTTI_E_IO, "%.80s...: the path is too long", path);
-    FILE *f = fopen(part, "wbe");
-    if (!f)
-        return no_file(part, err);
-    tutti_status s = TUTTI_OK;
     uint64_t at = 0;
-    for (uint32_t k = 0; k < m->weights && !s; k++) {
+    for (uint32_t k = 0; k < m->weights; k++) {
         Onnx__TensorProto *t = m->proto.graph->initializer[k];
         for (; at % DATA_ALIGN; at++)
             (void)fputc(0, f);
         (void)fwrite(t->raw_data.data, 1, t->raw_data.len, f);
-        if (!make_external(m, t, slash ? data + (slash - path) + 1 : data, at))
-            s = tutti_fail(err, TUTTI_E_NOMEM, "no memory for an ONNX file");
+        if (!make_external(m, t, name, at))
+            return tutti_fail(err, TUTTI_E_NOMEM, "no memory for an ONNX file");
         at += t->raw_data.len;
     }
-    const tutti_status closed = finish(f, part, data, s ? NULL : err);
-    if (s || closed)
-        (void)remove(part);
+    return TUTTI_OK;
+}
+
+/* FILE.data, beside the file that `path` leads to. */
+static tutti_status write_data(onnx_model *m, const char *path, tutti_error *err)
+{
+    char data[PATH_MAX], *target;
+    output_file f;
+    if (output_file_is_stream(path))
+        return tutti_fail(
+            err, TUTTI_E_UNSUPPORTED,
+            "%s: is no regular file; %llu bytes of weights need one, to lie beside "
+            "it in a file of their own",
+            path, (unsigned long long)m->weight_bytes);
+    tutti_status s = output_file_target(path, &target, err);
+    if (s)
+        return s;
+    const int n = snprintf(data, sizeof data, "%s.data", target);
+    free(target);
+    if (n >= (int)sizeof data)
+        return tutti_fail(err, TUTTI_E_IO, "%.80s...: the path is too long", path);
+    if ((s = output_file_open(data, "weights are read from places in it", &f, err)))
+        return s;
+    const char *slash = strrchr(data, '/');
+    s = put_data(m, f.file, slash ? slash + 1 : data, err);
+    const tutti_status closed = output_file_close(&f, s == TUTTI_OK, s ? NULL : err);
     return s ? s : closed;
 }
 

@@ -55,7 +55,7 @@ assert sum(m['bytes'] for m in memory['modules']) == memory['peak'] and memory['
 check "the runs of a folder" eval '"$TUTTI" report made && python3 "$e2e/report_page.py" report.html made/evil made/long'
 says "a folder without runs" 2 'tutti: none: has no runs' "$TUTTI" report none
 TUTTI_CHART_JS=$work/nowhere.js says "without the library" 1 'tutti: nowhere.js: No such file or directory' "$TUTTI" report made
-says "a place where nobody may write" 1 'tutti: no/report.html cannot be written: No such file or directory' "$TUTTI" report made --page no/report.html
+says "a place where nobody may write" 1 'tutti: the page cannot be written: no/report.html.part: No such file or directory' "$TUTTI" report made --page no/report.html
 
 [ -e "$library" ] || skip "no libjs-chart.js here"
 browser=$(command -v chromium || command -v chromium-browser || true)

@@ -2,6 +2,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/data/inspect.h"
 
+#include "base/output_file.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -150,9 +152,17 @@ static tutti_status write_png(const char *file, const cell *cells, int64_t count
             const int64_t column = GAP + k % ACROSS * (CELL + GAP);
             memcpy(pixels + (row * SIDE + column) * 3, cells[k].pixels[y], CELL * 3);
         }
-    const bool written = png_image_write_to_file(&image, file, 0, pixels, 0, NULL) != 0;
+    output_file f;
+    tutti_status s = output_file_open(file, NULL, &f, err);
+    const bool opened = !s;
+    if (!s && !png_image_write_to_stdio(&image, f.file, 0, pixels, 0, NULL))
+        s = tutti_fail(err, TUTTI_E_IO, "%s: %s", file, image.message);
     free(pixels);
-    return written ? TUTTI_OK : tutti_fail(err, TUTTI_E_IO, "%s: %s", file, image.message);
+    if (opened) {
+        const tutti_status closed = output_file_close(&f, s == TUTTI_OK, s ? NULL : err);
+        s = s ? s : closed;
+    }
+    return s;
 }
 
 tutti_status sheet_write(data_set *d, const char *file, tutti_error *err)

@@ -1,5 +1,6 @@
 /* tokens.c - the tokens of a data set, one after the other, as a file of llm.c's format: threads read, the file grows in order. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/output_file.h"
 #include "base/whole_io.h"
 #include "cli/data/begun.h"
 #include "cli/data/progress.h"
@@ -21,6 +22,7 @@ enum { HEADER_INTS = 256, NARROW = 1 << 16, PATH_SIZE = 4096, BLOCK_TOKENS = 1 <
 typedef struct token_file {
     const data_set *set;
     const convert_options *options;
+    char *target; /* where the path leads */
     char part[PATH_SIZE + 16], plan[PATH_SIZE + 16];
     int fd;
     size_t bytes;   /* of a token */
@@ -199,10 +201,10 @@ static tutti_status end_file(const token_file *f, tutti_error *err)
         return s;
     if (fsync(f->fd) != 0)
         return file_failed(f->part, err);
-    if (rename(f->part, f->options->to) != 0)
-        return file_failed(f->options->to, err);
+    if (rename(f->part, f->target) != 0)
+        return file_failed(f->target, err);
     (void)unlink(f->plan);
-    return folders_sync(f->options->to, err);
+    return folders_sync(f->target, err);
 }
 
 static tutti_status open_file(token_file *f, tutti_error *err)
@@ -231,6 +233,37 @@ static tutti_status check_tokens(const token_file *f, tutti_error *err)
                                  : TUTTI_OK;
 }
 
+static tutti_status name_files(token_file *f, tutti_error *err)
+{
+    const tutti_status s = output_file_target(f->options->to, &f->target, err);
+    if (s)
+        return s;
+    (void)snprintf(f->part, sizeof f->part, "%s.part", f->target);
+    (void)snprintf(f->plan, sizeof f->plan, "%s.part.json", f->target);
+    return folders_make(f->target, err);
+}
+
+/* With what an earlier try has left. */
+static tutti_status write_file(token_file *f, tutti_error *err)
+{
+    tutti_status s = open_file(f, err);
+    const bool owns = !s;
+    if (!s)
+        s = begin_file(f, err);
+    const bool began = !s;
+    if (!s)
+        s = write_blocks(f, err);
+    if (!s)
+        s = end_file(f, err);
+    if (s && owns && (began ? s != TUTTI_E_IO : access(f->plan, F_OK) != 0)) {
+        (void)unlink(f->part); /* a second try would fail alike */
+        (void)unlink(f->plan);
+    }
+    if (f->fd >= 0)
+        (void)close(f->fd);
+    return s;
+}
+
 tutti_status convert_tokens(const data_set *d, const convert_options *o, tutti_error *err)
 {
     token_file f = {.set = d, .options = o, .fd = -1, .last = -1};
@@ -238,26 +271,11 @@ tutti_status convert_tokens(const data_set *d, const convert_options *o, tutti_e
     f.length = d->info.columns[0].desc.dim[0] > 0 ? d->info.columns[0].desc.dim[0] : 1;
     f.block = BLOCK_TOKENS / f.length + 1;
     f.blocks = (d->info.samples + f.block - 1) / f.block;
-    (void)snprintf(f.part, sizeof f.part, "%s.part", o->to);
-    (void)snprintf(f.plan, sizeof f.plan, "%s.part.json", o->to);
     tutti_status s = check_tokens(&f, err);
     if (!s)
-        s = folders_make(o->to, err);
+        s = name_files(&f, err);
     if (!s)
-        s = open_file(&f, err);
-    const bool owns = !s;
-    if (!s)
-        s = begin_file(&f, err);
-    const bool began = !s;
-    if (!s)
-        s = write_blocks(&f, err);
-    if (!s)
-        s = end_file(&f, err);
-    if (s && owns && (began ? s != TUTTI_E_IO : access(f.plan, F_OK) != 0)) {
-        (void)unlink(f.part); /* a second try would fail alike */
-        (void)unlink(f.plan);
-    }
-    if (f.fd >= 0)
-        (void)close(f.fd);
+        s = write_file(&f, err);
+    free(f.target);
     return s;
 }

@@ -7,6 +7,8 @@
 #include "toy_model.h"
 
 #include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 enum { MAX_FILE = 1 << 20 };
 
@@ -178,6 +180,40 @@ START_TEST(many_weights_lie_beside_the_file)
 }
 END_TEST
 
+START_TEST(large_weights_lie_beside_the_file_that_a_link_names)
+{
+    static unsigned char data[MAX_FILE];
+    char name[128];
+    struct stat st;
+    (void)snprintf(name, sizeof name, "%s/far", folder);
+    ck_assert_int_eq(mkdir(name, 0700), 0);
+    ck_assert_int_eq(symlink("far/real.onnx", path), 0);
+    ck_assert_ok(export_model(dense_weights(), dense, toy_desc(TUTTI_F32, 1, 7, 0, 0, 0), 100),
+                 err);
+    ck_assert(lstat(path, &st) == 0 && S_ISLNK(st.st_mode));
+    (void)read_back();
+    ck_assert_str_eq(initializer(net_weight(n, 0)->path)->external_data[0]->value,
+                     "real.onnx.data");
+    (void)snprintf(name, sizeof name, "%s/far/real.onnx.data", folder);
+    ck_assert_uint_gt(read_file(name, data), 0);
+}
+END_TEST
+
+START_TEST(large_weights_need_a_regular_file)
+{
+    char want[256];
+    ck_assert_int_eq(mkfifo(path, 0600), 0); /* which nobody reads */
+    ck_assert_int_eq(
+        export_model(dense_weights(), dense, toy_desc(TUTTI_F32, 1, 7, 0, 0, 0), 100),
+        TUTTI_E_UNSUPPORTED);
+    (void)snprintf(want, sizeof want,
+                   "%s: is no regular file; 432 bytes of weights need one, to lie beside it in "
+                   "a file of their own",
+                   path);
+    ck_assert_str_eq(err.text, want);
+}
+END_TEST
+
 START_TEST(a_file_that_cannot_be_written_is_told)
 {
     char want[160];
@@ -299,6 +335,8 @@ int main(void)
     tcase_add_checked_fixture(c, start, stop);
     tcase_add_test(c, a_file_has_what_the_model_has);
     tcase_add_test(c, many_weights_lie_beside_the_file);
+    tcase_add_test(c, large_weights_lie_beside_the_file_that_a_link_names);
+    tcase_add_test(c, large_weights_need_a_regular_file);
     tcase_add_test(c, a_file_that_cannot_be_written_is_told);
     tcase_add_test(c, images_are_transposed_once_each_way);
     tcase_add_test(c, sizes_follow_the_number_of_samples);
