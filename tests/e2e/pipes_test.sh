@@ -24,4 +24,9 @@ check "a lock" soon "$TUTTI" runs locks/small
 says "a lock file of plugins" 2 'tutti: the lock file pipe is not used: pipe: not a regular file' soon "$TUTTI" plugins list --plugin-lock pipe
 says "a policy of plugins" 2 'tutti: the policy pipe is not used: pipe: not a regular file' soon "$TUTTI" plugins list --plugin-policy pipe
 says "weights of samples" 1 'tutti: pipe: is a named pipe, want a regular file' soon "$TUTTI" train run.json --set 'train.sampler={"name": "weighted", "weights": "pipe"}' --set callbacks=[]
+
+mkdir -p cache/tutti && mkfifo cache/tutti/kernels
+check "choices of kernels" soon env TUTTI_TUNE=1 XDG_CACHE_HOME="$work/cache" "$TUTTI" train run.json --set callbacks=[] --set name=tuned
+check "which is told" grep -q '^tutti: .*cache/tutti/kernels: is a named pipe, want a regular file$' check.out
+check "and stays" test -p cache/tutti/kernels
 finish

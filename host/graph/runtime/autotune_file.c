@@ -2,6 +2,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/runtime/autotune_file.h"
 
+#include "base/input_file.h"
+#include "base/output_file.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -95,14 +98,12 @@ static tutti_status take_line(choices *c, char *line, int number, const char *pa
 
 tutti_status choices_read(choices *c, const char *path, tutti_error *err)
 {
-    FILE *file = fopen(path, "re");
+    FILE *file;
     char *line = NULL;
     size_t capacity = 0;
-    tutti_status s = TUTTI_OK;
-    if (!file && errno == ENOENT)
-        return TUTTI_OK;
-    if (!file)
-        return tutti_fail(err, TUTTI_E_IO, "%s: %s", path, strerror(errno));
+    tutti_status s = input_file_open(path, &file, err);
+    if (s)
+        return s == TUTTI_E_IO && errno == ENOENT ? TUTTI_OK : s;
     int number = 0;
     while (!s && getline(&line, &capacity, file) > 0)
         s = take_line(c, line, ++number, path, err);
@@ -120,21 +121,17 @@ tutti_status choices_read(choices *c, const char *path, tutti_error *err)
 
 tutti_status choices_write(const choices *c, const char *path, tutti_error *err)
 {
-    char part[PATH_MAX];
-    if (snprintf(part, sizeof part, "%s.part", path) >= (int)sizeof part)
-        return tutti_fail(err, TUTTI_E_IO, "%s: the name is too long", path);
-    FILE *file = fopen(part, "we");
-    bool good = file && fputs(title, file) >= 0;
+    output_file f;
+    tutti_status s = output_file_open(path, "choices of kernels are kept in one", &f, err);
+    if (s)
+        return s;
+    bool good = fputs(title, f.file) >= 0;
     for (size_t k = 0; k < c->count && good; k++)
-        good = fprintf(file, "%s\t%s\n", c->list[k].key, c->list[k].algorithm) > 0;
-    good = good && fflush(file) == 0 && fsync(fileno(file)) == 0;
-    if (file && fclose(file))
-        good = false;
-    if (good && rename(part, path) == 0)
-        return TUTTI_OK;
-    const tutti_status s = tutti_fail(err, TUTTI_E_IO, "%s: %s", part, strerror(errno));
-    (void)unlink(part);
-    return s;
+        good = fprintf(f.file, "%s\t%s\n", c->list[k].key, c->list[k].algorithm) > 0;
+    if (fflush(f.file) != 0 || fsync(fileno(f.file)) != 0)
+        s = tutti_fail(err, TUTTI_E_IO, "%s: %s", f.part, strerror(errno));
+    const tutti_status closed = output_file_close(&f, s == TUTTI_OK, s ? NULL : err);
+    return s ? s : closed;
 }
 
 /* The folders above `path`, which is put back as it was. */

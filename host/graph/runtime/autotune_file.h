@@ -19,14 +19,14 @@ typedef struct choices {
 } choices;
 
 /* Adds what the file at `path` holds; a file that is not there holds nothing.  Errors leave *c
- * empty: E_FORMAT says which line is wrong, E_IO, E_NOMEM. */
+ * empty: E_FORMAT says which line is wrong, or that it is a named pipe; E_IO, E_NOMEM. */
 TUTTI_NODISCARD tutti_status choices_read(choices *c, const char *path, tutti_error *err);
 /* NULL when there is none. */
 const char *choices_find(const choices *c, const char *key);
 /* The algorithm of `key` is now `algorithm`; copies both. */
 TUTTI_NODISCARD tutti_status choices_set(choices *c, const char *key, const char *algorithm,
                                          tutti_error *err);
-/* Replaces the file at once; its folder exists. */
+/* Replaces the file at once; its folder exists.  Errors: E_UNSUPPORTED for what is no regular file; E_IO, E_NOMEM. */
 TUTTI_NODISCARD tutti_status choices_write(const choices *c, const char *path,
                                            tutti_error *err);
 void choices_fini(choices *c);

@@ -357,6 +357,37 @@ START_TEST(a_broken_file_is_told_once_and_replaced)
 }
 END_TEST
 
+START_TEST(a_named_pipe_is_told_and_stays)
+{
+    char want[256];
+    struct stat st;
+    ck_assert_str_eq(taken_alone(4), "fast 1.0");
+    ck_assert_int_eq(unlink(path), 0);
+    ck_assert_int_eq(mkfifo(path, 0600), 0);
+    autotuner *t = autotuner_create(path); /* which does not wait for a writer */
+    (void)snprintf(want, sizeof want, "%s: is a named pipe, want a regular file", path);
+    ck_assert_str_eq(autotuner_complaint(t), want);
+    ck_assert_str_eq(taken(t, &twice, 5), "slow 1.0");
+    autotuner_destroy(t);
+    ck_assert(lstat(path, &st) == 0 && S_ISFIFO(st.st_mode));
+}
+END_TEST
+
+START_TEST(a_link_to_the_file_stays)
+{
+    char there[160];
+    struct stat st;
+    ck_assert_str_eq(taken_alone(4), "fast 1.0");
+    (void)snprintf(there, sizeof there, "%s/elsewhere", folder);
+    ck_assert_int_eq(rename(path, there), 0);
+    ck_assert_int_eq(symlink("../elsewhere", path), 0);
+    ck_assert_str_eq(taken_alone(5), "fast 1.0");
+    ck_assert(lstat(path, &st) == 0 && S_ISLNK(st.st_mode));
+    ck_assert_ptr_nonnull(strstr(file_text(), "(5, 8)\tfast 1.0\n"));
+    ck_assert_int_eq(unlink(there), 0);
+}
+END_TEST
+
 START_TEST(what_cannot_be_kept_is_not_chosen)
 {
     char want[256];
@@ -430,6 +461,8 @@ int main(void)
     tcase_add_test(all, the_algorithms_of_another_version_are_measured_again);
     tcase_add_loop_test(all, a_broken_file_is_told_once_and_replaced, 0,
                         sizeof broken / sizeof *broken);
+    tcase_add_test(all, a_named_pipe_is_told_and_stays);
+    tcase_add_test(all, a_link_to_the_file_stays);
     tcase_add_test(all, what_cannot_be_kept_is_not_chosen);
     tcase_add_test(
         all, where_bits_are_to_be_equal_anywhere_that_way_is_taken_or_the_operation_refused);
