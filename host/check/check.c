@@ -105,6 +105,15 @@ static void try_entry(const loading *l)
         child_say(l->child, CHECK_ENTRY, CHECK_FAILED, "the entry takes memory");
 }
 
+/* Where this process has no memory for it, or may not have so much, nothing is known of the plugin. */
+static void refuse_load(child *c, const tutti_error *why)
+{
+    if (why->status == TUTTI_E_NOMEM)
+        child_give_up(c, CHECK_LOAD, "", why);
+    else
+        child_say(c, CHECK_LOAD, CHECK_FAILED, "%s", why->text);
+}
+
 static void load(child *c, void *ctx)
 {
     loading *l = ctx;
@@ -117,7 +126,7 @@ static void load(child *c, void *ctx)
     child_begin(c, CHECK_LOAD);
     const double before = cpu_ms();
     if (registry_check(l->options->registry, l->plugin, &e)) {
-        child_say(c, CHECK_LOAD, CHECK_FAILED, "%s", e.text);
+        refuse_load(c, &e);
         return;
     }
     if (cpu_ms() - before > LOAD_MS)
@@ -132,22 +141,23 @@ static void load_alone(child *c, void *ctx)
     tutti_error e = TUTTI_ERROR_INIT;
     child_begin(c, CHECK_LOAD);
     if (registry_check(l->options->registry, l->plugin, &e))
-        child_say(c, CHECK_LOAD, CHECK_FAILED, "%s", e.text);
+        refuse_load(c, &e);
 }
 
 enum { LIST_SECONDS = 20 };
 
-bool check_loads(registry *r, size_t k, char *ret_text, size_t size)
+tutti_status check_loads(registry *r, size_t k, char *ret_text, size_t size)
 {
     const check_options o = {.registry = r, .seconds = LIST_SECONDS};
     loading l = {.options = &o, .plugin = k};
-    child_report all;
+    child_report all = {.text = {""}};
     bool ended;
     tutti_error e = TUTTI_ERROR_INIT;
     const tutti_status s = child_run("/", o.seconds, true, load_alone, &l, &all, &ended, &e);
     const bool good = !s && all.outcome[CHECK_LOAD] == CHECK_PASSED;
-    (void)snprintf(ret_text, size, "%s", s ? e.text : good ? "" : all.text[CHECK_LOAD]);
-    return good;
+    const char *why = *all.text[CHECK_LOAD] ? all.text[CHECK_LOAD] : e.text;
+    (void)snprintf(ret_text, size, "%s", good ? "" : why);
+    return good || s ? s : TUTTI_E_FAIL;
 }
 
 /* ---- what children said ---- */

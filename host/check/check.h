@@ -70,8 +70,9 @@ const char *check_text(int check); /* what it holds a plugin to */
  * memory and the system can fail: E_NOMEM, E_IO.  [control] */
 TUTTI_NODISCARD tutti_status check_plugin(const check_options *o, size_t k, tutti_error *err);
 
-/* Whether the k-th plugin, in which the registry has found no fault, loads: tried in a child.  False with a sentence
- * where it does not, or where no child can be had.  [control] */
-bool check_loads(registry *r, size_t k, char *ret_text, size_t size);
+/* Whether the k-th plugin, in which the registry has found no fault, loads: tried in a child.  `ret_text` gets a sentence
+ * where not.  Errors: E_FAIL the plugin does not load; E_NOMEM, E_IO there is no memory or no child for it, or a limit of
+ * this process is in the way, so that nothing is known of the plugin.  [control] */
+TUTTI_NODISCARD tutti_status check_loads(registry *r, size_t k, char *ret_text, size_t size);
 
 #endif

@@ -53,9 +53,14 @@ void child_begin(child *c, int check)
         c->report.outcome[check] = CHECK_PASSED;
 }
 
+/* Limits that this process has are the child's too, where they are lower. */
 static void limit(int what, rlim_t most)
 {
-    const struct rlimit l = {most, most};
+    struct rlimit l;
+    if (getrlimit(what, &l) != 0)
+        return;
+    l.rlim_max = l.rlim_max < most ? l.rlim_max : most;
+    l.rlim_cur = l.rlim_cur < most ? l.rlim_cur : most;
     (void)setrlimit(what, &l);
 }
 

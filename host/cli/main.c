@@ -5,6 +5,7 @@
 #include "tutti/isa.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,6 +50,20 @@ static void limit_spinning(char **argv)
     (void)execv("/proc/self/exe", argv);
 }
 
+static void pass_over(int number)
+{
+    (void)number;
+}
+
+/* Who writes a file beyond its limit (ulimit -f) is told so by the call, and ends with a sentence.  A handler does that where
+ * programs that are started from here begin as usual, which they would not with a signal that is ignored. */
+static void catch_file_limit(void)
+{
+    struct sigaction now, action = {.sa_handler = pass_over, .sa_flags = (int)SA_RESTART};
+    if (sigaction(SIGXFSZ, NULL, &now) == 0 && now.sa_handler != SIG_IGN)
+        (void)sigaction(SIGXFSZ, &action, NULL);
+}
+
 /* What was printed must have gone somewhere. */
 static int finish(int status)
 {
@@ -82,6 +97,7 @@ static int run_command(int argc, char **argv)
 int main(int argc, char **argv)
 {
     limit_spinning(argv);
+    catch_file_limit();
     crash_handler_install();
     const int status = finish(run_command(argc, argv));
     crash_expect_exit();

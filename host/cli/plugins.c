@@ -124,6 +124,7 @@ const cli_command cli_plugins = {
     .summary = "list plugins, describe, check or begin one",
     .doc = "Says what plugins there are, holds them to the contract, begins a new one.",
     .more = "Exit status: 0 done, 1 a file cannot be read, a check failed,\n"
+            "             there is no memory to load a plugin, or a limit forbids it,\n"
             "             2 wrong usage, no such object or plugin.",
     .takes = CLI_TAKES_PLUGINS | CLI_TAKES_CHECK | CLI_TAKES_NEW | CLI_TAKES_SIGN,
     .uses = uses,

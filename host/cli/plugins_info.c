@@ -30,9 +30,29 @@ static bool is_own_op(const tutti_op *const *ops, const object_info *o)
     return *ops && strcmp(o->kind, TUTTI_KIND_OP) == 0;
 }
 
+/* Plugins of which this process cannot find out whether they load. */
+typedef struct unknown {
+    size_t count;
+    char why[640]; /* of the first */
+} unknown;
+
+/* Why the plugin cannot be used, on a line of its own. */
+static void print_verdict(registry *r, size_t k, const plugin_info *p, unknown *u)
+{
+    char text[sizeof u->why];
+    const tutti_status s = p->fault ? TUTTI_OK : check_loads(r, k, text, sizeof text);
+    if (p->fault)
+        (void)printf("  not usable: %s\n", p->fault);
+    else if (s)
+        (void)printf("  cannot be loaded: %s\n", text);
+    if (s && s != TUTTI_E_FAIL && u->count++ == 0)
+        memcpy(u->why, text, sizeof u->why);
+}
+
 int plugins_list(const cli_options *o, const tutti_op *const *ops)
 {
     registry *r = cli_registry(o);
+    unknown u = {0, ""};
     if (!r)
         return CLI_USAGE;
     for (size_t k = 0; k < registry_plugin_count(r); k++) {
@@ -52,14 +72,14 @@ int plugins_list(const cli_options *o, const tutti_op *const *ops)
         for (size_t n = 0; nth_handler(r, k, n, &h); n++)
             (void)printf("%s %s %s", n || p.nobjects ? "," : ":", kind_of(&h), h.name);
         (void)printf("\n");
-        char text[640];
-        if (p.fault)
-            (void)printf("  not usable: %s\n", p.fault);
-        else if (!check_loads(r, k, text, sizeof text))
-            (void)printf("  cannot be loaded: %s\n", text);
+        print_verdict(r, k, &p, &u);
     }
+    if (u.count)
+        (void)fprintf(stderr,
+                      "tutti: %zu of %zu plugins cannot be loaded by this process: %s\n",
+                      u.count, registry_plugin_count(r), u.why);
     registry_destroy(r);
-    return CLI_OK;
+    return u.count ? CLI_FAILED : CLI_OK;
 }
 
 static void add_value(text_buffer *b, const char *before, const json_node *value)

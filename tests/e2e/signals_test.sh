@@ -32,7 +32,11 @@ further() { # <folder>: waits for rows of a later batch: two saves of one are on
   return 1
 }
 
-start usr1 env
+start usr1 env --default-signal=XFSZ
+# Handled, not ignored, which programs that a run starts would inherit.
+handled() { (((0x$(sed -n "s/^$1:[[:space:]]*//p" /proc/$pid/status) >> 24) & 1)); } # SIGXFSZ is 25
+check "the signal of too large files is handled" handled SigCgt
+check "and not ignored" eval '! handled SigIgn'
 kill -USR1 $pid
 check "SIGUSR1 saves" saved usr1
 check "and goes on" further usr1
@@ -61,6 +65,14 @@ kill -TERM $pid
 wait $pid
 check "as SIGTERM does" test $? = 143
 
+# What a shell starts in the background ignores SIGINT, unless it is told not to.
+start int env --default-signal=INT
+kill -INT $pid
+wait $pid
+check "SIGINT ends with 130" test $? = 130
+check "and says so too" grep -q 'stopped by signal 2 after batch [0-9]*, which is saved' int/err.txt
+check "the batch is saved" test -e int/saves/latest.safetensors
+
 start ignored bash -c 'trap "" INT HUP; exec "$@"' -
 kill -INT $pid
 kill -HUP $pid
@@ -75,6 +87,33 @@ mkdir limit pipe
 (cd limit && ulimit -f 100 && exec "$TUTTI" train ../run.json --set loggers=[] --set max_duration=1ba --set callbacks.0.folder="$PWD/saves" >out.txt 2>err.txt)
 check "a limit of file sizes is an error" test $? = 1
 check "and told" grep -Eq 'cannot write the checkpoint: File too large$' limit/err.txt
+
+# Libraries of plugins are loaded from memory, for which the limit holds too.  limited KIB COMMAND: it ends by itself, with a
+# sentence that names the limit; what is printed goes to a file, which is limited as well.
+echo 'var Chart = function () {};' >stand_in.js
+seq 20000 >numbers.txt
+checkpoint=$work/usr1/saves/latest.safetensors
+limited() {
+  local size=$1 status
+  shift
+  (cd limit && ulimit -f "$size" && TUTTI_CHART_JS=$work/stand_in.js exec "$TUTTI" "$@" 2>&1 >out.txt) | cat >why.txt
+  status=${PIPESTATUS[0]}
+  check "at $size KiB, $1 $2 ends with 1 or 2, not by a signal" test "$status" = 1 -o "$status" = 2
+  check "which names the limit" grep -Eq '^tutti: .*(the limit of file sizes \(ulimit -f\) is '$((1024 * size))'|: File too large)$' why.txt
+}
+for size in 10 60; do
+  limited $size train ../run.json
+  limited $size eval ../run.json --checkpoint "$checkpoint"
+  limited $size predict ../run.json --checkpoint "$checkpoint" --output out.csv
+  limited $size export "$checkpoint" --onnx out.onnx
+  limited $size data convert ../numbers.txt out.bin --as text --set length=8
+done
+limited 10 report ../usr1/runs --page out.html
+limited 10 plugins lock
+limited 10 plugins list
+check "plugins list says of how many it knows nothing" grep -Eq '^tutti: [0-9]+ of [0-9]+ plugins cannot be loaded by this process: ' why.txt
+limited 10 plugins check "$(dirname "$TUTTI")/lib/tutti/plugins/mlp"
+check "nothing half written" eval '! ls limit | grep -F .part'
 
 # The same limit in the middle of a log, whose run goes on: checkpoints of this model are smaller.
 mkdir log whole

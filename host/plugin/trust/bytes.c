@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #ifndef MFD_EXEC /* Linux 6.3: executable memory is asked for by name */
@@ -59,12 +60,20 @@ static int make_memory(const char *path)
                                       : memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
 }
 
+/* The limit of files holds for this memory too, and its sentence names it: the plugin's file is not what is too large. */
 static tutti_status no_memory(const held *file, const char *what, tutti_error *err)
 {
-    const bool lacks = errno == ENOMEM || errno == ENOSPC;
+    const int why = errno;
+    struct rlimit most;
+    if (why == EFBIG && getrlimit(RLIMIT_FSIZE, &most) == 0)
+        return tutti_fail(err, TUTTI_E_NOMEM,
+                          "%s: no memory to load it from: it has %llu bytes, and the limit of "
+                          "file sizes (ulimit -f) is %llu",
+                          file->path, (unsigned long long)file->mark.size,
+                          (unsigned long long)most.rlim_cur);
+    const bool lacks = why == ENOMEM || why == ENOSPC;
     return tutti_fail(err, lacks ? TUTTI_E_NOMEM : TUTTI_E_IO,
-                      "%s: no memory to load it from: %s: %s", file->path, what,
-                      strerror(errno));
+                      "%s: no memory to load it from: %s: %s", file->path, what, strerror(why));
 }
 
 /* The memory is filled through a view that is gone before it is sealed. */

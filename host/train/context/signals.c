@@ -97,7 +97,6 @@ void trainer_catch_signals(unsigned saves)
         take(SIGUSR1, on_save, SA_RESTART);
     if (saves & RUN_SAVES_ON_USR2)
         take(SIGUSR2, on_save, SA_RESTART);
-    take(SIGXFSZ, SIG_IGN, 0); /* writing fails instead, which is told */
     take(SIGPIPE, SIG_IGN, 0);
 }
 

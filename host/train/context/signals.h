@@ -8,8 +8,8 @@
 
 /* SIGINT, SIGTERM and SIGHUP stop every trainer of this process after the batch under way, which is said
  * on stderr with the call of a plugin that is under way.  A second one does not wait for that call nor
- * for data; a third one kills.  Those of `saves`, RUN_SAVES_ON_*, save and let it go on.  A file that reaches its limit (SIGXFSZ) and
- * a closed pipe (SIGPIPE) are errors of who writes.  Signals that are ignored stay so.  The calling
+ * for data; a third one kills.  Those of `saves`, RUN_SAVES_ON_*, save and let it go on.  A closed pipe
+ * (SIGPIPE) is an error of who writes.  Signals that are ignored stay so.  The calling
  * thread is the one that trains.  [control] */
 void trainer_catch_signals(unsigned saves);
 int trainer_signal(void); /* the first that stops, or 0 */
