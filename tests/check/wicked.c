@@ -136,6 +136,8 @@ static tutti_status apply(void *self, const tutti_event *event, int64_t *exit_co
         (void)signal(SIGUSR2, SIG_IGN);
     if (is(w, "folder"))
         (void)!chdir("/");
+    if (is(w, "clock"))
+        ((tutti_timestamp *)(uintptr_t)event->time)->batch++;
     if (is(w, "output"))
         (void)!write(STDOUT_FILENO, "here\n", 5);
     if (is(w, "loop"))

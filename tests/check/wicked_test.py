@@ -40,6 +40,7 @@ ROWS = [
     ("environment", "algorithm", "process", "calls setenv"),
     ("signals", "algorithm", "process", "calls signal"),
     ("folder", "algorithm", "process", "calls chdir"),
+    ("clock", "algorithm", "process", "wrote to the clock of the run"),
     ("output", "algorithm", "process", "writes to standard output"),
     ("match_turns", "algorithm", "match", "answers 0, then 1|answers 1, then 0"),
     ("match_writes", "algorithm", "match", "changes the run or itself"),

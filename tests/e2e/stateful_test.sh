@@ -128,8 +128,10 @@ static const void *query(void *self, const char *id)
     static const tutti_optimizer_v1 optimizer = {
         .struct_size = sizeof optimizer, .lr = 0.01, .update = update};
     static const tutti_scheduler_v1 schedule = {.struct_size = sizeof schedule, .multiplier = factor};
+    static const tutti_stateful_v1 young = {.struct_size = sizeof young,
+        .items = items, .restored = restored, .flags = TUTTI_STATEFUL_MAY_BE_NEW};
     if (strcmp(id, TUTTI_STATEFUL_V1) == 0)
-        return &state;
+        return strcmp(((counted *)self)->item, "young") == 0 ? &young : &state;
     if (strcmp(id, TUTTI_DATASET_V1) == 0)
         return &data;
     if (strcmp(id, TUTTI_OPTIMIZER_V1) == 0)
@@ -209,6 +211,15 @@ check "and restored" "$TUTTI" train run.json --plugin-path plugins --resume "$ke
 check "with what they had counted" test "$(grep -o 'restored at [a-z]*' runs/again/log.jsonl | sort | uniq -c | tr -s ' ')" = \
   " 2 restored at nothing
  4 restored at work"
+
+# A version that keeps one item more than the one that wrote the checkpoint: taken where its table says so, else refused.
+resumed() {
+  "$TUTTI" train run.json --plugin-path plugins --resume "$kept" --set callbacks=[] --set loggers=[] --set name='"later"' \
+    --set schedulers.0.item="\"$1\""
+}
+check "a checkpoint without an item that may be new" resumed young
+says "and without one that may not" 1 "tutti: $kept: has no provider.scheduler.0.other, though it has the state of counted; it was written by another version or other settings of it" \
+  resumed other
 
 # refused <item> <sentence>: a name that a checkpoint could not give back.
 refused() {

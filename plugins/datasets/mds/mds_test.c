@@ -318,6 +318,19 @@ START_TEST(faults_of_an_index_are_told)
 }
 END_TEST
 
+START_TEST(a_named_pipe_is_no_shard)
+{
+    char shard[512];
+    pictures(2, "int", 8);
+    writer_finish(&w);
+    (void)snprintf(shard, sizeof shard, "%s/shard.0.mds", w.folder);
+    ck_assert_int_eq(unlink(shard), 0);
+    ck_assert_int_eq(mkfifo(shard, 0600), 0); /* whose other end nobody opens */
+    assert_says(0, "$/shard.0.mds: is no regular file");
+    ck_assert_int_eq(unlink(shard), 0);
+}
+END_TEST
+
 START_TEST(faults_of_a_shard_are_told)
 {
     char sentence[512];
@@ -702,6 +715,7 @@ int main(void)
     tcase_add_test(c, lists_of_images_are_stacked);
     tcase_add_test(c, compressed_shards_are_inflated_and_verified);
     tcase_add_test(c, faults_of_an_index_are_told);
+    tcase_add_test(c, a_named_pipe_is_no_shard);
     tcase_add_test(c, faults_of_a_shard_are_told);
     tcase_add_test(c, faults_of_a_sample_are_told);
     tcase_add_test(c, a_sample_of_another_shape_is_told);
