@@ -1,9 +1,11 @@
-"""io.py TUTTI FAULTS [--runs N] [--seed S] [--hours H] [--case NAME] - files that fail, and power that goes, lose nothing.
+"""io.py TUTTI FAULTS [--runs N] [--seed S] [--hours H] [--case NAME] [--interrupted] - files that fail, and power that goes, lose nothing.
 
 Each case is a command. Its run lists the calls that open, read, write, sync, rename, link, map and close files; then
 each run lets one of them fail (EIO, ENOSPC, EDQUOT, EINTR three times or for ever), do half of its work, or lets all that
 write fail from one on. It must end with the very results of a run without failures, or with a status and a
 sentence; what is missing of a log, or of the list of plugins, is told. What training has saved by then can be taken up, and the end is the same.
+
+--interrupted: instead of these, the calls of INTERRUPTED are interrupted for ever, each in a run of its own.
 
 Power: a run's writes are recorded and replayed up to each of them. What was not synced by then is there, is not,
 or is there in part. The last checkpoint that was acknowledged loads, and the run is taken up to the same end.
@@ -31,6 +33,13 @@ ERRORS = {
     "unlink": ["EIO"], "mkdir": ["EIO", "ENOSPC", "full"], "close": ["EIO", "EINTR"],
 }
 INTERRUPTIONS = 3  # in a row
+# case, call, a part of the path
+INTERRUPTED = [
+    ("train", "read", "/mlp/plugin.json"), ("train", "read", "/mlp/mlp.so"), ("train", "pwrite", "/runs/small/.lock"),
+    ("train", "write", "/runs/small/record.json"), ("train", "write", "/runs/small/log.jsonl"), ("train", "write", ".safetensors"),
+    ("train", "fsync", ".safetensors"), ("convert", "write", "/shard.00000.mds"), ("predict", "write", "/out.npy"),
+    ("export", "write", "/out.onnx"), ("runs", "read", "/log.jsonl"),
+]
 
 
 def fault(number, how):
@@ -195,6 +204,18 @@ class Files(Runs):
             tally.fail(f"{name}, {line}, {how}: {why}")
         shutil.rmtree(folder, ignore_errors=True)
 
+    def interrupt(self, tally, number, name, call, part):
+        """One of INTERRUPTED, which must strike, and be told: what goes on for ever does not succeed."""
+        folder = self.top / f"trial{number}"
+        try:
+            told = self.judge(name, f"each {errno.EINTR} {call} {part}", folder)
+            if not told:
+                raise Failed("there is no such call")
+            tally.add(told)
+        except Failed as why:
+            tally.fail(f"{name}, {call} of {part} is interrupted for ever: {why}")
+        shutil.rmtree(folder, ignore_errors=True)
+
     # ---- power ----
 
     def record_run(self):
@@ -236,11 +257,17 @@ def main():
     p.add_argument("faults")
     p.add_argument("--runs", type=int, help="so many, at random; all otherwise")
     p.add_argument("--case", choices=list(CASES) + ["power"], action="append")
+    p.add_argument("--interrupted", action="store_true", help="calls that are interrupted for ever alone, the same ones always")
     given = p.parse_args()
     tally = Tally("io", given)
     with tempfile.TemporaryDirectory(prefix="tutti_io_") as top:
         runs = Files(given, os.path.realpath(top))
         trials = []
+        if given.interrupted:
+            for name in dict.fromkeys(row[0] for row in INTERRUPTED):
+                runs.listed(name)
+            each(tally, runs.interrupt, INTERRUPTED)
+            return tally.finish()
         for name in given.case or list(CASES) + ["power"]:
             if name == "power":
                 runs.listed("train")

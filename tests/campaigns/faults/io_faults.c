@@ -7,6 +7,7 @@
  *   "one N E"           call N fails with errno E
  *   "some N E K"        call N and the next K - 1 of the same name fail so
  *   "from N E"          call N and all later ones that write, or make or change names, fail so
+ *   "each E NAME PART"  all calls of that name on paths that have PART in them fail with errno E
  *   "short N"           call N reads or writes half of what it should
  *   "record"            FILE gets what changes files: "name inode offset size path [path]\n", then `size` bytes
  * TUTTI_FAULTS_FILE is FILE; of failures it gets the lines. */
@@ -62,11 +63,12 @@ static const call calls[] = {
 };
 enum { CALLS = sizeof calls / sizeof *calls };
 
-static enum { LIST, ONE, SOME, FROM, SHORT, RECORD } mode;
+static enum { LIST, ONE, SOME, FROM, SHORT, RECORD, EACH } mode;
 static uint64_t wanted;
 static long error;
 static _Atomic long left;   /* of "some" */
 static const char *failing; /* name of the call, of "some" */
+static char each[32], part[64];
 static _Atomic uint64_t count;
 static int file;
 
@@ -153,8 +155,10 @@ static long begin_of(const call *c, const long *a)
 }
 
 /* The error of call `number`, or 0. */
-static long error_of(const call *c, uint64_t number)
+static long error_of(const call *c, uint64_t number, const char *path)
 {
+    if (mode == EACH)
+        return strcmp(c->name, each) == 0 && strstr(path, part) ? error : 0;
     if (mode == SOME) {
         if (number == wanted)
             failing = c->name;
@@ -177,7 +181,7 @@ static long answer(const call *c, long *a)
     const bool makes = opens && (flags & (O_CREAT | O_TRUNC));
     if (counts && mode == LIST)
         tell(number, makes ? "create" : c->name, path);
-    const long failed = counts ? error_of(c, number) : 0;
+    const long failed = counts ? error_of(c, number, path) : 0;
     const bool is_short = counts && mode == SHORT && number == wanted && a[2] > 1 &&
                           (strstr(c->name, "write") || strcmp(c->name, "read") == 0) &&
                           c->number != SYS_writev;
@@ -253,14 +257,19 @@ static bool filter(void)
 
 static void read_mode(const char *text)
 {
-    static const char *const modes[] = {"list", "one", "some", "from", "short", "record"};
+    static const char *const modes[] = {"list",  "one",    "some", "from",
+                                        "short", "record", "each"};
     char *end;
-    for (int k = 0; k < 6; k++)
+    for (int k = 0; k < 7; k++)
         if (strncmp(text, modes[k], strlen(modes[k])) == 0)
             mode = k;
     const char *numbers = strchr(text, ' ');
     if (!numbers)
         return;
+    if (mode == EACH) {
+        (void)sscanf(numbers, "%ld %31s %63s", &error, each, part);
+        return;
+    }
     wanted = strtoull(numbers, &end, 10);
     error = strtol(end, &end, 10);
     atomic_store(&left, strtol(end, NULL, 10));
