@@ -6,6 +6,7 @@
 #include "train/record/repeat.h"
 
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -228,6 +229,11 @@ void cli_print_failure(const run_file *run, const char *text)
 FILE *cli_notes(const char *path)
 {
     return output_file_is_stdout(path) ? stderr : stdout;
+}
+
+void cli_tell_closed_pipes(void)
+{
+    (void)signal(SIGPIPE, SIG_IGN);
 }
 
 void cli_watch(const run_file *run)

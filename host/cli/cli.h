@@ -44,6 +44,9 @@ void cli_message(void *ctx, int level, const char *component, const char *text);
 /* Where a command says what it has written to `path`: standard output, or standard error where that is what it has written. */
 FILE *cli_notes(const char *path);
 
+/* From here on a pipe that nobody reads any more is an error of who writes to it, not the end of the process. */
+void cli_tell_closed_pipes(void);
+
 /* The devices of an object of kind "device", with its default settings; of NULL: the host's own of
  * that name. */
 void cli_print_devices(const object *o, const char *name);

@@ -149,6 +149,7 @@ static int run(const cli_options *o, const tutti_op *const *ops)
         goto end;
     }
     trainer_on_message(t, cli_message, file, o->talk.verbose);
+    cli_tell_closed_pipes();
     status = export_model(o, &w, t);
 
 end:

@@ -143,6 +143,7 @@ static bool write_page(const char *path, const text_buffer *page)
 {
     output_file f;
     tutti_error e = TUTTI_ERROR_INIT;
+    cli_tell_closed_pipes();
     tutti_status s = output_file_open(path, NULL, &f, &e);
     if (!s) {
         (void)fwrite(page->data, 1, page->size, f.file);

@@ -81,4 +81,6 @@ check "a link to standard output" eval 'predict out --format csv 2>/dev/null | c
 # More than a pipe holds.
 (soon head -c 9 pipe >/dev/null) &
 check "a reader that leaves is told" eval '! predict pipe --format csv --set eval.0.dataset.samples=2000 2>why.txt && grep -q "^tutti: pipe: Broken pipe$" why.txt && [ -p pipe ]'
+(soon head -c 9 pipe >/dev/null) &
+says "by export too" 1 'tutti: pipe: Broken pipe' export_onnx pipe
 finish

@@ -27,10 +27,12 @@ static int inspect(const cli_options *o, const tutti_op *const *ops)
         goto end;
     tutti_status s = o->json ? inspect_json(&d, path, SHOWN, counted, &b, &e)
                              : inspect_text(&d, path, SHOWN, counted, &b, &e);
-    if (!s && o->data.sheet)
+    if (!s && o->data.sheet) {
+        cli_tell_closed_pipes();
         s = sheet_write(&d, o->data.sheet, &e);
+    }
     if (!s)
-        (void)fwrite(b.data, 1, b.size, stdout);
+        (void)fwrite(b.data, 1, b.size, o->data.sheet ? cli_notes(o->data.sheet) : stdout);
     else
         (void)fprintf(stderr, "tutti: %s\n", e.text);
     status = s ? CLI_FAILED : CLI_OK;
