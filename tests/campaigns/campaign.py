@@ -15,7 +15,8 @@ import subprocess
 import sys
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "e2e"))
+TREE = pathlib.Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(TREE / "tests/e2e"))
 from cases import CASES, MADE, fill  # noqa: E402
 from checkpoint import tensors  # noqa: E402
 
@@ -38,14 +39,33 @@ def parser(text, first="tutti"):
     return p
 
 
+def commit(tree):
+    """The commit of the tree, and -dirty behind it where files that git knows are changed; None without git."""
+    def git(*words):
+        try:
+            done = subprocess.run(["git", "-C", tree, *words], capture_output=True, text=True, check=False)
+        except OSError:
+            return None
+        return None if done.returncode else done.stdout.strip()
+    head = git("rev-parse", "HEAD")
+    if not head or git("rev-parse", "--show-prefix"):  # a tree without git in a folder that has it
+        return None
+    return head + ("-dirty" if git("status", "--porcelain", "--untracked-files=no") else "")
+
+
 class Tally:
-    """What was tried, and what failed; a line of JSON in the end."""
+    """What was tried, and what failed; a line of JSON in the end.  `given` has `tally`, and `seed` and `hours` where the
+    campaign has them."""
 
     def __init__(self, campaign, given):
-        self.values = {"campaign": campaign, "seed": given.seed, "failures": 0}
+        self.values = {"campaign": campaign}
+        if "seed" in given:
+            self.values["seed"] = given.seed
+        self.values["failures"] = 0
+        self.commit = commit(TREE)
         self.path = given.tally
         self.begun = time.monotonic()
-        self.hours = given.hours
+        self.hours = getattr(given, "hours", None)
 
     def add(self, name, n=1):
         self.values[name] = self.values.get(name, 0) + n
@@ -67,6 +87,8 @@ class Tally:
         """Prints it; for sys.exit: 1 if something failed, else 77 (skipped, for ctest) if a part was skipped, else 0."""
         self.values["seconds"] = round(time.monotonic() - self.begun)
         self.values["date"] = datetime.date.today().isoformat()
+        if self.commit:
+            self.values["commit"] = self.commit
         self.values["machine"] = f"{os.cpu_count()} CPUs, {platform.system()} {platform.machine()}"
         line = json.dumps(self.values)
         print(line)

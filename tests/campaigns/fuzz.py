@@ -1,9 +1,12 @@
-"""fuzz.py FUZZERS [--corpus DIR] [--seconds N] [--hours H] [--target NAME] [--tally FILE] - libFuzzer on all that others wrote.
+"""fuzz.py FUZZERS [--corpus DIR] [--seconds N] [--hours H] [--target NAME] [--memory] - libFuzzer on all that others wrote.
 
 FUZZERS is the build folder that tools/campaign makes. Each fuzzer in turn begins with its seeds (tests/fuzz/seeds.py)
 and with what earlier turns and campaigns have found (DIR/NAME, corpus/ in FUZZERS without --corpus), knows the words of
 the schemas, and goes on for N seconds; with --hours they take turns. An input that reaches code that no other one does
 is kept in DIR/NAME; in the end those are dropped whose code others reach too. An input that fails is kept in crashes/.
+
+--memory says that the fuzzers of FUZZERS have the memory sanitizer, which finds what is read before it is written: their
+tally is of a campaign of its own, `fuzz_memory`.
 """
 # SPDX-License-Identifier: Apache-2.0
 import hashlib
@@ -108,13 +111,16 @@ def main():
                    help="keeps inputs that reach new code, and goes on from those there; a relative path is one of the tree")
     p.add_argument("--seconds", type=int, default=DEFAULT_SECONDS, help="of each turn")
     p.add_argument("--target", action="append")
+    p.add_argument("--memory", action="store_true", help="the fuzzers that call no foreign library, with the memory sanitizer")
     given = p.parse_args()
     folder = pathlib.Path(given.fuzzers).resolve()
     corpus = pathlib.Path(given.corpus).resolve() if given.corpus else folder / "corpus"
-    tally = Tally("fuzz", given)
+    tally = Tally("fuzz_memory" if given.memory else "fuzz", given)
     with tempfile.TemporaryDirectory(prefix="tutti_fuzz_") as top:
         fuzzers = Fuzzers(folder, corpus, top)
         names = given.target or fuzzers.names()
+        if not names or set(names) - set(fuzzers.names()):
+            sys.exit(f"fuzz: {folder} has no fuzzer {' or '.join(names)}, but {', '.join(fuzzers.names()) or 'none'}")
         number = given.seed
         while names:
             for name in names:

@@ -1,4 +1,4 @@
-"""compat_test.py TUTTI FIXTURES [--renew] - what earlier programs have written is read for ever.
+"""compat_test.py TUTTI FIXTURES [--renew] [--tally FILE] - what earlier programs have written is read for ever.
 
 Each folder below this one is of one format: what `tutti train` and `tutti run` had written after half of their
 batches. A run goes on from there: its checkpoint loads, its log is continued, and it comes to the losses that the
@@ -6,6 +6,7 @@ program of then came to. FIXTURES has the plugins of old manifests, built with t
 folder of today's format, where it is not there; nothing that is there is ever changed.
 """
 # SPDX-License-Identifier: Apache-2.0
+import argparse
 import json
 import pathlib
 import struct
@@ -15,7 +16,7 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
-from campaign import environment  # noqa: E402
+from campaign import Tally, environment  # noqa: E402
 from data_files import npy  # noqa: E402
 
 TODAY = "1.0"
@@ -111,21 +112,36 @@ def check(program, plugins, folder, top):
     return f"losses of the batches {far} are {[now[k] for k in far]}, were {[want[k] for k in far]}" if far else ""
 
 
+def options():
+    """What the command line says."""
+    words = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    words.add_argument("tutti")
+    words.add_argument("fixtures", help="the folder of the plugins of old manifests")
+    words.add_argument("--renew", action="store_true", help="adds the folder of today's format, where it is not there")
+    words.add_argument("--tally", help="a line of JSON is added there")
+    return words.parse_args()
+
+
 def main():
-    program, plugins = str(pathlib.Path(sys.argv[1]).resolve()), pathlib.Path(sys.argv[2]).resolve()
-    failed = 0
-    if sys.argv[3:] == ["--renew"]:
+    given = options()
+    program, plugins = str(pathlib.Path(given.tutti).resolve()), pathlib.Path(given.fixtures).resolve()
+    tally = Tally("compat", given)
+    if given.renew:
         for kind in KINDS:
             if not (HERE / TODAY / kind).exists():
                 with tempfile.TemporaryDirectory() as top:
                     renew(program, plugins / TODAY, kind, HERE / TODAY / kind, pathlib.Path(top))
-    folders = sorted(p for p in HERE.glob("*/*") if (p / "checkpoint.json").exists())
-    for folder in folders:
+    for folder in sorted(p for p in HERE.glob("*/*") if (p / "checkpoint.json").exists()):
         with tempfile.TemporaryDirectory() as top:
             wrong = check(program, plugins / folder.parent.name, folder, pathlib.Path(top))
-        failed += bool(wrong)
-        print(f"{folder.relative_to(HERE)}: {wrong or 'read'}")
-    return 1 if failed or not folders else 0
+        tally.add("rows")
+        if wrong:
+            tally.fail(f"{folder.relative_to(HERE)}: {wrong}")
+        else:
+            print(f"{folder.relative_to(HERE)}: read")
+    if "rows" not in tally.values:
+        tally.fail(f"{HERE} has no folder of a format")
+    return tally.finish()
 
 
 if __name__ == "__main__":

@@ -1,10 +1,11 @@
-"""plugins_test.py - plugins that do evil: each run ends as promised and names whose fault it was:
-plugins_test.py TUTTI FOLDER [NAME]..."""
+"""plugins_test.py TUTTI FOLDER [NAME]... [--tally FILE] - plugins that do evil: runs end as promised and name whose it was."""
 # SPDX-License-Identifier: Apache-2.0
+import argparse
 import concurrent.futures
 import glob
 import json
 import os
+import pathlib
 import re
 import signal
 import subprocess
@@ -12,7 +13,22 @@ import sys
 import tempfile
 import time
 
-TUTTI, FOLDER = sys.argv[1:3]
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from campaign import Tally  # noqa: E402
+
+
+def options():
+    """What the command line says."""
+    words = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    words.add_argument("tutti")
+    words.add_argument("folder", help="of the evil plugins")
+    words.add_argument("name", nargs="*", help="of a row; all otherwise")
+    words.add_argument("--tally", help="a line of JSON is added there")
+    return words.parse_intermixed_args()
+
+
+GIVEN = options()
+TUTTI, FOLDER = os.path.abspath(GIVEN.tutti), os.path.abspath(GIVEN.folder)
 DEATHS = {"SIGSEGV": -11, "SIGABRT": -6, "SIGFPE": -8, "SIGILL": -4}
 AT = r"evil, call run_event, event batch_end, step \d+"
 
@@ -221,15 +237,22 @@ def main():
     if os.environ.get("SANITIZE"):
         print(f"skipped: -fsanitize={os.environ['SANITIZE']} ends the program before the host can say who did it")
         return 77
-    rows = [row for row in ROWS if not sys.argv[3:] or row[0] in sys.argv[3:]]
+    rows = [row for row in ROWS if not GIVEN.name or row[0] in GIVEN.name]
+    if not rows:
+        sys.exit(f"plugins: no row is called {' or '.join(GIVEN.name)}, want such as {ROWS[0][0]}")
+    tally = Tally("plugins", GIVEN)
+    tally.add("rows", len(rows))
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
         texts = list(pool.map(judge, rows))
     skipped = [row[0] for row, text in zip(rows, texts) if text == "skipped"]
-    wrong = [text for text in texts if text and text != "skipped"]
+    for text in texts:
+        if text and text != "skipped":
+            tally.fail(text)
     for name in skipped:
-        wrong.append(f"{name}: skipped: localedef makes no de_DE here (Debian's package locales)")
-    print("\n".join(wrong + [f"{len(rows) - len(wrong)} of {len(rows)} evil plugins ended as promised"]))
-    return 1 if len(wrong) > len(skipped) or not rows else 77 if skipped else 0
+        print(f"{name}: skipped: localedef makes no de_DE here (Debian's package locales)")
+        tally.add("skipped")
+    print(f"{sum(not text for text in texts)} of {len(rows)} evil plugins ended as promised")
+    return tally.finish() or (77 if skipped else 0)
 
 
 if __name__ == "__main__":
