@@ -3,7 +3,7 @@
 Each case is run once from start to end. Then it is run with --resume auto and stopped at random moments (SIGKILL
 mostly, SIGTERM, SIGSTOP for a while; the cache of kernel choices kept or lost; with --faults often on a disk that is
 so slow that the moment falls into a save) until it has ended. Compared are the bits of the last checkpoint, every
-batch's row of the log, and what lies in the folder of checkpoints. The cases of kill_cases.py take turns, in an order
+batch's row of the log, and the files of both folders (kill_compare.py). The cases of kill_cases.py take turns, in an order
 that the seed says and that is another in each round, until there were N kills of a run that had begun. A trial is a
 function of the seed, its case and its number. A tally is one line of JSON.
 """
@@ -21,8 +21,9 @@ import sys
 import tempfile
 import time
 
-from campaign import Failed, Tally, environment, losses, parser, tensors
+from campaign import Failed, Tally, environment, parser
 from kill_cases import BATCHES, CASES, GROWN, TOKENIZED, has_tokenizers, missing, run_of, write_data
+from kill_compare import compare
 
 
 def command(tutti, run, *words):
@@ -108,32 +109,6 @@ def killed_run(tutti, folder, run, kept, grown, span, rng, tally, slow):
             tally.add("slow_disk", is_slow)
         tally.add("caches_lost", lost)
     raise Failed("it did not end")
-
-
-def rows(folder, name):
-    """The loss of every batch; each once, in order, every line JSON."""
-    found = losses(folder, name)
-    if [batch for batch, _ in found] != list(range(BATCHES)):
-        raise Failed(f"the log has the batches {[batch for batch, _ in found]}")
-    return found
-
-
-def compare(whole, killed, run):
-    name = run["name"]
-    # The link may be of before: a kill can come between the last checkpoint and it. Behind the last batch a signal may
-    # have saved before the epoch ended: that is a file of its own.
-    ends = [sorted(p.name for p in (folder / "saves").glob(f"*-ba{BATCHES}.safetensors")) for folder in (whole, killed)]
-    if len(ends[0]) != 1 or ends[0][0] not in ends[1]:
-        raise Failed(f"the last checkpoints are {ends}")
-    a, b = (tensors(folder / "saves" / ends[0][0]) for folder in (whole, killed))
-    differ = sorted(set(a) ^ set(b)) + [k for k in a if k in b and a[k] != b[k]]
-    if differ:
-        raise Failed(f"{len(differ)} tensors differ, such as {differ[:3]}")
-    if rows(whole, name) != rows(killed, name):
-        raise Failed("losses in the log differ")
-    left = [p.name for p in (killed / "saves").iterdir() if ".tmp" in p.name or p.name.endswith(".damaged")]
-    if left:
-        raise Failed(f"files are left: {left}")
 
 
 def trial(tutti, name, folder, rng, tally, slow):

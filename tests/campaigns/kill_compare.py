@@ -1,0 +1,78 @@
+"""kill_compare.py - what a run that was killed leaves, beside what one leaves that was not: bits, rows, files."""
+# SPDX-License-Identifier: Apache-2.0
+import re
+
+from campaign import Failed, losses, tensors
+from kill_cases import BATCHES
+
+CHECKPOINT = re.compile(r"ep(\d+)-ba(\d+)\.safetensors")
+LINK = "saves/latest.safetensors"
+# What a killed run may have beside: rows of batches that were done again, and what the campaign itself writes.
+MAY_BE_THERE = re.compile(r".*\.undone|err\.txt")
+
+
+def rows(folder, name):
+    """The loss of every batch; each once, in order, every line JSON."""
+    found = losses(folder, name)
+    if [batch for batch, _ in found] != list(range(BATCHES)):
+        raise Failed(f"the log has the batches {[batch for batch, _ in found]}")
+    return found
+
+
+def checkpoints(folder):
+    """{(batch, epoch): name} of those in saves/, oldest first."""
+    found = {}
+    for path in (folder / "saves").iterdir():
+        match = CHECKPOINT.fullmatch(path.name)
+        if match:
+            found[int(match[2]), int(match[1])] = path.name
+    return dict(sorted(found.items()))
+
+
+def compare_bits(whole, killed):
+    """The last checkpoints have the same tensors."""
+    # Behind the last batch a signal may have saved before the epoch ended: that is a file of its own.
+    ends = [sorted(name for (batch, _), name in checkpoints(folder).items() if batch == BATCHES) for folder in (whole, killed)]
+    if len(ends[0]) != 1 or ends[0][0] not in ends[1]:
+        raise Failed(f"the last checkpoints are {ends}")
+    a, b = (tensors(folder / "saves" / ends[0][0]) for folder in (whole, killed))
+    differ = sorted(set(a) ^ set(b)) + [k for k in a if k in b and a[k] != b[k]]
+    if differ:
+        raise Failed(f"{len(differ)} tensors differ, such as {differ[:3]}")
+
+
+def compare_checkpoints(whole, killed, keep):
+    """The newest are left, `keep` of them.  Saves that a signal asked for are among these, in the place of older ones."""
+    a, b = checkpoints(whole), checkpoints(killed)
+    # A kill can come between the last save and the removal of the oldest; nothing is saved any more then.
+    if not keep <= len(b) <= keep + 1:
+        raise Failed(f"{len(b)} checkpoints are left with keep {keep}: {list(b.values())}")
+    lacks = [name for at, name in a.items() if at > min(b) and at not in b]
+    if lacks:
+        raise Failed(f"the checkpoints {lacks} are gone, older ones are left: {list(b.values())}")
+    # The link may be of before: a kill can come between the last checkpoint and it.
+    link = killed / LINK
+    if not link.is_symlink() or link.readlink().name not in b.values():
+        raise Failed(f"{LINK} is no link to one of {list(b.values())}")
+
+
+def names(folder):
+    """What lies below the folder, without checkpoints."""
+    found = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_symlink() or not path.is_dir()}
+    return {name for name in found if not CHECKPOINT.fullmatch(name.removeprefix("saves/"))}
+
+
+def compare_names(whole, killed):
+    """The same other files, so that nothing of a write that was cut short is left."""
+    a, b = names(whole), {name for name in names(killed) if not MAY_BE_THERE.fullmatch(name)}
+    if a != b:
+        raise Failed(f"files are left: {sorted(b - a)}; files are gone: {sorted(a - b)}")
+
+
+def compare(whole, killed, run):
+    """Raises Failed with the first difference between the folders of the two runs."""
+    compare_bits(whole, killed)
+    if rows(whole, run["name"]) != rows(killed, run["name"]):
+        raise Failed("losses in the log differ")
+    compare_checkpoints(whole, killed, run["callbacks"][0]["keep"])
+    compare_names(whole, killed)
