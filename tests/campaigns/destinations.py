@@ -6,30 +6,31 @@ import threading
 
 
 class Server(http.server.BaseHTTPRequestHandler):
-    """A webhook, and as much of a tracking server as a run needs."""
+    """A webhook, as much of a tracking server as a run needs, and files."""
     protocol_version = "HTTP/1.1"  # connections stay, so that they count the same at every look
 
     def answer(self):
         self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        text = b"{}"
+        text = self.server.files.get(self.path, b"{}")
         if "experiments" in self.path:
             text = b'{"experiment": {"experiment_id": "1", "lifecycle_stage": "active"}, "experiment_id": "1"}'
-        elif "runs/create" in self.path:
-            text = b'{"run": {"info": {"run_id": "r1", "run_uuid": "r1"}}}'
+        elif "runs/create" in self.path or "runs/get" in self.path:
+            text = b'{"run": {"info": {"run_id": "r1", "run_uuid": "r1", "artifact_uri": "mlflow-artifacts:/1/r1/artifacts"}}}'
         self.send_response(200)
         self.send_header("Content-Length", str(len(text)))
         self.end_headers()
         self.wfile.write(text)
 
-    do_GET = do_POST = answer
+    do_GET = do_POST = do_PUT = answer
 
     def log_message(self, *_):
         pass
 
 
 def serve():
-    """One that answers on loopback until it is shut down."""
+    """One that answers on loopback until it is shut down; what it gives for a path is put into its `files`."""
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Server)
+    server.files = {}
     threading.Thread(target=server.serve_forever, daemon=True).start()
     return server
 
