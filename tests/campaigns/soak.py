@@ -5,8 +5,8 @@ checkpoints. They train until they have been looked at often enough, or until th
 At each look, some batches after the one before (soak_looks.py): memory that is resident and that is mapped, files that
 are open by their names, threads, the space of all files but logs. The last quarter has grown when both its least and its
 most are above those of the second one: some come and go with evaluations. Runs of an hour and more may not compute for
-over 2 % longer a batch either: CPU time is compared, because the clock on the wall also has what else the machine does;
-the tally tells both. Every batch is in the log once, and the run can be taken up.
+over 2 % longer a batch either: CPU time of the quarters' fastest parts is compared, because the clock on the wall also has
+what else the machine does; the tally tells both. Every batch is in the log once, and the run can be taken up.
 
 --evil has plugins of FOLDER leak memory, files and threads in every batch: all of them must be found.
 --check trains nothing: it fails for a callback or a logger of `tutti plugins list` that is in no case.
@@ -37,7 +37,7 @@ def command(tutti, folder, run, *words):
                           capture_output=True, text=True, errors="replace", check=False)
 
 
-def weights(tutti, folder, run, server):
+def weights(tally, tutti, folder, run, server):
     """Where a run finds weights of its model: the address of the server; a file where this build fetches nothing."""
     address = ADDRESS.format(port=server.server_port)
     first = {key: run[key] for key in ("seed", "threads", "device", "model", "train", "optimizer")} | {
@@ -49,14 +49,15 @@ def weights(tutti, folder, run, server):
     server.files["/" + WEIGHTS] = (folder / "first" / WEIGHTS).read_bytes()
     done = command(tutti, folder, first | {"name": "second", "callbacks": [], "load_weights": address})
     if "this build is without libcurl" in done.stderr:
-        print("weights are loaded from a file, as this build fetches nothing: it is without libcurl 7.88")
+        print("skipped: weights that are fetched: this build is without libcurl 7.88 (Debian's package libcurl4-openssl-dev)")
+        tally.add("skipped")
         return str(folder / "first" / WEIGHTS)
     if done.returncode:
         raise Failed(f"weights cannot be fetched: {done.stderr[-600:]}")
     return address
 
 
-def the_run(tutti, folder, given, name, there, server):
+def the_run(tally, tutti, folder, given, name, there, server):
     """The run of a case; its folder has the files that it reads."""
     (folder / "text.txt").write_text("a text of which no more is asked than that it is long enough. " * 50)
     run = {"name": "soak", "seed": given.seed % 1000, "threads": 1, "device": "cpu", "loggers": there + LOGGERS,
@@ -64,7 +65,7 @@ def the_run(tutti, folder, given, name, there, server):
     if given.evil:
         run["callbacks"] = run["callbacks"] + [{"name": "evil", "how": how, "id": how} for how in EVIL]
     text = json.dumps(run).replace("{folder}", str(folder))
-    return json.loads(text.replace(ADDRESS, weights(tutti, folder, run, server)) if ADDRESS in text else text)
+    return json.loads(text.replace(ADDRESS, weights(tally, tutti, folder, run, server)) if ADDRESS in text else text)
 
 
 def take_up(tutti, folder, run, options, batches):
@@ -117,11 +118,12 @@ def judge(tally, name, grown, evil):
             tally.fail(f"{name}: a plugin leaks {leaked} in every batch, which was not found; found: {grown}")
 
 
-def check(tally, tutti, folder, names, there):
+def check(tally, tutti, names, there):
     """No callback and no logger was forgotten."""
     tally.add("cases", len(names))
-    for sentence in soak_cases.missing(tutti, folder, names, [one["name"] for one in there]):
-        tally.fail(sentence)
+    with tempfile.TemporaryDirectory(prefix="tutti_soak_") as folder:
+        for sentence in soak_cases.missing(tutti, pathlib.Path(folder), names, [one["name"] for one in there]):
+            tally.fail(sentence)
 
 
 def main():
@@ -140,17 +142,16 @@ def main():
         tally.skip(f"this build lacks the loggers {', '.join(missing)} (Debian's package libcurl4-openssl-dev)")
     names = given.case or list(CASES)
     options = ["--plugin-path", os.path.abspath(given.folder)] if given.evil else []
-    for k, name in enumerate(names):
+    if given.check:
+        check(tally, tutti, names, there)
+    for k, name in enumerate([] if given.check else names):
         until = tally.begun + 3600 * (given.hours or 0) * (k + 1) / len(names)
         enough = (lambda looks, until=until: len(looks) >= 16 and time.monotonic() > until) if given.hours else \
             (lambda looks: len(looks) >= given.samples)
         with tempfile.TemporaryDirectory(prefix="tutti_soak_") as folder:
             folder = pathlib.Path(folder)
             try:
-                if given.check:
-                    check(tally, tutti, folder, names, there)
-                    break
-                run = the_run(tutti, folder, given, name, there, server)
+                run = the_run(tally, tutti, folder, given, name, there, server)
                 grown, figures = soak(tutti, folder, run, options, enough, (given.hours or 0) >= 1)
                 judge(tally, name, grown, given.evil)
                 tally.values[name] = figures

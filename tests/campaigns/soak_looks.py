@@ -1,10 +1,10 @@
 """soak_looks.py - looks at a process that trains: what it has at a time, what has grown by the end, how long a batch takes."""
 # SPDX-License-Identifier: Apache-2.0
 import collections
+import ctypes
 import os
 import pathlib
 import re
-import statistics
 import time
 
 from campaign import Failed
@@ -14,7 +14,7 @@ WARM_UP = 5  # cycles before the first look: arenas, caches and queues have thei
 # Clocks: `seconds` on the wall, `cpu` seconds of all threads of the process.  Bytes: resident, mapped, and on the disk.
 Look = collections.namedtuple("Look", "seconds cpu batch resident mapped threads disk files")
 SLACK = {"resident": 1 << 20, "mapped": 1 << 20, "disk": 1 << 16}  # bytes, besides 1 %; files and threads have none
-PARTS = 16  # of a quarter, each of which has a pace
+PARTS = 64  # of a quarter, each of which has a pace
 MOST_DRIFT = 0.02
 GROWING = re.compile("|".join(LOGS))
 
@@ -37,10 +37,12 @@ class Log:
         return self.batches
 
 
-def cpu_seconds(proc):
-    """What the threads of the process have computed, those that have ended too; the kernel counts in ticks."""
-    fields = (proc / "stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+def cpu_seconds(pid):
+    """What the threads of the process have computed, those that have ended too; to the nanosecond, where /proc has ticks."""
+    clock = ctypes.c_int()
+    if ctypes.CDLL(None).clock_getcpuclockid(pid, ctypes.byref(clock)):
+        raise ProcessLookupError(pid)
+    return time.clock_gettime(clock.value)
 
 
 def space(folder):
@@ -72,7 +74,7 @@ def look(process, folder, batches):
     """What the process has, and what lies in its folder."""
     proc = pathlib.Path("/proc") / str(process.pid)
     status = dict(line.split(":", 1) for line in (proc / "status").read_text().splitlines())
-    return Look(time.monotonic(), cpu_seconds(proc), batches, 1024 * int(status["VmRSS"].split()[0]),
+    return Look(time.monotonic(), cpu_seconds(process.pid), batches, 1024 * int(status["VmRSS"].split()[0]),
                 1024 * int(status["VmData"].split()[0]), int(status["Threads"]), space(folder), open_files(proc))
 
 
@@ -86,7 +88,7 @@ def watch(process, folder, log, enough):
         if batches >= due:
             try:
                 looks.append(look(process, folder, batches))
-            except (FileNotFoundError, ProcessLookupError, KeyError):
+            except (OSError, KeyError):
                 break  # it has ended
             seen = time.monotonic()
         elif time.monotonic() - seen > 300:
@@ -96,9 +98,10 @@ def watch(process, folder, log, enough):
 
 
 def pace(quarter, clock):
-    """Seconds of a batch by one of the clocks: the median of the parts of a quarter."""
+    """Seconds of a batch by one of the clocks: the least of the parts of a quarter.  Other processes take caches too, so that
+    a batch also computes for longer beside them; the least is that of the part with the fewest."""
     marks = quarter[::max(1, (len(quarter) - 1) // PARTS)]
-    return statistics.median((getattr(b, clock) - getattr(a, clock)) / (b.batch - a.batch) for a, b in zip(marks, marks[1:]))
+    return min((getattr(b, clock) - getattr(a, clock)) / (b.batch - a.batch) for a, b in zip(marks, marks[1:]))
 
 
 def drift(looks, clock):

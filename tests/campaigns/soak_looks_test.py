@@ -1,11 +1,13 @@
 """soak_looks_test.py - what counts as growth: looks that are made up, of a run that is as it was but for one thing."""
 # SPDX-License-Identifier: Apache-2.0
 import collections
+import os
 import pathlib
 import sys
 import tempfile
+import time
 
-from soak_looks import Look, drift, growth, space
+from soak_looks import Look, cpu_seconds, drift, growth, space
 
 MIB = 1 << 20
 
@@ -18,9 +20,9 @@ def looks(**grows):
     return [Look(*(usual[name](10 * k) for name in Look._fields)) for k in range(400)]
 
 
-def ticks(longer):
-    """CPU time in ticks of 10 ms; from batch 3000 on, a batch computes for so much longer."""
-    return lambda b: round(0.1 * b + 0.1 * longer * max(0, b - 3000), 2)
+def longer(share):
+    """CPU time of which a batch takes so much more from batch 3000 on."""
+    return lambda b: 0.1 * b + 0.1 * share * max(0, b - 3000)
 
 
 # (looks, whether the pace counts, what is told)
@@ -32,19 +34,28 @@ ROWS = [
     (looks(disk=lambda b: MIB + 100 * b), True, "disk grew"),
     (looks(files=lambda b: collections.Counter({"log": 1 + b // 1000})), True, "files: log grew"),
     (looks(resident=lambda b: (30 + b % 7) * MIB), True, ""),  # comes and goes
-    (looks(cpu=ticks(0.01)), True, ""),
-    (looks(cpu=ticks(0.03)), True, "a batch computes for 3.0 % longer"),
-    (looks(cpu=ticks(0.03)), False, ""),  # a run of less than an hour
+    (looks(cpu=longer(0.01)), True, ""),
+    (looks(cpu=longer(0.03)), True, "a batch computes for 3.0 % longer"),
+    (looks(cpu=longer(0.03)), False, ""),  # a run of less than an hour
     (looks(seconds=lambda b: 0.2 * b + 0.2 * max(0, b - 3000)), True, ""),  # another process takes the CPU
+    (looks(cpu=lambda b: 0.1 * b + 0.02 * max(0, b - 3200)), True, ""),  # and its caches, but for a while
     (looks(cpu=lambda b: 0.0), True, "the time that a batch computes is not known"),
 ]
 
 
 def check_drift():
     """Both clocks are told, each by itself."""
-    one = looks(seconds=lambda b: 0.2 * b + 0.1 * max(0, b - 3000), cpu=ticks(0.03))
+    one = looks(seconds=lambda b: 0.2 * b + 0.1 * max(0, b - 3000), cpu=longer(0.03))
     assert abs(drift(one, "seconds") - 0.5) < 1e-6, drift(one, "seconds")
     assert abs(drift(one, "cpu") - 0.03) < 1e-3, drift(one, "cpu")
+
+
+def check_clock():
+    """The CPU clock of a process goes on while it computes, and by what it computes."""
+    before, own = cpu_seconds(os.getpid()), time.process_time()
+    while time.process_time() < own + 0.1:
+        pass
+    assert 0.1 <= cpu_seconds(os.getpid()) - before < 0.2
 
 
 def check_space():
@@ -68,6 +79,7 @@ def main():
             print(f"FAILED: row {k}: found {found}, want {want!r}")
             wrong += 1
     check_drift()
+    check_clock()
     check_space()
     print(f"{len(ROWS) - wrong} of {len(ROWS)} runs are judged as they should be")
     return 1 if wrong else 0
