@@ -173,8 +173,8 @@ tutti_status output_file_close(output_file *f, bool keep, tutti_error *err)
 {
     const char *written = f->part ? f->part : f->target;
     tutti_status s = TUTTI_OK;
-    int why = errno; /* of a write before */
     bool bad = ferror(f->file);
+    int why = bad ? errno : 0; /* of a write before, where nothing has failed since */
     if (fflush(f->file) != 0) {
         bad = true;
         why = errno;

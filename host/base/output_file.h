@@ -11,8 +11,8 @@
 typedef struct output_file {
     FILE *file;   /* to write to, in order; output_file_close finds a write that failed */
     char *target; /* the file that is meant: the path with its symbolic links followed */
-    char *
-        part; /* target.part, which is written; NULL: the target itself, which is no regular file */
+    /* target.part, which is written; NULL: the target itself, which is no regular file. */
+    char *part;
 } output_file;
 
 /* Opens what `path` names for writing.  A regular file, or one that is not there, is replaced at once by
@@ -25,9 +25,8 @@ typedef struct output_file {
 TUTTI_NODISCARD tutti_status output_file_open(const char *path, const char *why_regular,
                                               output_file *ret, tutti_error *err);
 
-/* Closes the file.  With `keep` a regular file gets its name; else, and where that fails, the target stays as it
- * was.  Errors, with `keep` alone: E_IO when a write failed, for the reason that errno
- * has. [any] */
+/* Closes the file.  With `keep` a regular file gets its name; else, and where that fails, the target stays as it was.
+ * Errors, with `keep` alone: E_IO or E_NOMEM when a write failed, for the reason that errno has.  [any] */
 TUTTI_NODISCARD tutti_status output_file_close(output_file *f, bool keep, tutti_error *err);
 
 /* Where `path` leads: through symbolic links, the last of which may name nothing.  *ret_target is the caller's to

@@ -118,8 +118,8 @@ bool loop_run_finished(const loop_run *l)
 {
     const tutti_loop_state *st = tutti_loop_get_state(l->loop);
     const tutti_loop_run_args *a = &l->run->loop.args;
-    if (l->asked && run_owes_epoch_end(l))
-        return false; /* a scheduled checkpoint of the last batch is the run's last */
+    if (l->asked)
+        return false; /* while a scheduled checkpoint of the last batch is the run's last */
     if (a->max_iters != TUTTI_LOOP_NONE)
         return st->iteration >= a->max_iters;
     return st->epoch >= (a->max_epochs != TUTTI_LOOP_NONE ? a->max_epochs : 1);
@@ -157,8 +157,8 @@ static tutti_status go(loop_run *l, const char *resume, bool accept_bits, tutti_
         (s = training_plan(l->trainer, err)))
         return s;
     args.data = training_batches(l->trainer) < 0 ? NULL : &l->data;
-    s = run_owes_epoch_end(l) ? tutti_loop_resume(l->loop, &args, err)
-                              : tutti_loop_run(l->loop, &args, err);
+    s = l->asked || run_owes_epoch_end(l) ? tutti_loop_resume(l->loop, &args, err)
+                                          : tutti_loop_run(l->loop, &args, err);
     while (!s && l->pending && !trainer_signal() && !(s = go_back(l, &args, err)))
         s = tutti_loop_run(l->loop, &args, err);
     if (trainer_signal()) {

@@ -31,7 +31,7 @@ struct loop_run {
     bool placed;          /* a checkpoint has said both: the next restart goes there */
     bool taken_up;        /* a checkpoint was loaded, and no event has been heard since */
     bool
-        asked; /* for this checkpoint, or the one that was loaded, by a signal: the run had not ended */
+        asked; /* a signal asked for this checkpoint, or the loaded one: the run has not ended */
     training_batch batch; /* under way */
     double output;
     bool processing; /* the process function runs and has made no training step */

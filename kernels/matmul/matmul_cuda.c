@@ -95,15 +95,15 @@ static tutti_status try_library(state *s, const tutti_op_call *c, bool whole,
                                 uint64_t *ret_workspace, tutti_error *err)
 {
     const matmul_attr *t = c->attr;
-    matmul_lt_want w = {.shape = s->shape,
-                        .transpose_a = t->transpose_a != 0,
-                        .transpose_b = t->transpose_b != 0,
-                        .tf32 = t->fast == MATMUL_FAST || cuda_tf32(c->cuda),
-                        .act = whole ? (int32_t)s->act : MATMUL_NONE,
-                        .grad = whole && (s->kind == GRADIENT || s->kind == MASKED_GRADIENT),
-                        .masks = whole && has_mask(s) && matmul_lt_masks(c->cuda),
-                        .bias_grad =
-                            whole && s->kind == WITH_BIAS_GRAD ? 1 + (t->of ? B : A) : 0};
+    matmul_lt_want w = {
+        .shape = s->shape,
+        .transpose_a = t->transpose_a != 0,
+        .transpose_b = t->transpose_b != 0,
+        .tf32 = t->fast == MATMUL_FAST || cuda_tf32(c->cuda),
+        .act = whole ? (int32_t)s->act : MATMUL_NONE,
+        .grad = whole && (s->kind == GRADIENT || s->kind == MASKED_GRADIENT),
+        .masks = whole && has_mask(s) && s->shape.count == 1 && matmul_lt_masks(c->cuda),
+        .bias_grad = whole && s->kind == WITH_BIAS_GRAD ? 1 + (t->of ? B : A) : 0};
     memcpy(w.dtype, s->dtype, sizeof w.dtype);
     if (whole && s->at[AUX] != NOWHERE && desc_of(s, c, AUX)->dtype != s->dtype[AUX])
         return tutti_fail(err, TUTTI_E_UNSUPPORTED, "what is kept is %s, of a product in %s",

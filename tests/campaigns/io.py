@@ -1,9 +1,10 @@
-"""io.py TUTTI FAULTS [--runs N] [--seed S] [--hours H] [--case NAME] [--interrupted] - files that fail, and power that goes, lose nothing.
+"""io.py TUTTI FAULTS [--runs N] [--seed S] [--hours H] [--case NAME] [--interrupted] - failing files and power lose nothing.
 
 Each case is a command. Its run lists the calls that open, read, write, sync, rename, link, map and close files; then
 each run lets one of them fail (EIO, ENOSPC, EDQUOT, EINTR three times or for ever), do half of its work, or lets all that
 write fail from one on. It must end with the very results of a run without failures, or with a status and a
-sentence; what is missing of a log, or of the list of plugins, is told. What training has saved by then can be taken up, and the end is the same.
+sentence; what is missing of a log, or of the list of plugins, is told. What training has saved by then can be taken up,
+and the end is the same.
 
 --interrupted: instead of these, the calls of INTERRUPTED are interrupted for ever, each in a run of its own.
 
@@ -36,7 +37,8 @@ INTERRUPTIONS = 3  # in a row
 # case, call, a part of the path
 INTERRUPTED = [
     ("train", "read", "/mlp/plugin.json"), ("train", "read", "/mlp/mlp.so"), ("train", "pwrite", "/runs/small/.lock"),
-    ("train", "write", "/runs/small/record.json"), ("train", "write", "/runs/small/log.jsonl"), ("train", "write", ".safetensors"),
+    ("train", "write", "/runs/small/record.json"), ("train", "write", "/runs/small/log.jsonl"),
+    ("train", "write", ".safetensors"),
     ("train", "fsync", ".safetensors"), ("convert", "write", "/shard.00000.mds"), ("predict", "write", "/out.npy"),
     ("export", "write", "/out.onnx"), ("runs", "read", "/log.jsonl"),
 ]
@@ -205,7 +207,7 @@ class Files(Runs):
         shutil.rmtree(folder, ignore_errors=True)
 
     def interrupt(self, tally, number, name, call, part):
-        """One of INTERRUPTED, which must strike, and be told: what goes on for ever does not succeed."""
+        """One of INTERRUPTED, which must strike: it is told, or the run ends with the results of one without."""
         folder = self.top / f"trial{number}"
         try:
             told = self.judge(name, f"each {errno.EINTR} {call} {part}", folder)
@@ -264,9 +266,8 @@ def main():
         runs = Files(given, os.path.realpath(top))
         trials = []
         if given.interrupted:
-            for name in dict.fromkeys(row[0] for row in INTERRUPTED):
-                runs.listed(name)
-            each(tally, runs.interrupt, INTERRUPTED)
+            known = [name for name in dict.fromkeys(row[0] for row in INTERRUPTED) if runs.listed_or_skipped(tally, name)]
+            each(tally, runs.interrupt, [row for row in INTERRUPTED if row[0] in known])
             return tally.finish()
         for name in given.case or list(CASES) + ["power"]:
             if name == "power":

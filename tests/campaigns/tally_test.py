@@ -56,9 +56,8 @@ def main():
         os.environ |= {"GIT_CEILING_DIRECTORIES": top, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
         (pathlib.Path(top) / "tree").mkdir()
         check(pathlib.Path(top) / "tree")
-        os.environ["PATH"] = top  # a machine without git
+        os.environ["PATH"] = top  # no program called git
         assert campaign.commit(top) is None
-    print("a tally tells its commit")
     return 0
 
 

@@ -30,6 +30,8 @@ says "without hours" 2 'campaign: all campaigns in turn want --hours N, which th
 usage: tools/campaign kill|alloc|io|fuzz|soak|threads|plugins|compat [OPTION]..., tools/campaign --hours N [OPTION]..., or tools/campaign sum [FILE]...' \
   tools/campaign --seed 7
 
+rm cmake.txt
+tools/campaign fuzz --seconds 2 >out.txt
 check "all fuzzers are built with the address sanitizer" diff cmake.txt - <<'TEXT'
 --preset clang -B build/fuzz -DTUTTI_FUZZ=ON -DTUTTI_SANITIZE=fuzzer-no-link,address,undefined
 --build build/fuzz --target fuzz_npy fuzz_tar

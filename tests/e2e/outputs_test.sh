@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # outputs_test.sh - what a command writes where a named pipe, a symbolic link or a descriptor stands: no node is replaced.
 . "$(dirname "$0")/lib.sh"
-soon() { timeout -k 5 60 "$@"; }
+soon() { timeout -k 5 300 "$@"; }
 echo 'var Chart = function () {};' >stand_in.js
 export TUTTI_CHART_JS=$work/stand_in.js
 
@@ -21,7 +21,14 @@ for name, head, data in (("x", "'<f4', 'fortran_order': False, 'shape': (4, 4, 4
     open(name + ".npy", "wb").write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text.encode() + data)
 PY
 sheet() { soon "$TUTTI" data inspect x.npy --set targets=y.npy --set classes=2 --sheet "$1"; }
-check "regular files" eval 'predict out.csv && predict out.jsonl && predict out.npy && export_onnx out.onnx && report out.html && tokens out.bin && sheet out.png'
+check "regular files" eval 'predict out.csv && predict out.jsonl && predict out.npy && report out.html && tokens out.bin && sheet out.png'
+onnx=1
+export_onnx out.onnx >why.txt 2>&1
+if grep -q 'built without protobuf-c' why.txt; then
+  onnx= && skip "ONNX files: built without protobuf-c (Debian's packages libprotobuf-c-dev and protobuf-c-compiler)"
+else
+  check "an ONNX file" test -s out.onnx
+fi
 check "nothing half written" eval '! ls | grep -F .part'
 
 # through <what> <file> <command> <as>: the command writes a named pipe, whose reader gets what the file has.
@@ -36,7 +43,7 @@ through() {
 }
 through "rows of CSV" out.csv predict csv
 through "JSON lines" out.jsonl predict jsonl
-through "an ONNX file" out.onnx export_onnx
+[ -z "$onnx" ] || through "an ONNX file" out.onnx export_onnx
 through "a page" out.html report
 through "pictures" out.png sheet
 says "NumPy's format does not" 1 'tutti: pipe: is no regular file; npy states the number of rows before them, which is known only at the end; csv and jsonl do without' \
@@ -58,7 +65,7 @@ linked() { # <file> <command>
 }
 linked out.csv predict
 linked out.npy predict
-linked out.onnx export_onnx
+[ -z "$onnx" ] || linked out.onnx export_onnx
 linked out.html report
 linked out.bin tokens
 linked out.png sheet
@@ -81,6 +88,8 @@ check "a link to standard output" eval 'predict out --format csv 2>/dev/null | c
 # More than a pipe holds.
 (soon head -c 9 pipe >/dev/null) &
 check "a reader that leaves is told" eval '! predict pipe --format csv --set eval.0.dataset.samples=2000 2>why.txt && grep -q "^tutti: pipe: Broken pipe$" why.txt && [ -p pipe ]'
-(soon head -c 9 pipe >/dev/null) &
-says "by export too" 1 'tutti: pipe: Broken pipe' export_onnx pipe
+if [ -n "$onnx" ]; then
+  (soon head -c 9 pipe >/dev/null) &
+  says "by export too" 1 'tutti: pipe: Broken pipe' export_onnx pipe
+fi
 finish

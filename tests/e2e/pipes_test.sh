@@ -2,7 +2,7 @@
 # pipes_test.sh - a named pipe that stands where a file is wanted is told as that; nobody waits for who writes to it.
 . "$(dirname "$0")/lib.sh"
 mkfifo pipe
-soon() { timeout -k 5 60 "$@"; }
+soon() { timeout -k 5 300 "$@"; }
 
 small_run '"loggers": [{"name": "jsonl"}]' | sed 's/"3ep"/"2ba"/' >run.json
 check "a run" "$TUTTI" train run.json

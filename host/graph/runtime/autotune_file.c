@@ -101,9 +101,11 @@ tutti_status choices_read(choices *c, const char *path, tutti_error *err)
     FILE *file;
     char *line = NULL;
     size_t capacity = 0;
-    tutti_status s = input_file_open(path, &file, err);
-    if (s)
-        return s == TUTTI_E_IO && errno == ENOENT ? TUTTI_OK : s;
+    tutti_error why = TUTTI_ERROR_INIT;
+    tutti_status s = input_file_open(path, &file, &why);
+    if (s) /* a file that is not there has no choices, and is no error of the caller's */
+        return s == TUTTI_E_IO && errno == ENOENT ? TUTTI_OK
+                                                  : tutti_fail(err, s, "%s", why.text);
     int number = 0;
     while (!s && getline(&line, &capacity, file) > 0)
         s = take_line(c, line, ++number, path, err);
@@ -128,7 +130,7 @@ tutti_status choices_write(const choices *c, const char *path, tutti_error *err)
     bool good = fputs(title, f.file) >= 0;
     for (size_t k = 0; k < c->count && good; k++)
         good = fprintf(f.file, "%s\t%s\n", c->list[k].key, c->list[k].algorithm) > 0;
-    if (fflush(f.file) != 0 || fsync(fileno(f.file)) != 0)
+    if (!good || fflush(f.file) != 0 || fsync(fileno(f.file)) != 0)
         s = tutti_fail(err, TUTTI_E_IO, "%s: %s", f.part, strerror(errno));
     const tutti_status closed = output_file_close(&f, s == TUTTI_OK, s ? NULL : err);
     return s ? s : closed;

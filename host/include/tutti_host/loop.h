@@ -98,7 +98,7 @@ typedef struct tutti_loop_run_args {
  * epoch_started; end of data told where none is fetched.  [control] */
 TUTTI_NODISCARD tutti_status tutti_loop_run(tutti_loop *loop, const tutti_loop_run_args *args,
                                             tutti_error *err);
-/* As tutti_loop_run, but behind the last batch too it resumes: started and completed fire.  [control] */
+/* As tutti_loop_run, but a limit that is reached resumes as well: started and completed fire.  [control] */
 TUTTI_NODISCARD tutti_status tutti_loop_resume(tutti_loop *loop,
                                                const tutti_loop_run_args *args,
                                                tutti_error *err);

@@ -289,6 +289,7 @@ static tutti_status save_as(saver *v, const char *name, int64_t last_batch, bool
 
 static tutti_status save_now(saver *v, int64_t last_batch, bool behind, tutti_error *err)
 {
+    const bool again = v->last_batch == asked_batch(v->state->time->batch);
     char name[SAVED_NAME];
     tutti_status s;
     if (behind && !saver_settle(v, false, err))
@@ -298,6 +299,7 @@ static tutti_status save_now(saver *v, int64_t last_batch, bool behind, tutti_er
                          v->state->time, name, sizeof name, err)) ||
         (s = save_as(v, name, last_batch, behind, err)))
         return s;
+    v->copy.overwrite = v->overwrite || again; /* names without an epoch */
     v->time_saved = *v->state->time;
     if (behind) {
         v->waits = true;

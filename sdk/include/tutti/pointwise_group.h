@@ -11,9 +11,9 @@ TUTTI_C_BEGIN
 /* One operation of a group.  It has one result.  since 1.2 */
 typedef struct tutti_pointwise_op {
     const tutti_op *op;
-    const void
-        *attr; /* the op's attribute struct, defaults filled in; NULL where it has none */
-    /* Operand k, up to the op's nin_max: first the group's inputs count, then the results of its
+    /* The op's attribute struct, defaults filled in; NULL where it has none. */
+    const void *attr;
+    /* Operand k, up to the op's nin_max, which is its nin_min: first the group's inputs count, then the results of its
      * operations, of which this reads those before it alone. */
     uint32_t from[3];
     int32_t out; /* the output of the group that the result is, or -1: it stays in the group */
@@ -30,7 +30,7 @@ typedef struct tutti_pointwise_op {
  * precision BF16 or F16: an operation reads such an input as F32, computes in F32, and only what is stored in an
  * output of 16 bits is rounded to it.  An output may lie where an input of its dtype and of n elements lies: element k
  * of all inputs is read before element k of an output is written, or the operations run one after the other, each over
- * all elements.  Zero elements are legal.
+ * all elements: an output lies on no input that an operation behind its own reads.  Zero elements are legal.
  *
  * The host owns all of it; it stays, with `op` and `attr` of each operation, from prepare to destroy.  since 1.2 */
 typedef struct tutti_pointwise_group {
