@@ -171,7 +171,6 @@ tutti_status output_file_open(const char *path, const char *why_regular, output_
 
 tutti_status output_file_close(output_file *f, bool keep, tutti_error *err)
 {
-    const char *written = f->part ? f->part : f->target;
     tutti_status s = TUTTI_OK;
     bool bad = ferror(f->file);
     int why = bad ? errno : 0; /* of a write before, where nothing has failed since */
@@ -184,7 +183,7 @@ tutti_status output_file_close(output_file *f, bool keep, tutti_error *err)
         why = errno;
     }
     if (bad && keep)
-        s = failed(written, why ? why : EIO, err);
+        s = failed(f->target, why ? why : EIO, err);
     if (f->part && keep && !s && rename(f->part, f->target) != 0)
         s = failed(f->target, errno, err);
     if (f->part && (!keep || s))
