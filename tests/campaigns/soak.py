@@ -49,8 +49,7 @@ def weights(tally, tutti, folder, run, server):
     server.files["/" + WEIGHTS] = (folder / "first" / WEIGHTS).read_bytes()
     done = command(tutti, folder, first | {"name": "second", "callbacks": [], "load_weights": address})
     if "this build is without libcurl" in done.stderr:
-        print("skipped: weights that are fetched: this build is without libcurl 7.88 (Debian's package libcurl4-openssl-dev)")
-        tally.add("skipped")
+        tally.skip("weights are not fetched: this build is without libcurl 7.88 (Debian's package libcurl4-openssl-dev)")
         return str(folder / "first" / WEIGHTS)
     if done.returncode:
         raise Failed(f"weights cannot be fetched: {done.stderr[-600:]}")

@@ -13,14 +13,14 @@ def short(commit):
 
 
 def count(commits, one):
-    """Adds a tally to those of its commit: runs and failures."""
-    of = commits.setdefault(short(one["commit"]) if "commit" in one else "unknown", {"runs": 0, "failures": 0})
-    of["runs"] += 1
+    """Adds a tally to those of its commit: how many, and failures."""
+    of = commits.setdefault(short(one["commit"]) if "commit" in one else "unknown", {"tallies": 0, "failures": 0})
+    of["tallies"] += 1
     of["failures"] += one.get("failures", 0)
 
 
 def added(paths):
-    """Of each campaign: its runs, the first and the last date, runs and failures of each commit, sums of what was counted,
+    """Of each campaign: how many tallies, the first and the last date, tallies and failures of each commit, sums of what was counted,
     the most of each coverage and corpus."""
     sums = {}
     for path in paths:
@@ -28,11 +28,11 @@ def added(paths):
             for number, line in enumerate(f, 1):
                 try:
                     one = json.loads(line)
-                    total = sums.setdefault(one["campaign"], {"campaign": one["campaign"], "runs": 0, "from": one["date"],
+                    total = sums.setdefault(one["campaign"], {"campaign": one["campaign"], "tallies": 0, "from": one["date"],
                                                               "to": one["date"], "commits": {}})
                 except (ValueError, KeyError, TypeError):
                     sys.exit(f"tallies: {path}:{number}: is no tally, want an object with campaign and date")
-                total["runs"] += 1
+                total["tallies"] += 1
                 total["from"], total["to"] = min(total["from"], one["date"]), max(total["to"], one["date"])
                 count(total["commits"], one)
                 for name, value in one.items():

@@ -45,8 +45,8 @@ TEXT
 check "and run" test "$(cat out.txt)" = "fuzz build/fuzz_memory --tally build/campaigns.jsonl --seconds 2 --memory"
 
 cat >one.jsonl <<'JSON'
-{"campaign": "kill", "seed": 1, "failures": 0, "kills": 4, "seconds": 5, "date": "2026-01-02", "commit": "0123456789abcdef", "machine": "x"}
-{"campaign": "kill", "seed": 2, "failures": 3, "kills": 1, "seconds": 1, "date": "2026-01-02", "commit": "0123456789abcdef-dirty", "machine": "x"}
+{"campaign": "kill", "seed": 1, "failures": 0, "runs": 2, "kills": 4, "seconds": 5, "date": "2026-01-02", "commit": "0123456789abcdef", "machine": "x"}
+{"campaign": "kill", "seed": 2, "failures": 3, "runs": 5, "kills": 1, "seconds": 1, "date": "2026-01-02", "commit": "0123456789abcdef-dirty", "machine": "x"}
 {"campaign": "kill", "seed": 3, "failures": 0, "kills": 2, "seconds": 1, "date": "2026-01-02", "commit": "0123456789abcdef", "machine": "x"}
 {"campaign": "fuzz", "seed": 1, "failures": 1, "npy_inputs": 7, "npy_coverage": 90, "seconds": 5, "date": "2026-01-02", "machine": "x"}
 JSON
@@ -54,8 +54,8 @@ cat >two.jsonl <<'JSON'
 {"campaign": "fuzz", "seed": 2, "failures": 0, "npy_inputs": 5, "npy_coverage": 80, "tar_inputs": 2, "seconds": 6, "date": "2026-01-01", "machine": "y"}
 JSON
 cat >want.txt <<'JSON'
-{"campaign": "fuzz", "runs": 2, "from": "2026-01-01", "to": "2026-01-02", "commits": {"unknown": {"runs": 2, "failures": 1}}, "failures": 1, "npy_inputs": 12, "npy_coverage": 90, "seconds": 11, "tar_inputs": 2}
-{"campaign": "kill", "runs": 3, "from": "2026-01-02", "to": "2026-01-02", "commits": {"0123456789ab": {"runs": 2, "failures": 0}, "0123456789ab-dirty": {"runs": 1, "failures": 3}}, "failures": 3, "kills": 7, "seconds": 7}
+{"campaign": "fuzz", "tallies": 2, "from": "2026-01-01", "to": "2026-01-02", "commits": {"unknown": {"tallies": 2, "failures": 1}}, "failures": 1, "npy_inputs": 12, "npy_coverage": 90, "seconds": 11, "tar_inputs": 2}
+{"campaign": "kill", "tallies": 3, "from": "2026-01-02", "to": "2026-01-02", "commits": {"0123456789ab": {"tallies": 2, "failures": 0}, "0123456789ab-dirty": {"tallies": 1, "failures": 3}}, "failures": 3, "runs": 7, "kills": 7, "seconds": 7}
 JSON
 tools/campaign sum one.jsonl two.jsonl >sum.txt
 check "tallies are added up, and told apart by commits" diff sum.txt want.txt

@@ -249,10 +249,9 @@ def main():
         if text and text != "skipped":
             tally.fail(text)
     for name in skipped:
-        print(f"{name}: skipped: localedef makes no de_DE here (Debian's package locales)")
-        tally.add("skipped")
+        tally.skip(f"{name}: localedef makes no de_DE here (Debian's package locales)")
     print(f"{sum(not text for text in texts)} of {len(rows)} evil plugins ended as promised")
-    return tally.finish() or (77 if skipped else 0)
+    return tally.finish()
 
 
 if __name__ == "__main__":
