@@ -7,8 +7,9 @@ A folder without a README is named by the nearest README above it.
 """
 import pathlib
 import re
-import subprocess
 import sys
+
+from files import list_files
 
 ROOTS = ["host", "kernels", "plugins", "sdk", "tests", "docs/walks"]
 SOURCES = (".c", ".cu", ".h", ".cuh", ".py", ".sh")
@@ -38,11 +39,9 @@ UNNAMED = {
 
 
 def list_sources():
-    """{folder: names of its sources}, from a checkout and from a tarball alike."""
-    listed = subprocess.run(["git", "grep", "--no-index", "--exclude-standard", "-lz", "", "--", *ROOTS],
-                            capture_output=True, text=True, check=True).stdout
+    """{folder: names of its sources}."""
     folders = {}
-    for file in map(pathlib.PurePosixPath, filter(None, listed.split("\0"))):
+    for file in map(pathlib.PurePosixPath, list_files(*ROOTS)):
         if file.suffix in SOURCES:
             folders.setdefault(str(file.parent), set()).add(file.name)
     return folders

@@ -10,9 +10,10 @@ import json
 import os
 import pathlib
 import re
-import shutil
 import subprocess
 import sys
+
+from files import list_files
 
 # Those that print the sentence and count it, and this one.
 OWN = ("tests/include/tutti_check.h", "tests/e2e/lib.sh", "tests/dist/ranks.py", "tests/campaigns/campaign.py",
@@ -30,11 +31,9 @@ SKIPS = re.compile(r"\bskip(_all)? |skipped")
 
 
 def listed():
-    """The sources of tests, as files.sh lists them: from a checkout and from a tarball alike."""
+    """The sources of tests."""
     patterns = ["*_test.c", "tests/**.c", "tests/**.h", "*.sh", "*.py", ":!docs/walks/*"]
-    names = subprocess.run(["git", "grep", "--no-index", "--exclude-standard", "-lz", "", "--", *patterns], capture_output=True,
-                           text=True, check=True).stdout
-    return [name for name in names.split("\0") if name and name not in OWN]
+    return [name for name in list_files(*patterns) if name not in OWN]
 
 
 def is_test(name):
@@ -81,9 +80,6 @@ def deaf(build):
 
 def main():
     """Prints the faults."""
-    if not shutil.which("git"):
-        print("skipped: git is not installed")
-        return 77
     bad = 0
     for name in listed():
         lines = pathlib.Path(name).read_text(encoding="utf-8").splitlines()

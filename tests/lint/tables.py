@@ -7,8 +7,9 @@ be a function of libc, such as `open` of <fcntl.h>.
 """
 import pathlib
 import re
-import subprocess
 import sys
+
+from files import list_files
 
 ROOTS = ["sdk", "host", "kernels", "plugins", "tests", "tools"]
 NAMED = ("plugins/", "sdk/templates/c/", "sdk/template/", "sdk/template_cuda/")
@@ -70,10 +71,7 @@ def tables(text):
 
 def main():
     """Judges all C sources but the headers of releases."""
-    # As files.sh lists them: from a checkout and from a tarball alike.
-    listed = subprocess.run(["git", "grep", "--no-index", "--exclude-standard", "-lz", "", "--", *ROOTS],
-                            capture_output=True, text=True, check=True).stdout
-    files = [f for f in listed.split("\0") if f.endswith((".c", ".h")) and not f.startswith("sdk/abi/")]
+    files = [f for f in list_files(*ROOTS) if f.endswith((".c", ".h")) and not f.startswith("sdk/abi/")]
     bad = 0
     for file in files:
         path = pathlib.Path(file)
