@@ -20,8 +20,8 @@ def count(commits, one):
 
 
 def added(paths):
-    """Of each campaign: how many tallies, the first and the last date, tallies and failures of each commit, sums of what was counted,
-    the most of each coverage and corpus."""
+    """Of each campaign: how many tallies, the first and the last date, tallies and failures of each commit, sums of what was
+    counted, the most of each coverage and corpus."""
     sums = {}
     for path in paths:
         with open(path, encoding="utf-8") as f:
