@@ -53,6 +53,17 @@ void child_begin(child *c, int check)
         c->report.outcome[check] = CHECK_PASSED;
 }
 
+/* Sanitizers map terabytes for what they keep of memory; gcc says so by one name, clang by another. */
+#ifndef __has_feature
+#define __has_feature(name) 0
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) ||                           \
+    __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define HAS_SHADOW 1
+#else
+#define HAS_SHADOW 0
+#endif
+
 /* Limits that this process has are the child's too, where they are lower. */
 static void limit(int what, rlim_t most)
 {
@@ -70,7 +81,7 @@ static void set_limits(double seconds)
     limit(RLIMIT_CORE, 0);
     limit(RLIMIT_CPU, (rlim_t)(4 * seconds) + 1);
     limit(RLIMIT_FSIZE, (rlim_t)1 << 30);
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if !HAS_SHADOW
     limit(RLIMIT_DATA, (rlim_t)4 << 30);
 #endif
 }
