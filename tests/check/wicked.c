@@ -181,7 +181,7 @@ static tutti_status read_sample(void *self, int64_t index, tutti_tensor *columns
     if (capacity[0] < sizeof own || capacity[1] < sizeof(int32_t))
         return tutti_fail(err, TUTTI_E_RANGE, "wicked: too little room");
     for (int k = 0; k < 4; k++) {
-        x[k] = (float)(index + k);
+        x[k] = (float)((double)index + k); /* any index */
         if (x == shared)
             usleep(50);
     }

@@ -51,6 +51,7 @@ ROWS = [
     ("fire", "algorithm", "events", "fires an event of the engine's, which its manifest does not declare"),
     ("state", "algorithm", "state", "has other bits after a stop"),
 ]
+ALLOCATED = ("memory_kept", "leak")  # found by what the C library says of its heap
 
 
 def manifest(how, library):
@@ -150,12 +151,15 @@ def judge_shape():
 
 def main():
     """All rows, or those that are named."""
-    rows = [row for row in ROWS if not sys.argv[4:] or row[0] in sys.argv[4:]]
+    skipped = ALLOCATED if os.environ.get("SANITIZED") else ()
+    rows = [row for row in ROWS if row[0] not in skipped and (not sys.argv[4:] or row[0] in sys.argv[4:])]
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         wrong = [text for text in pool.map(judge_row, rows) if text]
     wrong += judge_files() + judge_shape() if not sys.argv[4:] else []
     print("\n".join(wrong + [f"{len(rows)} plugins checked"]))
-    return 1 if wrong or not rows else 0
+    if skipped:
+        print(f"skipped: {', '.join(skipped)}: a sanitizer's allocator does not say what is allocated")
+    return 1 if wrong or not rows else 77 if skipped else 0
 
 
 if __name__ == "__main__":
