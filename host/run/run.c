@@ -157,13 +157,12 @@ static tutti_status go(loop_run *l, const char *resume, bool accept_bits, tutti_
         (s = training_plan(l->trainer, err)))
         return s;
     args.data = training_batches(l->trainer) < 0 ? NULL : &l->data;
-    s = l->asked || run_owes_epoch_end(l) ? tutti_loop_resume(l->loop, &args, err)
-                                          : tutti_loop_run(l->loop, &args, err);
+    s = tutti_loop_resume(l->loop, &args, err);
     while (!s && l->pending && !trainer_signal() && !(s = go_back(l, &args, err)))
         s = tutti_loop_run(l->loop, &args, err);
+    l->asked = trainer_signal() || tutti_loop_interrupted(l->loop);
     if (trainer_signal()) {
         tutti_error stopped = TUTTI_ERROR_INIT;
-        l->asked = true;
         s = training_stop_by_signal(l->trainer, &stopped);
         *err = stopped;
     } else if (!s && tutti_loop_interrupted(l->loop)) {

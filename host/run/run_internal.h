@@ -30,8 +30,7 @@ struct loop_run {
     int64_t place;        /* batches of this pass that have been processed */
     bool placed;          /* a checkpoint has said both: the next restart goes there */
     bool taken_up;        /* a checkpoint was loaded, and no event has been heard since */
-    bool
-        asked; /* a signal asked for this checkpoint, or the loaded one: the run has not ended */
+    bool asked;           /* this checkpoint, or the loaded one, is of a run that was stopped */
     training_batch batch; /* under way */
     double output;
     bool processing; /* the process function runs and has made no training step */

@@ -100,4 +100,12 @@ trained "\"handlers\": [$(call iteration_completed interrupt '' '"once": 7')]"
 check "an interrupted run leaves off" grep -q '^interrupted; ran 7 iterations, 1 epochs' out.txt
 check "and goes on" sh -c "$TUTTI run run.json --set handlers=[] --resume auto --plugin-path $looper | grep -q '^ran 20 iterations, 2 epochs'"
 check "to the same weights" python3 "$e2e/same_weights.py" "$(ls supervised/*latest*)" "$(ls saves/*latest*)"
+rm -rf saves
+sparse() { "$TUTTI" run run.json --plugin-path "$looper" --set callbacks.0.interval=13ba --set "callbacks.0.folder=$1" "${@:2}" >out.txt 2>&1; }
+trained "\"handlers\": [$(call iteration_completed interrupt '' '"once": 20')]"
+check "a whole run" sparse whole --set handlers=[]
+sparse cut
+check "an interrupt behind the last batch leaves off" grep -q '^interrupted; ran 20 iterations' out.txt
+check "before the end of the epoch, which is made up for" sparse cut --set handlers=[] --resume auto
+check "and saved" python3 "$e2e/same_weights.py" "$(ls whole/*latest*)" "$(ls cut/*latest*)"
 finish
