@@ -1,7 +1,7 @@
-"""kill_cases.py - the runs that kill.py kills: of every algorithm, every data set, both loops.
+"""kill_cases.py - the runs that kill.py kills: of every algorithm, every data set, every recipe, both loops.
 
 An algorithm's case is its resume.json, so a new algorithm has one. A data set's case is a row of DATA, with the files
-that FILES writes beside the run's folder. `missing` tells what of `tutti plugins list` is in no case.
+that FILES writes beside the run's folder. A recipe's case is the recipe, made small (kill_recipes.py). `missing` tells what of `tutti plugins list` is in no case.
 """
 # SPDX-License-Identifier: Apache-2.0
 import io
@@ -15,6 +15,7 @@ import tarfile
 
 from campaign import environment
 from data_files import idx, npy, png, tokens_bin, write_shards
+from kill_recipes import recipes
 
 TREE = pathlib.Path(__file__).resolve().parent.parent.parent
 TOKENIZER = str(TREE / "plugins/common/tokenizer/recorded/gpt2.json")
@@ -101,7 +102,7 @@ DATA = {
                    model={"name": "unet", "width": 4, "depth": 2}),
 }
 # Of these a build has none that lacks PCRE2 or utf8proc.
-TOKENIZED = ["documents", "prompts"]
+TOKENIZED = ["documents", "prompts", "recipe_finetune_bert", "recipe_finetune_llama_lora"]
 
 SUPERVISED = {"process": "supervised", "max_epochs": 4, "eval": [BASE["eval"][0] | {"on": "epoch_completed", "workers": 1}]}
 HANDLERS = [{"on": "epoch_completed", "call": "demo.note", "args": ["metrics/test/accuracy", 0.0]},
@@ -114,13 +115,16 @@ ENGINE = {
     "engine_text": SUPERVISED | {"max_iters": BATCHES, "max_epochs": None} | DATA["text"],
 }
 
+RECIPES = recipes(BATCHES)  # whole runs
 # {case: members of a run}
-CASES = MIXED | of_algorithms() | DATA | ENGINE
+CASES = MIXED | of_algorithms() | DATA | ENGINE | RECIPES
 
 
 def run_of(name, seed):
     """The run of a case: for `tutti run` where it names a process, else for `tutti train`."""
-    run = BASE | CASES[name] | FIXED | {"seed": seed}
+    run = ({} if name in RECIPES else BASE) | CASES[name] | FIXED | {"seed": seed}
+    if name in RECIPES:
+        run["callbacks"] = FIXED["callbacks"] + RECIPES[name]["callbacks"]
     if "process" in run:
         del run["max_duration"]
     return run
@@ -130,7 +134,7 @@ def of_kind(run, key):
     """The names of a run's algorithms or data sets."""
     if key == "algorithm":
         return {one["name"] for one in run.get("algorithms", [])}
-    return {one["dataset"]["name"] for one in [run["train"], *run["eval"]]}
+    return {one["dataset"]["name"] for one in [run["train"], *run.get("eval", [])]}
 
 
 def has_tokenizers(tutti, folder):
@@ -202,6 +206,10 @@ def texts(folder, rng):
     words = ("a", "run", "that", "is", "killed")
     lines = [{"text": " ".join(rng.choices(words, k=rng.randrange(2, 6)))} for _ in range(200)]
     (folder / "texts.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    talks = [{"messages": [{"role": "user", "content": line["text"]}, {"role": "assistant", "content": "it is"}]} for line in lines]
+    (folder / "messages.jsonl").write_text("".join(json.dumps(talk) + "\n" for talk in talks), encoding="utf-8")
+    rows = [f"{line['text']},{k % 3}" for k, line in enumerate(lines)]
+    (folder / "classes.csv").write_text("\n".join(["text,label", *rows, ""]), encoding="utf-8")
 
 
 def plain_texts(folder, _):
