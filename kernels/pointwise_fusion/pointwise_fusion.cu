@@ -131,6 +131,30 @@ __device__ static vector fetch(const view &v, int from)
     case OPCODE_##op:                                                                          \
         EACH(op##_f32(a.x[i], b.x[i], reinterpret_cast<const type *>(c.attr)));
 
+#define TERNARY(op)                                                                            \
+    case OPCODE_##op: {                                                                        \
+        const vector z = fetch(v, c.from[2]);                                                  \
+        EACH(op##_f32(a.x[i], b.x[i], z.x[i]));                                                \
+    }
+#define TERNARY_ATTR(op, type)                                                                 \
+    case OPCODE_##op: {                                                                        \
+        const vector z = fetch(v, c.from[2]);                                                  \
+        EACH(op##_f32(a.x[i], b.x[i], z.x[i], reinterpret_cast<const type *>(c.attr)));        \
+    }
+
+/* Operations of plugins, of a build by pointwise_compile.c. */
+#ifdef POINTWISE_MORE
+#define OPCODE_MORE(op) OPCODE_##op,
+#define OPCODE_MORE_ATTR(op, type) OPCODE_##op,
+enum {
+    OPCODE_before_more = OPCODES - 1,
+    POINTWISE_MORE(OPCODE_MORE, OPCODE_MORE_ATTR, OPCODE_MORE, OPCODE_MORE_ATTR, OPCODE_MORE,
+                   OPCODE_MORE_ATTR)
+};
+#else
+#define POINTWISE_MORE(OP1, OP1_ATTR, OP2, OP2_ATTR, OP3, OP3_ATTR)
+#endif
+
 /* All threads take the same branches. */
 __device__ static vector compute(const view &v, const fusion_instruction &c)
 {
@@ -138,6 +162,7 @@ __device__ static vector compute(const view &v, const fusion_instruction &c)
     vector y = a;
     switch (c.op) {
         POINTWISE_OPS(UNARY, UNARY_ATTR, BINARY, BINARY_ATTR)
+        POINTWISE_MORE(UNARY, UNARY_ATTR, BINARY, BINARY_ATTR, TERNARY, TERNARY_ATTR)
     case OPCODE_cast:
         if (c.dtype != FUSION_NONE)
             EACH(cuda_upcast(cuda_downcast(a.x[i], c.dtype), c.dtype));

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/cuda/launch.h"
 #include "common/op_util.h"
+#include "pointwise_fusion/pointwise_compile.h"
 #include "pointwise_fusion/pointwise_fusion.h"
 #include "tutti/pointwise_group.h"
 
@@ -13,7 +14,7 @@
 static const char *const names[OPCODES] = {
     POINTWISE_OPS(NAME, NAME_ATTR, NAME, NAME_ATTR) "copy", "cast", "where"};
 
-/* OPCODES: device code does not have the operation. */
+/* OPCODES: the operation is not built in. */
 static int code_of(const char *name)
 {
     int k = 0;
@@ -22,20 +23,52 @@ static int code_of(const char *name)
     return k;
 }
 
+/* Operations of plugins, each once, in the order of their names, so that groups of the same ones share code. */
+typedef struct plugin_ops {
+    const tutti_op *ops[FUSION_MAX_OPS];
+    uint32_t n;
+} plugin_ops;
+
+static uint32_t place_of(const plugin_ops *p, const tutti_op *op)
+{
+    uint32_t k = 0;
+    while (k < p->n && strcmp(p->ops[k]->name, op->name) < 0)
+        k++;
+    return k;
+}
+
+static plugin_ops list_plugin_ops(const tutti_pointwise_group *group)
+{
+    plugin_ops p = {{NULL}, 0};
+    for (uint32_t k = 0; k < group->nops; k++) {
+        const tutti_op *op = group->ops[k].op;
+        const uint32_t at = place_of(&p, op);
+        if (code_of(op->name) != OPCODES || (at < p.n && p.ops[at] == op))
+            continue;
+        for (uint32_t j = p.n++; j > at; j--)
+            p.ops[j] = p.ops[j - 1];
+        p.ops[at] = op;
+    }
+    return p;
+}
+
 static tutti_status infer(const tutti_op_call *c, tutti_desc *out, tutti_error *err)
 {
     const tutti_pointwise_group *group = c->attr;
     if (!group)
         return tutti_fail(err, TUTTI_E_UNSUPPORTED,
                           "pointwise_fusion: the host alone makes groups");
-    for (uint32_t k = 0; k < group->nops; k++)
-        if (code_of(group->ops[k].op->name) == OPCODES)
-            return tutti_fail(err, TUTTI_E_UNSUPPORTED,
-                              "pointwise_fusion: %s cannot be in a group",
-                              group->ops[k].op->name);
-    if (c->nin > 0)
+    tutti_status s = TUTTI_OK;
+    for (uint32_t k = 0; k < group->nops && !s; k++) {
+        const tutti_op *op = group->ops[k].op;
+        if (code_of(op->name) == OPCODES)
+            s = c->cuda ? pointwise_can_compile(c->cuda, op, err)
+                        : tutti_fail(err, TUTTI_E_UNSUPPORTED,
+                                     "pointwise_fusion: %s cannot be in a group", op->name);
+    }
+    if (!s && c->nin > 0)
         out[0] = c->in[0];
-    return TUTTI_OK;
+    return s;
 }
 
 /* The last operation that reads the result of `op` otherwise than as the result just before it. */
@@ -74,7 +107,7 @@ static uint32_t shared_bytes(const fusion_program *p)
 }
 
 /* Where results are kept between operations: a slot is free again after its last reader. */
-static void compile(const tutti_op_call *c, fusion_state *s)
+static void compile(const tutti_op_call *c, const plugin_ops *more, fusion_state *s)
 {
     const tutti_pointwise_group *group = c->attr;
     fusion_program *p = &s->program;
@@ -87,11 +120,13 @@ static void compile(const tutti_op_call *c, fusion_state *s)
     for (uint32_t k = 0; k < group->nops; k++) {
         const tutti_pointwise_op *l = &group->ops[k];
         fusion_instruction *code = &p->code[k];
-        *code = (fusion_instruction){.op = (uint8_t)code_of(l->op->name),
-                                     .nin = (uint8_t)l->op->nin_max,
-                                     .slot = FUSION_NONE,
-                                     .out = l->out < 0 ? FUSION_NONE : (uint8_t)l->out,
-                                     .dtype = FUSION_NONE};
+        const uint32_t own = (uint32_t)code_of(l->op->name);
+        *code = (fusion_instruction){
+            .op = (uint8_t)(own == OPCODES ? own + place_of(more, l->op) : own),
+            .nin = (uint8_t)l->op->nin_max,
+            .slot = FUSION_NONE,
+            .out = l->out < 0 ? FUSION_NONE : (uint8_t)l->out,
+            .dtype = FUSION_NONE};
         for (uint32_t j = 0; j < code->nin; j++)
             code->from[j] = l->from[j] < c->nin ? (uint8_t)l->from[j]
                             : l->from[j] - c->nin + 1 == k
@@ -114,6 +149,20 @@ static void compile(const tutti_op_call *c, fusion_state *s)
     }
 }
 
+/* Of the build, or of what is compiled for operations of plugins. */
+static tutti_status find_function(const tutti_op_call *c, const plugin_ops *more,
+                                  void **ret_function, tutti_error *err)
+{
+    const tutti_cuda_image *image = &CUDA_IMAGE;
+    const uint32_t sizes[] = {sizeof(fusion_program),
+                              (TUTTI_OP_MAX_IN + TUTTI_OP_MAX_OUT) * sizeof(cuda_tensor)};
+    const tutti_status s =
+        more->n ? pointwise_compile(c, more->ops, more->n, &image, err) : TUTTI_OK;
+    return s ? s
+             : c->cuda->function(c->cuda->ctx, image, "pointwise_fusion_cuda", sizes, 2,
+                                 ret_function, err);
+}
+
 static tutti_status prepare(const tutti_op_call *c, void **ret_state, uint64_t *ret_scratch,
                             tutti_error *err)
 {
@@ -126,14 +175,13 @@ static tutti_status prepare(const tutti_op_call *c, void **ret_state, uint64_t *
     fusion_state *s = calloc(1, sizeof *s);
     if (!s)
         return tutti_fail(err, TUTTI_E_NOMEM, "pointwise_fusion: no memory for its program");
-    const tutti_status status =
-        CUDA_FUNCTION(c, "pointwise_fusion_cuda", &s->function, err, sizeof(fusion_program),
-                      (TUTTI_OP_MAX_IN + TUTTI_OP_MAX_OUT) * sizeof(cuda_tensor));
+    const plugin_ops more = list_plugin_ops(group);
+    const tutti_status status = find_function(c, &more, &s->function, err);
     if (status) {
         free(s);
         return status;
     }
-    compile(c, s);
+    compile(c, &more, s);
     *ret_state = s;
     return TUTTI_OK;
 }

@@ -30,10 +30,27 @@ check "and its gradient with what comes before" has affine+softsign_grad
 if [ -d "$standin" ]; then
   check "it trains on a GPU" train gpu cuda fp32
   check "to nearly the same weights" python3 "$e2e/near_weights.py" "$(latest cpu)" "$(latest gpu)" 1e-4
-  # Device code for groups has expressions of built-in operations alone.
+  # NVRTC compiles its expression into the kernel of the group.
   check "a plan on a GPU" plan gpu cuda
-  check "has it as a step of its own" has softsign
+  check "fuses it too" has softsign+affine
+  check "and its gradient" has affine+softsign_grad
+  alone() { TUTTI_CUDA_NVRTC=0 "$@"; } # as where NVRTC is missing
+  check "without NVRTC it trains" alone train alone cuda fp32
+  check "to the same bits" python3 "$e2e/same_weights.py" "$(latest gpu)" "$(latest alone)"
+  check "in a step of its own" alone plan gpu cuda
+  check "which it is" has softsign
   check "and its gradient" has softsign_grad
+  why() { # why <text>: the plan says so
+    TUTTI_CUDA_NVRTC=0 LD_LIBRARY_PATH="$standin" "$TUTTI" plan gpu/run.json --plugin-path "$plugins" --device cuda >whole.txt &&
+      grep -qF "$1" whole.txt
+  }
+  check "with the reason" why "softsign [own kernel: not fused: NVRTC: nvrtcVersion failed]"
+  require() {
+    TUTTI_CUDA_NVRTC=0 LD_LIBRARY_PATH="$standin" "$TUTTI" train gpu/run.json --plugin-path "$plugins" --quiet --set name=strict \
+      --set 'device={"name":"cuda","require":"libraries"}'
+  }
+  says "a run that wants libraries is refused" 1 \
+    "tutti: body.softsign: softsign: device.require wants a library for it: not fused: NVRTC: nvrtcVersion failed" require
   check "in bf16 too" train gpu_low cuda amp_bf16
   check "near f32 there" python3 "$e2e/near_weights.py" "$(latest cpu)" "$(latest gpu_low)" 0.05
 else

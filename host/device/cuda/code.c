@@ -51,7 +51,10 @@ static tutti_status find_bytes(cuda_device *d, const tutti_cuda_image *image,
 {
     const bool of_plugin = *image->name == '/';
     *ret_data = image->data;
-    if (d->rt->standin && (of_plugin || image->data))
+    if (d->rt->standin && image->data &&
+        strncmp(image->data, CUDART_STANDIN_FILE, strlen(CUDART_STANDIN_FILE)) == 0)
+        *ret_data = image->data; /* what the stand-in of NVRTC has made */
+    else if (d->rt->standin && (of_plugin || image->data))
         *ret_data = image->name;
     else if (of_plugin && !image->data)
         return tutti_fail(err, TUTTI_E_UNSUPPORTED, "%s: there is no device code in %s",

@@ -165,6 +165,8 @@ typedef struct cudart_condition {
 /* A runtime that exports this needs no device code, as the tests' stand-in: cudaLibraryLoadData then
  * gets the image's name ("kernels/exp") in the place of `code`. */
 #define CUDART_STANDIN "tutti_cuda_standin"
+/* Instead of device code, for the stand-in: "standin:" and the path of a library of emulated kernels. */
+#define CUDART_STANDIN_FILE "standin:"
 
 #define CUDART_MEMBER(type, name, args) type(*name) args;
 #define CUDART_MEMBER_IF_THERE(type, name, older, args) type(*name) args;

@@ -21,6 +21,7 @@ static library libraries[] = {
     {"cudart", {"libcudart.so.13", "libcudart.so.12"}, NULL, NULL},
     {"cublasLt", {"libcublasLt.so.13", "libcublasLt.so.12"}, NULL, NULL},
     {"cudnn", {"libcudnn.so.9", NULL}, NULL, NULL},
+    {"nvrtc", {"libnvrtc.so.13", "libnvrtc.so.12"}, NULL, NULL},
 };
 enum { NLIBRARIES = sizeof libraries / sizeof *libraries };
 
@@ -48,11 +49,12 @@ static int major(void)
     return get && get(&version) == 0 ? version / 1000 : 0;
 }
 
-/* Whether the file may serve: that of cuBLASLt must be made for the runtime's CUDA, since with it a driver
- * was found to do. */
+/* Whether the file may serve: those of cuBLASLt and NVRTC must be made for the runtime's CUDA, since with it a
+ * driver was found to do. */
 static bool fits(const library *l, const char *file)
 {
-    const int want = strcmp(l->name, "cublasLt") == 0 ? major() : 0;
+    const bool has_major = strcmp(l->name, "cublasLt") == 0 || strcmp(l->name, "nvrtc") == 0;
+    const int want = has_major ? major() : 0;
     return !want || atoi(strstr(file, ".so.") + 4) == want;
 }
 
@@ -113,7 +115,7 @@ tutti_status library_symbol(const char *name, const char *symbol, void **ret_sym
         return TUTTI_OK;
     }
     return tutti_fail(err, TUTTI_E_NOTFOUND,
-                      "there is no library %s, want cudart, cublasLt or cudnn", name);
+                      "there is no library %s, want cudart, cublasLt, cudnn or nvrtc", name);
 }
 
 /* Calls of CUDA 12 that took on more arguments have another name there. */

@@ -61,12 +61,13 @@ bool pointwise_is_fusable(const graph *g, const graph_node *n)
     return true;
 }
 
-bool pointwise_is_known(const tutti_op *device, const graph_node *n)
+tutti_status pointwise_check_known(const pointwise_device *device, const graph_node *n,
+                                   tutti_error *err)
 {
     const tutti_pointwise_op link = {.op = n->op, .attr = n->attr};
     const tutti_pointwise_group one = {sizeof one, 1, &link};
-    const tutti_op_call call = {.struct_size = sizeof call, .attr = &one};
-    return device->infer(&call, NULL, NULL) == TUTTI_OK;
+    const tutti_op_call call = {.struct_size = sizeof call, .attr = &one, .cuda = device->cuda};
+    return device->op->infer(&call, NULL, err);
 }
 
 /* A node reads its inputs, then its guard. */
@@ -179,7 +180,8 @@ static void join(finder *f, uint32_t k)
 }
 
 tutti_status pointwise_fusion_find(const graph *g, const bool *live, const bool *wanted,
-                                   const tutti_op *device, uint32_t *ret_end, tutti_error *err)
+                                   const pointwise_device *device, uint32_t *ret_end,
+                                   tutti_error *err)
 {
     finder f = {.g = g, .live = live, .wanted = wanted, .nnodes = graph_nnodes(g)};
     const tutti_status s = list_readers(&f, err);
@@ -188,7 +190,7 @@ tutti_status pointwise_fusion_find(const graph *g, const bool *live, const bool 
     for (uint32_t k = 0; k < f.nnodes && !s; k++)
         if (live[k] && !graph_node_at(g, k)->group &&
             pointwise_is_fusable(g, graph_node_at(g, k)) &&
-            (!device || pointwise_is_known(device, graph_node_at(g, k))))
+            (!device || !pointwise_check_known(device, graph_node_at(g, k), NULL)))
             join(&f, k);
     for (uint32_t k = 0; k < f.nnodes && !s; k++)
         ret_end[k] = f.group[k] == ALONE ? k : f.group[k];

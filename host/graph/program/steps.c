@@ -7,6 +7,7 @@
 #include "tutti_internal/op_slots.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 
 static tutti_status out_of_memory(tutti_error *err)
@@ -32,29 +33,51 @@ static void add_guard(builder *b, step *s, tutti_value guard)
     }
 }
 
-/* Keeps what the kernel tells of its choice. */
+static pointwise_device pointwise_device_of(const builder *b)
+{
+    return (pointwise_device){program_pointwise_op(b->g, b->spec->device),
+                              program_cuda(b->spec->device)};
+}
+
+/* Says why an operation with code for groups is in none. */
+static void tell_alone(const builder *b, const step *s, tutti_op_choice *told)
+{
+    const tutti_op_traits *t = traits_of(s->node->op);
+    const pointwise_device device = pointwise_device_of(b);
+    tutti_error why = TUTTI_ERROR_INIT;
+    if (t->pointwise != TUTTI_POINTWISE_CODE || *told->library || *told->text || !device.op ||
+        !pointwise_is_fusable(b->g, s->node) || !pointwise_check_known(&device, s->node, &why))
+        return;
+    told->refused = 1;
+    (void)snprintf(told->text, sizeof told->text, "not fused: %.*s",
+                   (int)sizeof told->text - 16, why.text);
+}
+
+/* Prepares the step's kernel and keeps what it tells of its choice. */
 static tutti_status prepare_cuda(const builder *b, step *s, uint64_t *ret_scratch,
                                  tutti_error *err)
 {
     const tutti_kernel *kernel = s->kernel;
+    const char *name = s->pointwise_kernel ? "a group" : s->node->op->name;
     tutti_op_choice told = {.struct_size = sizeof told};
     s->call->choice = &told;
-    const tutti_status status = kernel->prepare(s->call, &s->state, ret_scratch, err);
+    tutti_status status =
+        kernel->prepare ? kernel->prepare(s->call, &s->state, ret_scratch, err) : TUTTI_OK;
     s->call->choice = NULL;
+    if (!status && !s->pointwise_kernel)
+        tell_alone(b, s, &told);
     if (status || (!*told.library && !*told.text))
         return status;
-    if (told.refused && s->call->cuda->allow & TUTTI_CUDA_LIBRARIES) {
+    tutti_op_choice *kept = NULL;
+    if (told.refused && s->call->cuda->allow & TUTTI_CUDA_LIBRARIES)
+        status = tutti_fail(err, TUTTI_E_UNSUPPORTED,
+                            "%s: device.require wants a library for it: %s", name, told.text);
+    else if (!(kept = pool_take(&b->p->memory, sizeof *kept)))
+        status = out_of_memory(err);
+    if (status) {
         if (kernel->destroy)
             kernel->destroy(s->state);
-        return tutti_fail(err, TUTTI_E_UNSUPPORTED,
-                          "%s: device.require wants a library for it: %s", s->node->op->name,
-                          told.text);
-    }
-    tutti_op_choice *kept = pool_take(&b->p->memory, sizeof *kept);
-    if (!kept) {
-        if (kernel->destroy)
-            kernel->destroy(s->state);
-        return out_of_memory(err);
+        return status;
     }
     *kept = told;
     s->choice = kept;
@@ -79,7 +102,7 @@ static tutti_status prepare(const builder *b, step *s, uint64_t *ret_scratch, tu
         status =
             tutti_fail(&why, TUTTI_E_UNSUPPORTED, "%s: there is no CPU kernel", n->op->name);
     else if (s->call->cuda) /* such kernels take F32, BF16 and F16 */
-        status = kernel->prepare ? prepare_cuda(b, s, ret_scratch, &why) : TUTTI_OK;
+        status = prepare_cuda(b, s, ret_scratch, &why);
     else if (!native && !program_runs_host_code(d))
         status = tutti_fail(&why, TUTTI_E_UNSUPPORTED,
                             "%s: device %s has no kernel for it in 16 bits", n->op->name,
@@ -171,9 +194,11 @@ static tutti_status prepare_group(const builder *b, step *s, uint64_t *ret_scrat
     if (!s->call->attr)
         return out_of_memory(err);
     s->kernel = program_kernel(b->spec->device, device);
-    const tutti_status status = s->kernel->prepare
-                                    ? s->kernel->prepare(s->call, &s->state, ret_scratch, err)
-                                    : TUTTI_OK;
+    tutti_status status = TUTTI_OK;
+    if (s->call->cuda)
+        status = prepare_cuda(b, s, ret_scratch, err);
+    else if (s->kernel->prepare)
+        status = s->kernel->prepare(s->call, &s->state, ret_scratch, err);
     if (status) {
         s->kernel = NULL;
         return status;
@@ -214,6 +239,14 @@ static tutti_status add_group_step(builder *b, uint32_t k, tutti_error *err)
     return status;
 }
 
+/* A plugin's operation that has an expression for groups and no kernel is a group of its own. */
+static bool is_expression_alone(const builder *b, const graph_node *n)
+{
+    const pointwise_device device = pointwise_device_of(b);
+    return device.op && !program_kernel(b->spec->device, n->op) &&
+           pointwise_is_fusable(b->g, n) && !pointwise_check_known(&device, n, NULL);
+}
+
 /* Is node `k`, the last one of its group, alone in it, and does its own kernel do? */
 static bool is_alone(const builder *b, uint32_t k)
 {
@@ -223,6 +256,8 @@ static bool is_alone(const builder *b, uint32_t k)
         low = low || dtype_is_half(graph_value_at(b->g, n->in[j])->desc.dtype);
     if (low && program_runs_host_code(b->spec->device) && pointwise_is_fusable(b->g, n) &&
         !traits_have_role(n->op, TUTTI_ROLE_CAST))
+        return false;
+    if (is_expression_alone(b, n))
         return false;
     for (uint32_t j = 0; j < n->nin; j++) {
         const graph_value *x = graph_value_at(b->g, n->in[j]);

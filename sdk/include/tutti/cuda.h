@@ -65,7 +65,7 @@ typedef struct tutti_cuda_v1 {
     tutti_status (*launch)(void *ctx, const tutti_cuda_launch *launch); /* [step] */
     /* The stream (a cudaStream_t) on which run's work belongs.  [step] */
     void *(*stream)(void *ctx);
-    /* A function of a library of NVIDIA's: "cudart", "cublasLt", "cudnn".  NOTFOUND says which file was
+    /* A function of a library of NVIDIA's: "cudart", "cublasLt", "cudnn", "nvrtc".  NOTFOUND says which file was
      * looked for.  [control] */
     tutti_status (*symbol)(void *ctx, const char *library, const char *name, void **ret_symbol,
                            tutti_error *err);

@@ -83,12 +83,13 @@ typedef struct tutti_op_call {
     uint32_t struct_size;
     uint32_t nin;
     uint32_t nout;
-    int32_t threads;           /* how many a kernel may use */
-    const tutti_desc *in;      /* nin */
-    const tutti_desc *out;     /* nout; NULL in infer */
-    const void *attr;          /* the op's attribute struct, defaults filled in */
-    const tutti_step *step;    /* run only; never NULL there */
-    const tutti_cuda_v1 *cuda; /* prepare and run of a CUDA kernel; elsewhere NULL */
+    int32_t threads;        /* how many a kernel may use */
+    const tutti_desc *in;   /* nin */
+    const tutti_desc *out;  /* nout; NULL in infer */
+    const void *attr;       /* the op's attribute struct, defaults filled in */
+    const tutti_step *step; /* run only; never NULL there */
+    /* prepare and run of a CUDA kernel, infer of TUTTI_ROLE_POINTWISE_GROUP for a CUDA device; elsewhere NULL */
+    const tutti_cuda_v1 *cuda;
 #if TUTTI_USE_MINOR >= 1
     /* since 1.1: the host's, zero but for its struct_size: prepare may fill it.  NULL in run, and where nobody asks. */
     tutti_op_choice *choice;

@@ -59,7 +59,8 @@ enum {
 enum {
     TUTTI_POINTWISE_NONE = 1, /* it is not ELEMENTWISE, or draws, or has a state */
     TUTTI_POINTWISE_HOST,     /* its own CPU kernel, tile by tile */
-    TUTTI_POINTWISE_CODE /* and device code of the host's fused kernel has its expression */
+    TUTTI_POINTWISE_CODE /* and its expression is in device code of the host's fused kernel: a built-in one's
+                            always, a plugin's by `pointwise_cuda` */
 };
 
 /* What compilers look for by meaning. */
@@ -148,6 +149,17 @@ typedef struct tutti_op_traits {
     /* since 1.1: emits the ONNX operators of a node (onnx.h) and returns result 0, or 0 after an error.  NULL, with
      * onnx_type NULL: it cannot be exported.  [control] */
     tutti_value (*onnx)(const struct tutti_onnx *o);
+#endif
+#if TUTTI_USE_MINOR >= 2
+    /* since 1.2: the expression of an operation of a plugin that says TUTTI_POINTWISE_CODE, as text in CUDA C++:
+     * "__device__ float NAME_f32(float x, float y)" with its body, NAME being the operation's name.  It has an
+     * argument for each operand, three at most, and behind them "const void *attr" where the operation has an
+     * attribute struct, of 16 bytes at most.  The host compiles it with NVRTC into the kernel of each group that the
+     * operation is in (pointwise_group.h), with the flags of built-in operations; fmaf and the like may be called.
+     * Names of helpers begin with NAME_.  Without NVRTC the operation is a launch of its own, by its CUDA kernel, and the
+     * plan says so; with it, it needs no CUDA kernel.
+     * NULL: it is never in a group on a GPU. */
+    const char *pointwise_cuda;
 #endif
 } tutti_op_traits;
 

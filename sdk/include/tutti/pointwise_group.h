@@ -24,8 +24,9 @@ typedef struct tutti_pointwise_op {
 /* What `attr` of a call is for a kernel of the operation "pointwise_fusion", which the host makes on
  * devices that say TUTTI_DEVICE_GROUPS: a plugin's device answers tutti_device_v1.kernel with one.
  *
- * A group has at most 16 operations, 16 inputs and TUTTI_OP_MAX_OUT outputs.  Its operations are built in and say
- * TUTTI_POINTWISE_CODE (op_traits.h); the kernel has to know all of these, by op->name.  Results and outputs have the
+ * A group has at most 16 operations, 16 inputs and TUTTI_OP_MAX_OUT outputs.  Its operations say
+ * TUTTI_POINTWISE_CODE (op_traits.h).  For a plugin's device they are built in, and its kernel has to know all of
+ * these, by op->name; on a CUDA device those of plugins that have `pointwise_cuda` are among them.  Results and outputs have the
  * same count of elements, n; an input has n, or 1, which stands for each.  Inputs and outputs are F32, or in mixed
  * precision BF16 or F16: an operation reads such an input as F32, computes in F32, and only what is stored in an
  * output of 16 bits is rounded to it.  An output may lie where an input of its dtype and of n elements lies: element k

@@ -1,11 +1,13 @@
-/* nvidia_headers.cc - our declarations of cuBLASLt and cuDNN against NVIDIA's; it compiles or not. */
+/* nvidia_headers.cc - our declarations of cuBLASLt, cuDNN and NVRTC against NVIDIA's; it compiles or not. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#if __has_include(<cublasLt.h>) && __has_include(<cudnn_graph.h>)
+#if __has_include(<cublasLt.h>) && __has_include(<cudnn_graph.h>) && __has_include(<nvrtc.h>)
 #include <cublasLt.h>
 #include <cudnn_graph.h>
+#include <nvrtc.h>
 
 #include "common/cuda/libraries/cublaslt.h"
 #include "common/cuda/libraries/cudnn.h"
+#include "common/cuda/libraries/nvrtc.h"
 
 #include <type_traits>
 
@@ -42,12 +44,16 @@ LT_FUNCTIONS(SAME_CALL_LT)
 #define SAME_CALL_CDNN(member, name, args)                                                     \
     static_assert(same_call<decltype(cdnn::member), decltype(&::name)>::value, #name);
 CDNN_FUNCTIONS(SAME_CALL_CDNN)
+#define SAME_CALL_NVRTC(member, name, args)                                                    \
+    static_assert(same_call<decltype(nvrtc::member), decltype(&::name)>::value, #name);
+NVRTC_FUNCTIONS(SAME_CALL_NVRTC)
 
 #define SAME_VALUE_CDNN(name, value)                                                           \
     static_assert((int)CDNN_##name == (int)CUDNN_##name, #name);
 CDNN_VALUES(SAME_VALUE_CDNN)
 
 #define SAME_VALUE(ours, theirs) static_assert((int)(ours) == (int)(theirs), #theirs)
+SAME_VALUE(NVRTC_REFUSES_TEXT, NVRTC_ERROR_COMPILATION);
 SAME_VALUE(LT_SUCCESS, CUBLAS_STATUS_SUCCESS);
 SAME_VALUE(LT_NOT_SUPPORTED, CUBLAS_STATUS_NOT_SUPPORTED);
 SAME_VALUE(LT_R_32F, CUDA_R_32F);

@@ -46,6 +46,16 @@ static const emulated *load(const char *path)
     return e;
 }
 
+static bool take(const emulated *e, images *ret)
+{
+    if (!e)
+        return false;
+    ret->first = e->first;
+    ret->end = e->end;
+    ret->any = true;
+    return true;
+}
+
 /* <folder>/<stem>.so in the folders of TUTTI_CUDA_EMULATED. */
 static bool find_emulated(const char *stem, images *ret)
 {
@@ -54,13 +64,8 @@ static bool find_emulated(const char *stem, images *ret)
         const int n = (int)strcspn(folders, ":");
         char path[PATH_MAX];
         (void)snprintf(path, sizeof path, "%.*s/%s.so", n, folders, stem);
-        const emulated *e = access(path, F_OK) == 0 ? load(path) : NULL;
-        if (e) {
-            ret->first = e->first;
-            ret->end = e->end;
-            ret->any = true;
+        if (access(path, F_OK) == 0 && take(load(path), ret))
             return true;
-        }
         folders += n + (folders[n] == ':');
     }
     return false;
@@ -82,7 +87,12 @@ static bool is_ours(const char *path)
 
 bool images_find(const char *code, images *ret)
 {
+    static const char compiled[] = "standin:"; /* by the stand-in of NVRTC */
     char stem[64];
+    if (strncmp(code, compiled, strlen(compiled)) == 0) {
+        (void)snprintf(ret->name, sizeof ret->name, "nvrtc");
+        return take(load(code + strlen(compiled)), ret);
+    }
     (void)snprintf(ret->name, sizeof ret->name, "%s", code);
     ret->first = emulator_kernels();
     if (*code == '/') { /* a file beside a plugin's manifest */

@@ -411,7 +411,8 @@ START_TEST(functions_of_nvidias_libraries_are_found_or_named)
     ck_assert_str_eq(err.text, "libcudart.so.13 has no cudaNonsense");
     err = (tutti_error)TUTTI_ERROR_INIT;
     ck_assert_int_eq(cuda->symbol(cuda->ctx, "nonsense", "f", &found, &err), TUTTI_E_NOTFOUND);
-    ck_assert_str_eq(err.text, "there is no library nonsense, want cudart, cublasLt or cudnn");
+    ck_assert_str_eq(err.text,
+                     "there is no library nonsense, want cudart, cublasLt, cudnn or nvrtc");
     close_cuda(&d);
 }
 END_TEST

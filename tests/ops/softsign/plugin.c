@@ -139,14 +139,26 @@ static tutti_status launch(void *state, const tutti_op_call *c, const void *cons
     return c->cuda->launch(c->cuda->ctx, &l);
 }
 
-static const tutti_op_traits traits = {.struct_size = sizeof traits,
-                                       .precision = TUTTI_AUTOCAST_WIDEST,
-                                       .batch = TUTTI_BATCH_WHOLE,
-                                       .fold = TUTTI_FOLD_CONSTANTS,
-                                       .rematerialize = TUTTI_REMATERIALIZE_SAME,
-                                       .work = TUTTI_WORK_UNCOUNTED,
-                                       .pointwise = TUTTI_POINTWISE_HOST,
-                                       .role = TUTTI_ROLE_OTHER};
+/* `expression`: by it the operation runs in one launch with its neighbours on a GPU. */
+#define SOFTSIGN_TRAITS(expression)                                                            \
+    {                                                                                          \
+        .struct_size = sizeof(tutti_op_traits), .precision = TUTTI_AUTOCAST_WIDEST,            \
+        .batch = TUTTI_BATCH_WHOLE, .fold = TUTTI_FOLD_CONSTANTS,                              \
+        .rematerialize = TUTTI_REMATERIALIZE_SAME, .work = TUTTI_WORK_UNCOUNTED,               \
+        .pointwise = TUTTI_POINTWISE_CODE, .role = TUTTI_ROLE_OTHER,                           \
+        .pointwise_cuda = (expression)                                                         \
+    }
+
+static const tutti_op_traits traits = SOFTSIGN_TRAITS("__device__ float softsign_f32(float x)\n"
+                                                      "{\n"
+                                                      "    return x / (1.0f + fabsf(x));\n"
+                                                      "}");
+static const tutti_op_traits grad_traits =
+    SOFTSIGN_TRAITS("__device__ float softsign_grad_f32(float dy, float x)\n"
+                    "{\n"
+                    "    const float d = 1.0f + fabsf(x);\n"
+                    "    return dy / (d * d);\n"
+                    "}");
 static const tutti_kernel cpu = {sizeof cpu, 1, NULL, softsign_run, NULL};
 static const tutti_kernel cuda = {sizeof cuda, 1, softsign_find, launch, NULL};
 static const tutti_kernel grad_cpu = {sizeof grad_cpu, 3, NULL, grad_run, NULL};
@@ -173,7 +185,7 @@ static const tutti_op grad = {.struct_size = sizeof grad,
                               .reference = grad_reference,
                               .cpu = &grad_cpu,
                               .cuda = &grad_cuda,
-                              .traits = &traits};
+                              .traits = &grad_traits};
 
 /* Neither operations nor the layer have a state. */
 static tutti_status open_nothing(const tutti_host *host, const tutti_params *params,
