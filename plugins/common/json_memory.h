@@ -1,24 +1,49 @@
-/* json_memory.h - whether jansson could not read a text because memory was out, which it tells of few of its failures. */
+/* json_memory.h - whether memory was out while jansson read a text, which it tells of few of its failures. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef PLUGIN_JSON_MEMORY_H
 #define PLUGIN_JSON_MEMORY_H
 
 #include "tutti/base.h"
 
-#include <errno.h>
 #include <jansson.h>
+#include <stdbool.h>
 
-/* Before a text is read.  malloc sets errno, jansson leaves it.  [any] */
-static inline void json_memory_watch(void)
+/* Not by errno: jansson clears it at each number. */
+static _Thread_local bool json_memory_lacked;
+static json_malloc_t json_memory_below;
+
+static void *json_memory_take(size_t size)
 {
-    errno = 0;
+    void *block = json_memory_below(size);
+    json_memory_lacked = json_memory_lacked || !block;
+    return block;
 }
 
-/* After it could not be read by this thread: E_NOMEM, or OK where the text is wrong.  [any] */
-TUTTI_NODISCARD static inline tutti_status json_memory_told(const char *who, tutti_error *err)
+/* jansson's allocations go through here from now on, and then where they went.  The loader calls constructors one
+ * after the other, and the host, which keeps plugins loaded, has read JSON by then. */
+__attribute__((constructor)) static void json_memory_stand_between(void)
 {
-    return errno == ENOMEM ? tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory to read it", who)
-                           : TUTTI_OK;
+    json_free_t give;
+    json_get_alloc_funcs(&json_memory_below, &give);
+    json_set_alloc_funcs(json_memory_take, give);
+}
+
+/* Before a text is read.  [any] */
+static inline void json_memory_watch(void)
+{
+    json_memory_lacked = false;
+}
+
+/* After it was read by this thread, or could not be: E_NOMEM where memory was out, and *root is NULL then.  jansson
+ * (2.14) leaves a character out where its buffer cannot grow, so that what it gives may be another text.  [any] */
+TUTTI_NODISCARD static inline tutti_status json_memory_told(json_t **root, const char *who,
+                                                            tutti_error *err)
+{
+    if (!json_memory_lacked)
+        return TUTTI_OK;
+    json_decref(*root);
+    *root = NULL;
+    return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory to read it", who);
 }
 
 #endif

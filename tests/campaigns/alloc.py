@@ -27,6 +27,7 @@ SENTENCE = re.compile(r"memory|not enough space|ENOMEM|Thread creation failed", 
 TOOL = re.compile(r"Sanitizer: CHECK failed|Sanitizer: failed to")
 # The program has not begun.
 LOADER = re.compile(r"error while loading shared libraries|cannot allocate TLS data structures")
+FOREIGN = ("libdnnl", "libcudart", "libcublas", "libcudnn", "libnvrtc")
 LEAK = re.compile(r"LeakSanitizer: detected memory leaks")
 ALL = CASES | COMMANDS
 
@@ -79,9 +80,9 @@ class Allocations(Runs):
         return sorted({line for part in found.values() for line in part})
 
     def is_foreign(self, folder):
-        """Whether oneDNN asked for the memory, which crashes where it gets none."""
+        """Whether a library asked for the memory that crashes where it gets none."""
         stack = folder / "faults.txt"
-        return stack.exists() and "libdnnl" in stack.read_text()
+        return stack.exists() and any(name in stack.read_text() for name in FOREIGN)
 
     def is_loaded(self, fault, folder):
         """Whether the program gets to its first line: constructors of libraries, such as oneDNN's, may end it before."""

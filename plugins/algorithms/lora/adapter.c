@@ -138,7 +138,7 @@ static tutti_status check_config(const lora_settings *o, const char *path, tutti
     json_error_t why;
     json_memory_watch();
     json_t *all = json_load_file(path, 0, &why);
-    const tutti_status lacks = all ? TUTTI_OK : json_memory_told(path, err);
+    const tutti_status lacks = json_memory_told(&all, path, err);
     const char *type = json_string_value(json_object_get(all, "peft_type"));
     const json_int_t rank = json_integer_value(json_object_get(all, "r"));
     const double alpha = json_number_value(json_object_get(all, "lora_alpha"));

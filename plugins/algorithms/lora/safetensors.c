@@ -151,7 +151,7 @@ tutti_status safetensors_open(const char *path, safetensors *ret, tutti_error *e
         length % 4 == 0) { /* so that numbers lie at multiples of their size */
         json_memory_watch();
         header = json_loadb(ret->bytes + LENGTH, length, JSON_REJECT_DUPLICATES, NULL);
-        if (!header && (s = json_memory_told(path, err)))
+        if ((s = json_memory_told(&header, path, err)))
             return s;
     }
     if (!json_is_object(header)) {

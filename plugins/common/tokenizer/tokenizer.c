@@ -22,7 +22,7 @@ static tutti_status tokenizer_load(tokenizer *t, const char *path, tutti_error *
         rewind(f);
     json_memory_watch();
     t->json = json_loadf(f, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &why);
-    const tutti_status lacks = t->json ? TUTTI_OK : json_memory_told(path, err);
+    const tutti_status lacks = json_memory_told(&t->json, path, err);
     (void)fclose(f);
     if (lacks)
         return lacks;

@@ -316,6 +316,39 @@ START_TEST(damaged_files_do_no_harm)
 }
 END_TEST
 
+static unsigned long asked, fails_at; /* of jansson's allocations, from 1 */
+
+static void *take(size_t size)
+{
+    return ++asked == fails_at ? NULL : malloc(size);
+}
+
+/* Below what the tokenizer looks through. */
+__attribute__((constructor(101))) static void fail_below(void)
+{
+    json_set_alloc_funcs(take, free);
+}
+
+/* jansson leaves a character out where its buffer cannot grow, and says nothing. */
+START_TEST(no_failed_allocation_changes_a_text)
+{
+    tokenizer *t = NULL;
+    asked = fails_at = 0;
+    tokenizer_close(open_family("words"));
+    const unsigned long all = asked;
+    ck_assert_uint_gt(all, 100);
+    for (unsigned long k = 1; k <= all; k++) {
+        tutti_error err = TUTTI_ERROR_INIT;
+        asked = 0;
+        fails_at = k;
+        const tutti_status s = tokenizer_open(TOKENIZER_RECORDED "/words.json", &t, &err);
+        ck_assert_msg(s == TUTTI_E_NOMEM, "allocation %lu of %lu: status %d, %s", k, all, s,
+                      err.text);
+    }
+    fails_at = 0;
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("tokenizer");
@@ -325,6 +358,7 @@ int main(void)
     tcase_add_test(c, bytes_that_are_no_text_are_refused);
     tcase_add_test(c, long_runs_take_no_more_than_their_length);
     tcase_add_test(c, broken_files_get_one_sentence);
+    tcase_add_test(c, no_failed_allocation_changes_a_text);
     tcase_add_loop_test(c, damaged_files_do_no_harm, 0, FAMILIES);
     suite_add_tcase(suite, c);
     return tutti_run(suite);

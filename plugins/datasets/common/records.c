@@ -117,7 +117,7 @@ static tutti_status records_next_json(records *r, json_t **ret, tutti_error *err
     json_error_t why;
     json_memory_watch();
     *ret = json_loadb(begin, n, JSON_REJECT_DUPLICATES, &why);
-    const tutti_status lacks = *ret ? TUTTI_OK : json_memory_told(r->path, err);
+    const tutti_status lacks = json_memory_told(ret, r->path, err);
     if (lacks)
         return lacks;
     if (!*ret)

@@ -196,7 +196,7 @@ tutti_status vocab_gpt2(vocab *v, const char *vocab_file, const char *merges_fil
     const uint64_t mark = words_size >= 3 && memcmp(words, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
     json_memory_watch();
     json = json_loadb(words + mark, words_size - mark, JSON_REJECT_DUPLICATES, &why);
-    if (!json && (s = json_memory_told(vocab_file, err)))
+    if ((s = json_memory_told(&json, vocab_file, err)))
         goto done;
     if (!json)
         s = tutti_fail(err, TUTTI_E_FORMAT, "%s:%d: %s", vocab_file, why.line, why.text);

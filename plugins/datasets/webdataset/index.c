@@ -75,8 +75,8 @@ static tutti_status json_label(const reading *r, const char *data, uint64_t size
     json_error_t why;
     json_memory_watch();
     json_t *root = json_loadb(data, size, 0, &why);
+    tutti_status s = json_memory_told(&root, r->shard->path, err);
     const json_t *value = json_object_get(root, r->key);
-    tutti_status s = root ? TUTTI_OK : json_memory_told(r->shard->path, err);
     if (s)
         return s;
     if (!root)

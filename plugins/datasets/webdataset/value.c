@@ -78,8 +78,8 @@ static tutti_status value_json(const char *name, const char *key, const uint8_t 
     json_error_t why;
     json_memory_watch();
     json_t *root = json_loadb((const char *)data, size, 0, &why);
+    tutti_status s = json_memory_told(&root, name, err);
     const json_t *value = json_object_get(root, key);
-    tutti_status s = root ? TUTTI_OK : json_memory_told(name, err);
     if (s)
         return s;
     if (!root)

@@ -253,7 +253,6 @@ static tutti_status find_run(store *s, tutti_error *err)
 /* A record is an object of JSON, but for the brace before it where the run's id would stand. */
 static json_t *parse_record(const store *s, const outbox_record *r, tutti_error *err)
 {
-    json_error_t why;
     const size_t size = r->size - 1;
     char *text = malloc(size + 1);
     if (!text) {
@@ -263,11 +262,11 @@ static json_t *parse_record(const store *s, const outbox_record *r, tutti_error 
     text[0] = '{';
     memcpy(text + 1, r->data + 1, size);
     const bool braced = r->data[0] == TRACKING_BEGIN;
-    json_t *record = json_loadb(braced ? text + 1 : text, braced ? size : size + 1, 0, &why);
+    json_memory_watch();
+    json_t *record = json_loadb(braced ? text + 1 : text, braced ? size : size + 1, 0, NULL);
+    const tutti_status lacks = json_memory_told(&record, "mlflow", err);
     free(text);
-    if (!record && json_error_code(&why) == json_error_out_of_memory)
-        (void)no_memory(err);
-    else if (!record)
+    if (!lacks && !record)
         (void)tutti_fail(err, TUTTI_E_ARG, "mlflow: what waits for %s is no JSON", s->root);
     return record;
 }

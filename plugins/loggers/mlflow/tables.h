@@ -3,6 +3,7 @@
 #ifndef MLFLOW_TABLES_H
 #define MLFLOW_TABLES_H
 
+#include "../../common/json_memory.h"
 #include "tutti/tutti.h"
 
 #include <jansson.h>
@@ -13,7 +14,11 @@
 /* The tag's list out of its text; an empty one where there is none, NULL for want of memory.  The caller's. */
 static inline json_t *tables_read(const char *text)
 {
+    tutti_error lacks = TUTTI_ERROR_INIT;
+    json_memory_watch();
     json_t *tables = text ? json_loads(text, 0, NULL) : NULL;
+    if (json_memory_told(&tables, "mlflow", &lacks))
+        return NULL;
     if (json_is_array(tables))
         return tables;
     json_decref(tables);
