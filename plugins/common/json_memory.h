@@ -6,16 +6,17 @@
 #include "tutti/base.h"
 
 #include <jansson.h>
-#include <stdbool.h>
+#include <stdatomic.h>
 
-/* Not by errno: jansson clears it at each number. */
-static _Thread_local bool json_memory_lacked;
+/* How often jansson got none, in all threads.  Not by errno: jansson clears it at each number. */
+static atomic_ulong json_memory_failures;
 static json_malloc_t json_memory_below;
 
 static void *json_memory_take(size_t size)
 {
     void *block = json_memory_below(size);
-    json_memory_lacked = json_memory_lacked || !block;
+    if (!block)
+        atomic_fetch_add(&json_memory_failures, 1);
     return block;
 }
 
@@ -28,18 +29,19 @@ __attribute__((constructor)) static void json_memory_stand_between(void)
     json_set_alloc_funcs(json_memory_take, give);
 }
 
-/* Before a text is read.  [any] */
-static inline void json_memory_watch(void)
+/* Before a text is read: what json_memory_told wants.  [any] */
+TUTTI_NODISCARD static inline unsigned long json_memory_watch(void)
 {
-    json_memory_lacked = false;
+    return atomic_load(&json_memory_failures);
 }
 
-/* After it was read by this thread, or could not be: E_NOMEM where memory was out, and *root is NULL then.  jansson
- * (2.14) leaves a character out where its buffer cannot grow, so that what it gives may be another text.  [any] */
-TUTTI_NODISCARD static inline tutti_status json_memory_told(json_t **root, const char *who,
-                                                            tutti_error *err)
+/* After it was read, or could not be: E_NOMEM where memory was out since, in this thread or another, and *root is NULL
+ * then.  jansson (2.14) leaves a character out where its buffer cannot grow, so that what it gives may be another text.
+ * [any] */
+TUTTI_NODISCARD static inline tutti_status json_memory_told(unsigned long before, json_t **root,
+                                                            const char *who, tutti_error *err)
 {
-    if (!json_memory_lacked)
+    if (atomic_load(&json_memory_failures) == before)
         return TUTTI_OK;
     json_decref(*root);
     *root = NULL;

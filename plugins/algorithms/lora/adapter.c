@@ -136,9 +136,9 @@ static const char *strange_setting(const json_t *all)
 static tutti_status check_config(const lora_settings *o, const char *path, tutti_error *err)
 {
     json_error_t why;
-    json_memory_watch();
+    const unsigned long before = json_memory_watch();
     json_t *all = json_load_file(path, 0, &why);
-    const tutti_status lacks = json_memory_told(&all, path, err);
+    const tutti_status lacks = json_memory_told(before, &all, path, err);
     const char *type = json_string_value(json_object_get(all, "peft_type"));
     const json_int_t rank = json_integer_value(json_object_get(all, "r"));
     const double alpha = json_number_value(json_object_get(all, "lora_alpha"));

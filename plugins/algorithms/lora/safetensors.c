@@ -149,9 +149,9 @@ tutti_status safetensors_open(const char *path, safetensors *ret, tutti_error *e
         length |= (uint64_t)(unsigned char)ret->bytes[k] << 8 * k;
     if (ret->size >= LENGTH && length <= MOST_HEADER && length <= ret->size - LENGTH &&
         length % 4 == 0) { /* so that numbers lie at multiples of their size */
-        json_memory_watch();
+        const unsigned long before = json_memory_watch();
         header = json_loadb(ret->bytes + LENGTH, length, JSON_REJECT_DUPLICATES, NULL);
-        if ((s = json_memory_told(&header, path, err)))
+        if ((s = json_memory_told(before, &header, path, err)))
             return s;
     }
     if (!json_is_object(header)) {

@@ -20,9 +20,9 @@ static tutti_status tokenizer_load(tokenizer *t, const char *path, tutti_error *
     char mark[3];
     if (fread(mark, 1, 3, f) != 3 || memcmp(mark, "\xef\xbb\xbf", 3) != 0)
         rewind(f);
-    json_memory_watch();
+    const unsigned long before = json_memory_watch();
     t->json = json_loadf(f, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &why);
-    const tutti_status lacks = json_memory_told(&t->json, path, err);
+    const tutti_status lacks = json_memory_told(before, &t->json, path, err);
     (void)fclose(f);
     if (lacks)
         return lacks;

@@ -115,9 +115,9 @@ static tutti_status records_next_json(records *r, json_t **ret, tutti_error *err
     const char *end = memchr(begin, '\n', r->size - r->at);
     const uint64_t n = end ? (uint64_t)(end - begin) : r->size - r->at;
     json_error_t why;
-    json_memory_watch();
+    const unsigned long before = json_memory_watch();
     *ret = json_loadb(begin, n, JSON_REJECT_DUPLICATES, &why);
-    const tutti_status lacks = json_memory_told(ret, r->path, err);
+    const tutti_status lacks = json_memory_told(before, ret, r->path, err);
     if (lacks)
         return lacks;
     if (!*ret)

@@ -194,9 +194,9 @@ tutti_status vocab_gpt2(vocab *v, const char *vocab_file, const char *merges_fil
     if (s || (s = read_text(merges_file, &merges, &merges_size, err)))
         goto done;
     const uint64_t mark = words_size >= 3 && memcmp(words, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
-    json_memory_watch();
+    const unsigned long before = json_memory_watch();
     json = json_loadb(words + mark, words_size - mark, JSON_REJECT_DUPLICATES, &why);
-    if ((s = json_memory_told(&json, vocab_file, err)))
+    if ((s = json_memory_told(before, &json, vocab_file, err)))
         goto done;
     if (!json)
         s = tutti_fail(err, TUTTI_E_FORMAT, "%s:%d: %s", vocab_file, why.line, why.text);

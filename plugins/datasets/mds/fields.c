@@ -124,9 +124,9 @@ static tutti_status split_json(const mds_set *set, const mds_shard *s, int64_t a
                                const mds_field *whole, mds_row *row, tutti_error *err)
 {
     json_error_t why;
-    json_memory_watch();
+    const unsigned long before = json_memory_watch();
     json_t *object = json_loadb((const char *)whole->data, whole->size, 0, &why);
-    const tutti_status lacks = json_memory_told(&object, mds_shard_path(s), err);
+    const tutti_status lacks = json_memory_told(before, &object, mds_shard_path(s), err);
     if (lacks)
         return lacks;
     if (!json_is_object(object)) {

@@ -210,10 +210,10 @@ static tutti_status load_index(const char *folder, json_t **ret, tutti_error *er
         s = tutti_fail(err, TUTTI_E_IO, "%s: %s", path, strerror(errno));
     else if (!S_ISREG(st.st_mode))
         s = tutti_fail(err, TUTTI_E_FORMAT, "%s: is no regular file", path);
-    json_memory_watch();
+    const unsigned long before = json_memory_watch();
     *ret = s ? NULL : json_load_file(path, JSON_REJECT_DUPLICATES, &why);
     if (!s)
-        s = json_memory_told(ret, path, err);
+        s = json_memory_told(before, ret, path, err);
     if (!s && !*ret)
         s = tutti_fail(err, TUTTI_E_FORMAT, "%s:%d: %s", path, why.line, why.text);
     free(path);

@@ -73,9 +73,9 @@ static tutti_status json_label(const reading *r, const char *data, uint64_t size
                                tutti_error *err)
 {
     json_error_t why;
-    json_memory_watch();
+    const unsigned long before = json_memory_watch();
     json_t *root = json_loadb(data, size, 0, &why);
-    tutti_status s = json_memory_told(&root, r->shard->path, err);
+    tutti_status s = json_memory_told(before, &root, r->shard->path, err);
     const json_t *value = json_object_get(root, r->key);
     if (s)
         return s;

@@ -76,9 +76,9 @@ static tutti_status value_json(const char *name, const char *key, const uint8_t 
                                tutti_error *err)
 {
     json_error_t why;
-    json_memory_watch();
+    const unsigned long before = json_memory_watch();
     json_t *root = json_loadb((const char *)data, size, 0, &why);
-    tutti_status s = json_memory_told(&root, name, err);
+    tutti_status s = json_memory_told(before, &root, name, err);
     const json_t *value = json_object_get(root, key);
     if (s)
         return s;

@@ -262,9 +262,9 @@ static json_t *parse_record(const store *s, const outbox_record *r, tutti_error 
     text[0] = '{';
     memcpy(text + 1, r->data + 1, size);
     const bool braced = r->data[0] == TRACKING_BEGIN;
-    json_memory_watch();
+    const unsigned long before = json_memory_watch();
     json_t *record = json_loadb(braced ? text + 1 : text, braced ? size : size + 1, 0, NULL);
-    const tutti_status lacks = json_memory_told(&record, "mlflow", err);
+    const tutti_status lacks = json_memory_told(before, &record, "mlflow", err);
     free(text);
     if (!lacks && !record)
         (void)tutti_fail(err, TUTTI_E_ARG, "mlflow: what waits for %s is no JSON", s->root);

@@ -15,9 +15,9 @@
 static inline json_t *tables_read(const char *text)
 {
     tutti_error lacks = TUTTI_ERROR_INIT;
-    json_memory_watch();
+    const unsigned long before = json_memory_watch();
     json_t *tables = text ? json_loads(text, 0, NULL) : NULL;
-    if (json_memory_told(&tables, "mlflow", &lacks))
+    if (json_memory_told(before, &tables, "mlflow", &lacks))
         return NULL;
     if (json_is_array(tables))
         return tables;

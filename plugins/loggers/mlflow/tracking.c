@@ -37,9 +37,9 @@ static tutti_status tracking_call(tracking *t, const char *method, const char *p
     s = http_judge(t->http, t->outbox, &answer, what, err);
     if (s)
         return s;
-    json_memory_watch();
+    const unsigned long before = json_memory_watch();
     *ret_answer = json_loadb(answer.body, answer.size, 0, NULL);
-    s = json_memory_told(ret_answer, "mlflow", err);
+    s = json_memory_told(before, ret_answer, "mlflow", err);
     if (s)
         return s;
     return *ret_answer ? TUTTI_OK
@@ -292,9 +292,9 @@ tutti_status tracking_send(tracking *t, const outbox_record *record, tutti_error
     const char *rest = record->data + 1;
     const size_t size = record->size - 1;
     if (record->data[0] == TRACKING_BEGIN) {
-        json_memory_watch();
+        const unsigned long before = json_memory_watch();
         json_t *begin = json_loadb(rest, size, 0, NULL);
-        tutti_status s = json_memory_told(&begin, "mlflow", err);
+        tutti_status s = json_memory_told(before, &begin, "mlflow", err);
         s = s ? s : find_run(t, begin, err);
         json_decref(begin);
         if (s) /* what follows goes nowhere until there is a run */
