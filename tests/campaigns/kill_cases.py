@@ -15,7 +15,7 @@ import tarfile
 
 from campaign import environment
 from data_files import idx, npy, png, tokens_bin, write_shards
-from kill_recipes import recipes
+from kill_recipes import forgotten, recipes
 
 TREE = pathlib.Path(__file__).resolve().parent.parent.parent
 TOKENIZER = str(TREE / "plugins/common/tokenizer/recorded/gpt2.json")
@@ -156,7 +156,7 @@ def missing(tutti, folder, names):
     runs = [run_of(name, 0) for name in names]
     tried = {(kind, name) for kind in ("algorithm", "dataset") for run in runs for name in of_kind(run, kind)}
     cure = {"algorithm": "want a resume.json in its folder", "dataset": "want a row of DATA in kill_cases.py"}
-    return [f"no case has the {kind} {name}: {cure[kind]}" for kind, name in sorted(set(known) - tried)]
+    return [f"no case has the {kind} {name}: {cure[kind]}" for kind, name in sorted(set(known) - tried)] + forgotten()
 
 
 def arrays(folder, rng):

@@ -179,19 +179,32 @@ static void join(finder *f, uint32_t k)
             f->group[i] = k;
 }
 
+/* Nodes that may be in groups join them in their order. */
+static tutti_status join_all(finder *f, const pointwise_device *device, tutti_error *err)
+{
+    for (uint32_t k = 0; k < f->nnodes; k++) {
+        const graph_node *n = graph_node_at(f->g, k);
+        if (!f->live[k] || n->group || !pointwise_is_fusable(f->g, n))
+            continue;
+        tutti_error why = TUTTI_ERROR_INIT;
+        const tutti_status s = device ? pointwise_check_known(device, n, &why) : TUTTI_OK;
+        if (s == TUTTI_E_NOMEM)
+            return tutti_fail(err, s, "%s", why.text);
+        if (!s)
+            join(f, k);
+    }
+    return TUTTI_OK;
+}
+
 tutti_status pointwise_fusion_find(const graph *g, const bool *live, const bool *wanted,
                                    const pointwise_device *device, uint32_t *ret_end,
                                    tutti_error *err)
 {
     finder f = {.g = g, .live = live, .wanted = wanted, .nnodes = graph_nnodes(g)};
-    const tutti_status s = list_readers(&f, err);
+    tutti_status s = list_readers(&f, err);
     for (uint32_t k = 0; k < f.nnodes && !s; k++)
         f.group[k] = ALONE;
-    for (uint32_t k = 0; k < f.nnodes && !s; k++)
-        if (live[k] && !graph_node_at(g, k)->group &&
-            pointwise_is_fusable(g, graph_node_at(g, k)) &&
-            (!device || !pointwise_check_known(device, graph_node_at(g, k), NULL)))
-            join(&f, k);
+    s = s ? s : join_all(&f, device, err);
     for (uint32_t k = 0; k < f.nnodes && !s; k++)
         ret_end[k] = f.group[k] == ALONE ? k : f.group[k];
     free(f.first_use);

@@ -14,7 +14,7 @@ enum {
 /* What a device runs groups with. */
 typedef struct pointwise_device {
     const tutti_op *op;        /* of TUTTI_ROLE_POINTWISE_GROUP */
-    const tutti_cuda_v1 *cuda; /* NULL: it is no CUDA device */
+    const tutti_cuda_v1 *cuda; /* NULL: that runs by no kernel of the host's for CUDA */
 } pointwise_device;
 
 /* For every node the last node of its group, which is where the whole group runs; its own number
@@ -30,7 +30,8 @@ TUTTI_NODISCARD tutti_status pointwise_fusion_find(const graph *g, const bool *l
 /* Whether node `n` can be in a group, be it one of its own. */
 bool pointwise_is_fusable(const graph *g, const graph_node *n);
 
-/* OK where the device's operation for fused groups has that of node `n`; else *err tells why not. */
+/* OK where the device's operation for fused groups has that of node `n`; else *err tells why not.  Errors: those of its
+ * infer. */
 tutti_status pointwise_check_known(const pointwise_device *device, const graph_node *n,
                                    tutti_error *err);
 

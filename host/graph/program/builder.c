@@ -69,8 +69,7 @@ static tutti_status find_groups(builder *b, tutti_error *err)
     find_preplaced(b);
     for (uint32_t k = 0; k < b->nnodes; k++)
         b->wanted[graph_node_at(b->g, k)->recomputes] = true;
-    const pointwise_device device = {program_pointwise_op(b->g, spec->device),
-                                     program_cuda(spec->device)};
+    const pointwise_device device = program_pointwise_device(b->g, spec->device);
     if (device.op || program_runs_host_code(spec->device))
         return pointwise_fusion_find(b->g, b->live, b->wanted, device.op ? &device : NULL,
                                      b->group_ends, err);

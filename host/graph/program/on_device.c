@@ -36,6 +36,13 @@ const tutti_op *program_pointwise_op(const graph *g, const tutti_device *d)
     return op && program_kernel(d, op) ? op : NULL;
 }
 
+pointwise_device program_pointwise_device(const graph *g, const tutti_device *d)
+{
+    const tutti_op *op = program_pointwise_op(g, d);
+    return (pointwise_device){op,
+                              op && program_kernel(d, op) == op->cuda ? program_cuda(d) : NULL};
+}
+
 /* Groups and sums of stores are code of the host's. */
 bool program_runs_host_code(const tutti_device *d)
 {

@@ -112,6 +112,8 @@ void program_end_step(const step *s);
 
 /* on_device.c.  The operation that runs groups there; NULL: there is none, or pointwise_kernel_run does. */
 const tutti_op *program_pointwise_op(const graph *g, const tutti_device *d);
+/* That and, where it is the host's for CUDA, what kernels see of the device. */
+pointwise_device program_pointwise_device(const graph *g, const tutti_device *d);
 /* Whether any function of the host's may be launched there. */
 bool program_runs_host_code(const tutti_device *d);
 /* The device becomes the program's; `captures` is what its graphs are told to. */

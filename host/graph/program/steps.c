@@ -33,22 +33,17 @@ static void add_guard(builder *b, step *s, tutti_value guard)
     }
 }
 
-static pointwise_device pointwise_device_of(const builder *b)
-{
-    return (pointwise_device){program_pointwise_op(b->g, b->spec->device),
-                              program_cuda(b->spec->device)};
-}
-
-/* Says why an operation with code for groups is in none. */
+/* Says why an operation with an expression for groups is in none. */
 static void tell_alone(const builder *b, const step *s, tutti_op_choice *told)
 {
     const tutti_op_traits *t = traits_of(s->node->op);
-    const pointwise_device device = pointwise_device_of(b);
+    const pointwise_device device = program_pointwise_device(b->g, b->spec->device);
     tutti_error why = TUTTI_ERROR_INIT;
-    if (t->pointwise != TUTTI_POINTWISE_CODE || *told->library || *told->text || !device.op ||
-        !pointwise_is_fusable(b->g, s->node) || !pointwise_check_known(&device, s->node, &why))
+    if (t->pointwise != TUTTI_POINTWISE_CODE || !t->pointwise_cuda || *told->library ||
+        *told->text || !device.op || !pointwise_is_fusable(b->g, s->node) ||
+        !pointwise_check_known(&device, s->node, &why))
         return;
-    told->refused = 1;
+    told->refused = why.status != TUTTI_E_ARG; /* that no library would mend */
     (void)snprintf(told->text, sizeof told->text, "not fused: %.*s",
                    (int)sizeof told->text - 16, why.text);
 }
@@ -75,7 +70,7 @@ static tutti_status prepare_cuda(const builder *b, step *s, uint64_t *ret_scratc
     else if (!(kept = pool_take(&b->p->memory, sizeof *kept)))
         status = out_of_memory(err);
     if (status) {
-        if (kernel->destroy)
+        if (kernel->prepare && kernel->destroy)
             kernel->destroy(s->state);
         return status;
     }
@@ -95,6 +90,11 @@ static tutti_status prepare(const builder *b, step *s, uint64_t *ret_scratch, tu
     const bool native = kernel && !s->call->cuda && precision_is_native(n->op, s->call);
     const bool may = !native && kernel == n->op->cpu && n->op->flags & TUTTI_OP_BF16 &&
                      !autotuner_reproduces(b->spec->autotuner);
+    if (!kernel && d && traits_of(n->op)->pointwise == TUTTI_POINTWISE_CODE) {
+        const pointwise_device device = program_pointwise_device(b->g, d);
+        if (device.op) /* the reason, if it is that */
+            (void)pointwise_check_known(&device, n, &why);
+    }
     if (!kernel && d)
         status = tutti_fail(&why, TUTTI_E_UNSUPPORTED, "%s: device %s has no kernel for it",
                             n->op->name, d->info.name);
@@ -242,7 +242,7 @@ static tutti_status add_group_step(builder *b, uint32_t k, tutti_error *err)
 /* A plugin's operation that has an expression for groups and no kernel is a group of its own. */
 static bool is_expression_alone(const builder *b, const graph_node *n)
 {
-    const pointwise_device device = pointwise_device_of(b);
+    const pointwise_device device = program_pointwise_device(b->g, b->spec->device);
     return device.op && !program_kernel(b->spec->device, n->op) &&
            pointwise_is_fusable(b->g, n) && !pointwise_check_known(&device, n, NULL);
 }

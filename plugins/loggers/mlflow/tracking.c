@@ -214,6 +214,10 @@ static tutti_status ask_files(tracking *t, tutti_error *err)
     if (!s) {
         json_decref(t->tables);
         t->tables = tables_read(tag_of(run, TABLES_TAG));
+        if (!t->tables) {
+            t->files[0] = '\0'; /* to be asked again */
+            s = tutti_fail(err, TUTTI_E_NOMEM, "mlflow: no memory for the run's tables");
+        }
     }
     json_decref(answer);
     return s;

@@ -156,9 +156,10 @@ typedef struct tutti_op_traits {
      * argument for each operand, three at most, and behind them "const void *attr" where the operation has an
      * attribute struct, of 16 bytes at most.  The host compiles it with NVRTC into the kernel of each group that the
      * operation is in (pointwise_group.h), with the flags of built-in operations; fmaf and the like may be called.
-     * Names of helpers begin with NAME_.  Without NVRTC the operation is a launch of its own, by its CUDA kernel, and the
-     * plan says so; with it, it needs no CUDA kernel.
-     * NULL: it is never in a group on a GPU. */
+     * The text is in a namespace of its own, and includes nothing.  A
+     * node can be in a group where each operand has as many elements as the result, or one, all are F32 or 16 bits, and
+     * none is a buffer: such nodes need no CUDA kernel of the operation.  Without NVRTC they are launches of their own, by
+     * that kernel, and the plan says so.  NULL: it is never in a group on a GPU. */
     const char *pointwise_cuda;
 #endif
 } tutti_op_traits;

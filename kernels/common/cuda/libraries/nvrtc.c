@@ -42,6 +42,16 @@ tutti_status nvrtc_load(const tutti_cuda_v1 *cuda, nvrtc *ret, tutti_error *err)
     return check_architecture(ret, cuda->capability, err);
 }
 
+tutti_status nvrtc_try(const nvrtc *n, const tutti_cuda_v1 *cuda, tutti_error *err)
+{
+    void *code = NULL;
+    uint64_t bytes = 0;
+    const tutti_status s =
+        nvrtc_compile(n, cuda, "no code", "typedef int nothing;", NULL, 0, &code, &bytes, err);
+    free(code);
+    return s;
+}
+
 /* What the compiler wrote, up to the end of its first line that has an error. */
 static tutti_status refused(const nvrtc *n, struct _nvrtcProgram *program, const char *what,
                             tutti_error *err)
@@ -50,7 +60,7 @@ static tutti_status refused(const nvrtc *n, struct _nvrtcProgram *program, const
     char *log = n->log_size(program, &bytes) || !bytes ? NULL : calloc(1, bytes + 1);
     if (log && n->log(program, log))
         *log = '\0';
-    const char *first = log ? strstr(log, "error") : NULL;
+    const char *first = log ? strstr(log, "error: ") : NULL;
     while (first && first > log && first[-1] != '\n')
         first--;
     (void)tutti_fail(err, TUTTI_E_ARG, "%s: NVRTC %s refuses its text: %.*s", what, n->text,
@@ -94,16 +104,19 @@ tutti_status nvrtc_compile(const nvrtc *n, const tutti_cuda_v1 *cuda, const char
     }
     (void)snprintf(architecture, sizeof architecture, "--gpu-architecture=sm_%d",
                    cuda->capability);
-    if (n->create(&program, text, what, (int)nheaders, texts, names))
-        return tutti_fail(err, TUTTI_E_FAIL, "%s: NVRTC %s takes no text", what, n->text);
-    const unsigned code = n->compile(program, sizeof options / sizeof *options, options);
+    unsigned code = n->create(&program, text, what, (int)nheaders, texts, names);
+    if (!code)
+        code = n->compile(program, sizeof options / sizeof *options, options);
     tutti_status s = TUTTI_OK;
     if (code == NVRTC_REFUSES_TEXT)
         s = refused(n, program, what, err);
+    else if (code == NVRTC_NO_MEMORY)
+        s = tutti_fail(err, TUTTI_E_NOMEM, "%s: NVRTC %s has no memory", what, n->text);
     else if (code)
         s = tutti_fail(err, TUTTI_E_FAIL, "%s: NVRTC %s failed with %u", what, n->text, code);
     if (!s)
         s = take_code(n, program, what, ret_code, ret_bytes, err);
-    (void)n->destroy(&program);
+    if (program)
+        (void)n->destroy(&program);
     return s;
 }

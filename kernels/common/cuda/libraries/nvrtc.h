@@ -10,7 +10,7 @@
 
 struct _nvrtcProgram;
 
-enum { NVRTC_REFUSES_TEXT = 6 }; /* nvrtcResult; 0: success */
+enum { NVRTC_NO_MEMORY = 1, NVRTC_REFUSES_TEXT = 6 }; /* nvrtcResult; 0: success */
 
 /* X(member, NVIDIA's name, arguments): all of them return an nvrtcResult. */
 #define NVRTC_FUNCTIONS(X)                                                                     \
@@ -47,9 +47,13 @@ typedef struct nvrtc_header {
 TUTTI_NODISCARD tutti_status nvrtc_load(const tutti_cuda_v1 *cuda, nvrtc *ret,
                                         tutti_error *err);
 
+/* Whether it compiles at all: it loads a part of itself when it first does.  Errors: those of nvrtc_compile.  [control] */
+TUTTI_NODISCARD tutti_status nvrtc_try(const nvrtc *n, const tutti_cuda_v1 *cuda,
+                                       tutti_error *err);
+
 /* Compiles `text` for the device's architecture; `what` names it in errors.  *ret_code is the caller's to free.
- * Errors: E_NOMEM; E_ARG with its first complaint where the
- * text is wrong.  [control] */
+ * Errors: E_NOMEM; E_RANGE for too many headers; E_ARG with its first error where the text is wrong; E_FAIL with NVRTC's
+ * number for what else fails there.  [control] */
 TUTTI_NODISCARD tutti_status nvrtc_compile(const nvrtc *n, const tutti_cuda_v1 *cuda,
                                            const char *what, const char *text,
                                            const nvrtc_header *headers, uint32_t nheaders,

@@ -8,17 +8,20 @@
 #include "op_table.h"
 #include "toy_model.h"
 
+#include <stdlib.h>
+
 enum { MAX_OPS = 256 };
 
 static const tutti_op *ops[MAX_OPS];
 static tutti_op broken; /* squeeze, with an expression that is none */
-static tutti_op_traits broken_traits;
+static tutti_op named;  /* tilt, by its plugin */
+static tutti_op_traits broken_traits, named_traits;
 
 static void list_ops(void)
 {
     uint32_t n = 0;
     while (tutti_op_table[n]) {
-        ck_assert_uint_lt(n + 5, MAX_OPS);
+        ck_assert_uint_lt(n + 6, MAX_OPS);
         ops[n] = tutti_op_table[n];
         n++;
     }
@@ -28,6 +31,11 @@ static void list_ops(void)
     broken_traits.pointwise_cuda =
         "__device__ float broken_f32(float x, const void *attr) { return y; }";
     broken.traits = &broken_traits;
+    named = tilt_op;
+    named.name = "org.example.tilt@1.0.0:tilt";
+    named_traits = tilt_traits;
+    named.traits = &named_traits;
+    ops[n++] = &named;
     ops[n++] = &squeeze_op;
     ops[n++] = &tilt_op;
     ops[n++] = &blend_op;
@@ -157,6 +165,39 @@ START_TEST(one_runs_alone)
 }
 END_TEST
 
+/* The same operation by its own name and by its plugin's, as "id@version:name". */
+START_TEST(names_have_their_plugin)
+{
+    rig r;
+    tutti_error err = TUTTI_ERROR_INIT;
+    rig_begin(&r, TUTTI_F32, 4097);
+    r.kept = tutti_op2(r.b, "tilt", tutti_op2(r.b, named.name, r.in[0], r.in[1]), r.in[1]);
+    ck_assert_ok(rig_compile(&r, &err), err);
+    ck_assert_uint_eq(program_nsteps(r.p), 1);
+    rig_compare(&r, 1e-5);
+    rig_end(&r);
+}
+END_TEST
+
+/* A device outlives the nets whose operations it has compiled: another one may lie where one was. */
+START_TEST(an_expression_is_found_by_its_text)
+{
+    for (int again = 0; again < 2; again++) {
+        rig r;
+        tutti_error err = TUTTI_ERROR_INIT;
+        rig_begin(&r, TUTTI_F32, 15);
+        named_traits.pointwise_cuda =
+            again ? "__device__ float tilt_f32(float x, float y) { return x * fabsf(y); }"
+                  : "__device__ float tilt_f32(float x, float y) { return x + y; }";
+        r.kept = tutti_op2(r.b, named.name, r.in[0], r.in[1]);
+        ck_assert_ok(rig_compile(&r, &err), err);
+        if (again)
+            rig_compare(&r, 1e-5);
+        rig_end(&r);
+    }
+}
+END_TEST
+
 START_TEST(a_wrong_expression_is_refused)
 {
     rig r;
@@ -176,6 +217,22 @@ START_TEST(a_wrong_expression_is_refused)
 }
 END_TEST
 
+/* In a process of its own, on the stand-in. */
+START_TEST(without_nvrtc_the_reason_is_told)
+{
+    rig r;
+    tutti_error err = TUTTI_ERROR_INIT;
+    if (!getenv("TUTTI_CUDA_STANDIN"))
+        return;
+    ck_assert_int_eq(setenv("TUTTI_CUDA_NVRTC", "0", 1), 0);
+    rig_begin(&r, TUTTI_F32, 8);
+    r.kept = tutti_op2(r.b, "tilt", r.in[0], r.in[1]);
+    ck_assert_int_eq(rig_compile(&r, &err), TUTTI_E_UNSUPPORTED);
+    ck_assert_str_eq(err.text, "NVRTC: nvrtcVersion failed");
+    rig_end(&r);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("expressions of plugins");
@@ -183,7 +240,10 @@ int main(void)
     tcase_add_loop_test(all, they_run_with_built_in_ones_in_one_step, 0,
                         sizeof sizes / sizeof *sizes);
     tcase_add_loop_test(all, one_runs_alone, 0, sizeof sizes / sizeof *sizes);
+    tcase_add_test(all, names_have_their_plugin);
+    tcase_add_test(all, an_expression_is_found_by_its_text);
     tcase_add_test(all, a_wrong_expression_is_refused);
+    tcase_add_test(all, without_nvrtc_the_reason_is_told);
     suite_add_tcase(suite, all);
     return tutti_run(suite);
 }
