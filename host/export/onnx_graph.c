@@ -84,7 +84,7 @@ static tutti_value constant(tutti_graph *b, const tutti_tensor *t)
 {
     onnx_graph *g = graph_of_builder(b);
     const uint64_t bytes = tutti_nbytes(&t->desc);
-    for (tutti_value v = 1; v < g->nvalues; v++)
+    for (tutti_value v = 1; v < g->nvalues && !g->error.status; v++)
         if (g->values[v].kind == ONNX_CONSTANT && g->values[v].desc.dtype == t->desc.dtype &&
             tutti_same_shape(&g->values[v].desc, &t->desc) &&
             memcmp(g->values[v].data, t->data, bytes) == 0)

@@ -178,6 +178,8 @@ static tutti_status build(const eval_graph *here, const eval_graph *there, onnx_
     if (!s) {
         add_leaves(t, here, there, map);
         graph_mark_live(here->g, here->outputs, here->noutputs, live);
+        s = t->g.error.status ? tutti_fail(err, t->g.error.status, "%s", t->g.error.text)
+                              : TUTTI_OK;
     }
     for (uint32_t k = 0; k < nnodes && !s; k++)
         if (live[k])
