@@ -31,10 +31,10 @@ typedef struct compiler {
 
 static void compiled_free(compiled *c)
 {
-    if (c)
-        free(c->text);
-    if (c)
-        free(c->code);
+    if (!c)
+        return;
+    free(c->text);
+    free(c->code);
     free(c);
 }
 
@@ -52,11 +52,9 @@ static void destroy(void *object)
 static tutti_status make(const tutti_cuda_v1 *cuda, void **ret_object, tutti_error *err)
 {
     compiler *all = calloc(1, sizeof *all);
-    tutti_status s =
+    const tutti_status s =
         all ? nvrtc_load(cuda, &all->nvrtc, err)
             : tutti_fail(err, TUTTI_E_NOMEM, "pointwise_fusion: no memory for a compiler");
-    if (!s)
-        s = nvrtc_try(&all->nvrtc, cuda, err);
     if (s)
         free(all);
     else

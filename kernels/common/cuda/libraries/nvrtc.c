@@ -23,35 +23,6 @@ static tutti_status check_architecture(const nvrtc *n, int32_t capability, tutti
                       capability / 10, capability % 10);
 }
 
-tutti_status nvrtc_load(const tutti_cuda_v1 *cuda, nvrtc *ret, tutti_error *err)
-{
-    static const cuda_symbol functions[] = {
-#define NVRTC_ENTRY(member, name, args) {#name, offsetof(nvrtc, member)},
-        NVRTC_FUNCTIONS(NVRTC_ENTRY)
-#undef NVRTC_ENTRY
-    };
-    int major = 0, minor = 0;
-    const tutti_status s = cuda_symbols(cuda->ctx, cuda->symbol, "nvrtc", functions,
-                                        sizeof functions / sizeof *functions, ret, err);
-    if (s)
-        return s;
-    if (ret->version(&major, &minor))
-        return tutti_fail(err, TUTTI_E_FAIL, "NVRTC: nvrtcVersion failed");
-    ret->number = (uint64_t)major * 10000 + (uint64_t)minor * 100;
-    (void)cuda_version_text(ret->number, ret->text);
-    return check_architecture(ret, cuda->capability, err);
-}
-
-tutti_status nvrtc_try(const nvrtc *n, const tutti_cuda_v1 *cuda, tutti_error *err)
-{
-    void *code = NULL;
-    uint64_t bytes = 0;
-    const tutti_status s =
-        nvrtc_compile(n, cuda, "no code", "typedef int nothing;", NULL, 0, &code, &bytes, err);
-    free(code);
-    return s;
-}
-
 /* What the compiler wrote, up to the end of its first line that has an error. */
 static tutti_status refused(const nvrtc *n, struct _nvrtcProgram *program, const char *what,
                             tutti_error *err)
@@ -119,4 +90,35 @@ tutti_status nvrtc_compile(const nvrtc *n, const tutti_cuda_v1 *cuda, const char
     if (program)
         (void)n->destroy(&program);
     return s;
+}
+
+/* Compiles next to nothing: NVRTC opens a part of itself when it first compiles. */
+static tutti_status try_it(const nvrtc *n, const tutti_cuda_v1 *cuda, tutti_error *err)
+{
+    void *code = NULL;
+    uint64_t bytes = 0;
+    const tutti_status s =
+        nvrtc_compile(n, cuda, "no code", "typedef int nothing;", NULL, 0, &code, &bytes, err);
+    free(code);
+    return s;
+}
+
+tutti_status nvrtc_load(const tutti_cuda_v1 *cuda, nvrtc *ret, tutti_error *err)
+{
+    static const cuda_symbol functions[] = {
+#define NVRTC_ENTRY(member, name, args) {#name, offsetof(nvrtc, member)},
+        NVRTC_FUNCTIONS(NVRTC_ENTRY)
+#undef NVRTC_ENTRY
+    };
+    int major = 0, minor = 0;
+    const tutti_status s = cuda_symbols(cuda->ctx, cuda->symbol, "nvrtc", functions,
+                                        sizeof functions / sizeof *functions, ret, err);
+    if (s)
+        return s;
+    if (ret->version(&major, &minor))
+        return tutti_fail(err, TUTTI_E_FAIL, "NVRTC: nvrtcVersion failed");
+    ret->number = (uint64_t)major * 10000 + (uint64_t)minor * 100;
+    (void)cuda_version_text(ret->number, ret->text);
+    const tutti_status knows = check_architecture(ret, cuda->capability, err);
+    return knows ? knows : try_it(ret, cuda, err);
 }

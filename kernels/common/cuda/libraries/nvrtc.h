@@ -43,13 +43,9 @@ typedef struct nvrtc_header {
 } nvrtc_header;
 
 /* From the library that the host has loaded.  Errors: those of tutti_cuda_v1.symbol; E_UNSUPPORTED where it does not
- * compile for the device's architecture.  [control] */
+ * compile for the device's architecture; those of nvrtc_compile, since it is tried.  [control] */
 TUTTI_NODISCARD tutti_status nvrtc_load(const tutti_cuda_v1 *cuda, nvrtc *ret,
                                         tutti_error *err);
-
-/* Whether it compiles at all: it loads a part of itself when it first does.  Errors: those of nvrtc_compile.  [control] */
-TUTTI_NODISCARD tutti_status nvrtc_try(const nvrtc *n, const tutti_cuda_v1 *cuda,
-                                       tutti_error *err);
 
 /* Compiles `text` for the device's architecture; `what` names it in errors.  *ret_code is the caller's to free.
  * Errors: E_NOMEM; E_RANGE for too many headers; E_ARG with its first error where the text is wrong; E_FAIL with NVRTC's
