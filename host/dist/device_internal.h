@@ -14,6 +14,9 @@ struct world_device {
     const tutti_device_collectives_v1 *table; /* NULL: one rank */
     void *self;
     bool joined;
+    void *
+        stream; /* that packs, adds and waits for other ranks; NULL: the device's own, of one rank */
+    void *event;   /* between the two */
     float *memory; /* of the device: what is sent, then what is received */
     uint64_t capacity;
     uint64_t *offsets[2], *bytes[2]; /* by rank: of what is sent, and received */

@@ -6,32 +6,62 @@
 #include <time.h>
 
 /* As sum.c: a piece is cut into shares; an all-to-all brings everybody's blocks of a share to its rank, whose device adds
- * them up in the order of the tree; an all-gather brings the sum to all.  All of that is only enqueued here. */
+ * them up in the order of the tree; an all-gather brings the sum to all.  All of that is only enqueued here, on a stream of
+ * its own, so that the device computes meanwhile, and who waits for the computation does not wait for other ranks. */
 
 static tutti_status copy(const world_device *d, float *to, const float *from, int64_t n,
                          tutti_error *err)
 {
-    return d->options.table->copy(d->options.device, NULL, to, from, (uint64_t)n * sizeof *to,
-                                  TUTTI_COPY_ON_DEVICE, err);
+    return d->options.table->copy(d->options.device, d->stream, to, from,
+                                  (uint64_t)n * sizeof *to, TUTTI_COPY_ON_DEVICE, err);
 }
 
-static tutti_status join_last(world_device *d, slot_stack *s, int64_t n, tutti_error *err)
+/* What the own stream has been given so far comes before what the other one is given next. */
+static tutti_status follow(const world_device *d, tutti_error *err)
+{
+    const tutti_device_v1 *t = d->options.table;
+    if (!d->stream)
+        return TUTTI_OK;
+    const tutti_status s = t->event_record(d->options.device, d->event, NULL, err);
+    return s ? s : t->event_wait(d->options.device, d->stream, d->event, err);
+}
+
+static tutti_status join_last(const world_device *d, void *stream, slot_stack *s, int64_t n,
+                              tutti_error *err)
 {
     slot_sum *left = &s->sums[s->count - 2];
     left->span.count += left[1].span.count;
     s->count--;
-    return d->options.table->add(d->options.device, NULL, left->data, left[1].data, (uint64_t)n,
-                                 err);
+    return d->options.table->add(d->options.device, stream, left->data, left[1].data,
+                                 (uint64_t)n, err);
 }
 
-tutti_status world_device_push(world_device *d, slot_stack *s, slot_sum sum, int64_t n,
-                               tutti_error *err)
+static tutti_status push(const world_device *d, void *stream, slot_stack *s, slot_sum sum,
+                         int64_t n, tutti_error *err)
 {
     tutti_status status = TUTTI_OK;
     s->sums[s->count++] = sum;
     while (!status && s->count > 1 &&
            s->sums[s->count - 2].span.count == s->sums[s->count - 1].span.count)
-        status = join_last(d, s, n, err);
+        status = join_last(d, stream, s, n, err);
+    return status;
+}
+
+tutti_status world_device_push(world_device *d, slot_stack *s, slot_sum sum, int64_t n,
+                               tutti_error *err)
+{
+    return push(d, NULL, s, sum, n, err);
+}
+
+tutti_status world_device_add_part(world_device *d, const slot_stack *s, const float *part,
+                                   int64_t at, int64_t n, tutti_error *err)
+{
+    tutti_status status = follow(d, err);
+    for (uint32_t k = s->count; k > 0 && !status; k--) {
+        status = d->options.table->add(d->options.device, d->stream, s->sums[k - 1].data + at,
+                                       part, (uint64_t)n, err);
+        part = s->sums[k - 1].data + at;
+    }
     return status;
 }
 
@@ -41,7 +71,7 @@ static tutti_status finish_stack(world_device *d, slot_stack *s, float *result, 
 {
     tutti_status status = TUTTI_OK;
     while (!status && s->count > 1)
-        status = join_last(d, s, n, err);
+        status = join_last(d, d->stream, s, n, err);
     if (status || s->count == 0 || s->sums[0].data == result)
         return status;
     return copy(d, result, s->sums[0].data, n, err);
@@ -52,8 +82,8 @@ static tutti_status sum_alone(world_device *d, const world_piece *p, tutti_error
     slot_stack stack = {.count = 0};
     tutti_status s = TUTTI_OK;
     for (uint32_t k = 0; k < p->count && !s; k++)
-        s = world_device_push(d, &stack, (slot_sum){p->mine[k].data + p->at, p->mine[k].span},
-                              p->n, err);
+        s = push(d, d->stream, &stack, (slot_sum){p->mine[k].data + p->at, p->mine[k].span},
+                 p->n, err);
     return s ? s : finish_stack(d, &stack, p->result + p->at, p->n, err);
 }
 
@@ -94,7 +124,7 @@ static tutti_status transpose(world_device *d, float *receive, tutti_error *err)
         w->counts.bytes += r == w->info.rank ? 0 : out.bytes[r];
     instance_call c = instance_enter(d->options.comm, "all_to_all");
     tutti_status s = d->table->all_to_all(d->self, &out, &in, &request, err);
-    if (!s) /* what the device does next waits for it */
+    if (!s) /* what the stream is given next waits for it */
         s = d->table->order(d->self, request, err);
     instance_leave(&c);
     return s;
@@ -110,7 +140,7 @@ static tutti_status add_share(world_device *d, const world_piece *p, float *rece
     for (int32_t r = 0; n > 0 && r < w->info.size && !s; r++) {
         const uint32_t count = sum_blocks(w, p, r, blocks);
         for (uint32_t k = 0; k < count && !s; k++, received += n)
-            s = world_device_push(d, &stack, (slot_sum){received, blocks[k]}, n, err);
+            s = push(d, d->stream, &stack, (slot_sum){received, blocks[k]}, n, err);
     }
     return s ? s : finish_stack(d, &stack, result, n, err);
 }
@@ -161,8 +191,8 @@ tutti_status world_device_sum(world_device *d, const world_piece *p, tutti_error
     float *received = d->memory + (uint64_t)p->n * p->count;
     tell(d);
     d->world->counts.sums++;
-    tutti_status s = pack(d, p, n, err);
-    if (s || (s = transpose(d, received, err)) ||
+    tutti_status s = follow(d, err);
+    if (s || (s = pack(d, p, n, err)) || (s = transpose(d, received, err)) ||
         (s = add_share(d, p, received, n, p->result + p->at + first, err)))
         return s;
     return gather(d, p->result + p->at, p->n, err);

@@ -26,16 +26,22 @@ void world_device_leave(world_device *d, bool failed);
 /* Memory for sums over `slots` slots of at most `n` numbers each, before any of them begins.  Errors: E_NOMEM.  [step] */
 TUTTI_NODISCARD tutti_status world_device_reserve(world_device *d, int64_t slots, int64_t n,
                                                   tutti_error *err);
-/* As slot_stack_push, of arrays of device memory; begins behind what the device's own stream has.  Errors: the device's.
- * [step] */
+/* As slot_stack_push, of arrays of device memory, by the device's own stream.  Errors: the device's.  [step] */
 TUTTI_NODISCARD tutti_status world_device_push(world_device *d, slot_stack *s, slot_sum sum,
                                                int64_t n, tutti_error *err);
-/* Begins the sum of a piece, whose arrays and result are device memory: to the bit what world_start makes of the same
- * numbers.  The piece has neither rounds nor rounded numbers, and all ranks have their arrays.  What the device's own
- * stream is given next comes behind the sum.  Errors: the comm's, the device's.  [step] */
+/* As slot_stack_add_part, before the sum of the same numbers, beside which the device's own stream goes on.  Errors: the
+ * device's.  [step] */
+TUTTI_NODISCARD tutti_status world_device_add_part(world_device *d, const slot_stack *s,
+                                                   const float *part, int64_t at, int64_t n,
+                                                   tutti_error *err);
+/* Begins the sum of a piece, whose arrays and result are device memory, behind what the device's own stream has: to the
+ * bit what world_start makes of the same numbers.  The piece has neither rounds nor rounded numbers, and all ranks have
+ * their arrays.  What the device's own stream is given next goes on beside the sum, and leaves the piece's memory alone
+ * until world_device_finish.  Errors: the comm's, the device's.  [step] */
 TUTTI_NODISCARD tutti_status world_device_sum(world_device *d, const world_piece *piece,
                                               tutti_error *err);
-/* All sums are there.  Errors: the comm's: a rank does not take part.  [step] */
+/* All sums are there for what the device's own stream is given next.  Errors: the comm's: a rank does not take part.
+ * [step] */
 TUTTI_NODISCARD tutti_status world_device_finish(world_device *d, tutti_error *err);
 
 #endif

@@ -47,6 +47,15 @@ static tutti_status find_table(world_device *d, tutti_error *err)
                                  instance_name(o->comm));
 }
 
+static tutti_status take_stream(world_device *d, tutti_error *err)
+{
+    const tutti_device_v1 *t = d->options.table;
+    if (!d->table)
+        return TUTTI_OK;
+    const tutti_status s = t->stream_create(d->options.device, &d->stream, err);
+    return s ? s : t->event_create(d->options.device, &d->event, err);
+}
+
 static tutti_status join(world_device *d, tutti_error *err)
 {
     const world_device_options *o = &d->options;
@@ -57,7 +66,8 @@ static tutti_status join(world_device *d, tutti_error *err)
                                    .table = o->table,
                                    .device = o->device,
                                    .ctx = d->world,
-                                   .exchange = exchange};
+                                   .exchange = exchange,
+                                   .stream = d->stream};
     if (!d->table)
         return TUTTI_OK;
     d->joined = true; /* also where it fails half-way */
@@ -80,6 +90,8 @@ tutti_status world_device_join(world *w, const world_device_options *options,
     tutti_status s = find_table(d, err);
     if (!s)
         s = take_tables(d, err);
+    if (!s)
+        s = take_stream(d, err);
     if (s || (s = join(d, err)))
         world_device_leave(d, true);
     else
@@ -96,6 +108,8 @@ void world_device_leave(world_device *d, bool failed)
         d->table->leave(d->self, failed);
         instance_leave(&c);
     }
+    d->options.table->event_destroy(d->options.device, d->event);
+    d->options.table->stream_destroy(d->options.device, d->stream);
     d->options.table->release(d->options.device, d->memory);
     free(d->offsets[0]);
     free(d);
@@ -152,6 +166,7 @@ tutti_status world_device_finish(world_device *d, tutti_error *err)
     if (!d->table)
         return TUTTI_OK;
     instance_call c = instance_enter(d->options.comm, "finish");
+    /* The last all-gather comes behind all else of the stream. */
     const tutti_status s = d->table->finish(d->self, err);
     instance_leave(&c);
     return s;

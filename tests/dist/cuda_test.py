@@ -16,10 +16,10 @@ WORLD = {"comm": {"name": "shared_memory", "mailbox_mib": 1}, "device_comm": "nc
 SMALL = {"device": "cuda", "distributed": WORLD, "model": {"name": "mlp", "hidden": [16]}, "eval": [], "max_duration": "2ba"}
 
 
-def world(tutti, folder, size, run, gpus=None, env=None, **more):
-    """Starts `size` ranks on a machine with as many GPUs, or `gpus` of them."""
+def world(tutti, folder, size, run, gpus=None, env=None, ahead=False, **more):
+    """Starts `size` ranks on a machine with as many GPUs, or `gpus` of them; `ahead`: whose other streams outrun their own."""
     write(folder, run)
-    here = {"LD_LIBRARY_PATH": STANDIN, "TUTTI_CUDA_STANDIN": f"devices={gpus or size},leaks=1", "TMPDIR": folder}
+    here = {"LD_LIBRARY_PATH": STANDIN, "TUTTI_CUDA_STANDIN": f"devices={gpus or size},leaks=1,eager={2 * ahead}", "TMPDIR": folder}
     envs = {r: {**here, "TUTTI_NCCL_TRACE": os.path.join(folder, f"nccl{r}"), **(env or {}).get(r, {})} for r in range(size)}
     return World(tutti, folder, size, env=envs, **more)
 
@@ -58,6 +58,44 @@ def bits(tutti, folder, report):
     report.check("one rank needs no NCCL", not os.path.exists(os.path.join(folder, "w1/nccl0")))
     ranks = [calls(os.path.join(folder, "w2"), r) for r in range(2)]
     report.check("both call the same collectives", agree(ranks), ranks)
+
+
+def beside(folder):
+    """What rank 0's device was given to compute between two operations of NCCL, before it waited for any of them: launches, and
+    those of graphs."""
+    with open(os.path.join(folder, "cuda0"), encoding="utf-8") as f:
+        lines = f.read().splitlines()
+    own = next(line for line in lines if line.startswith("launch ")).rsplit(" ", 1)[1]
+    found, since = [], None
+    for line in lines:
+        if line.startswith("nccl group") or line.startswith("nccl all_gather"):
+            found += since or []
+            since = []
+        elif line.startswith("wait event") and line.endswith(f" stream {own}"):
+            since = None
+        elif line.startswith("launch ") and line.endswith(f" stream {own}") and since is not None:
+            since.append(line)
+    return len(found), sum(line.startswith("launch graph") for line in found)
+
+
+def overlapped(tutti, folder, report):
+    """Buckets are summed while the backward pass runs, from the second batch on, also once its parts are graphs."""
+    run = changed(device="cuda", distributed={**WORLD, "bucket_mib": 0.001}, max_duration="6ba", eval=[],
+                  model={"name": "cnn", "channels": [8, 8]})
+    run["train"]["batch_size"] = 15
+    forced = {**run, "distributed": {**run["distributed"], "sync": "forced_sync"}}
+    for name, size, what in (("one", 1, run), ("two", 2, run), ("three", 3, run), ("ahead", 3, run), ("forced", 2, forced)):
+        where = os.path.join(folder, name)
+        env = {r: {"TUTTI_CUDA_TRACE": os.path.join(where, f"cuda{r}")} for r in range(size)}
+        train(tutti, where, size, what, report, env=env, ahead=name == "ahead")
+    for name in ("two", "three", "ahead", "forced"):
+        text = difference(os.path.join(folder, "one"), os.path.join(folder, name))
+        report.check(f"{name}: the bits of one rank", not text, text)
+    launches, graphs = beside(os.path.join(folder, "two"))
+    report.check("the device computes beside sums, one launch after the other and by graphs", 0 < graphs < launches,
+                 f"{launches} launches, {graphs} of graphs")
+    report.check("forced_sync: sums begin behind the backward pass", beside(os.path.join(folder, "forced")) == (0, 0),
+                 beside(os.path.join(folder, "forced")))
 
 
 def near(tutti, folder, report):
@@ -157,4 +195,4 @@ if __name__ == "__main__":
     if not os.path.isdir(STANDIN):
         print("skipped: the stand-in is not built")
         sys.exit(77)
-    sys.exit(main([bits, near, scaled, resumed, lost, stuck, refused]))
+    sys.exit(main([bits, overlapped, near, scaled, resumed, lost, stuck, refused]))

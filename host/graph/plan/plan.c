@@ -58,7 +58,7 @@ uint32_t plan_gradient_step(const plan *p, int64_t first, int64_t count)
     const compiled_graph *c = &p->model_graph->compiled;
     float *weights, *gradients;
     int64_t n;
-    if (p->loss_graph.penalty || !device_is_host(c->device))
+    if (p->loss_graph.penalty)
         return UINT32_MAX;
     net_arena(p->n, &weights, &gradients, &n);
     return program_last_use(c->program, gradients + first, (uint64_t)count * sizeof(float));
@@ -88,9 +88,10 @@ void net_observe(net *n, const program_observer *o)
     n->observer = o;
 }
 
-void plan_watch_backward(plan *p, void (*passed)(void *ctx, uint32_t step), void *ctx)
+void plan_watch_backward(plan *p, void (*passed)(void *ctx, uint32_t step), void *ctx,
+                         const uint32_t *marks, uint32_t nmarks)
 {
-    program_watch(p->model_graph->compiled.program, passed, ctx);
+    program_watch(p->model_graph->compiled.program, passed, ctx, marks, nmarks);
 }
 
 int64_t plan_context(const plan *p)

@@ -113,11 +113,11 @@ TUTTI_NODISCARD tutti_status plan_blend_loss(plan *p, const tutti_tensor *target
                                              const tutti_step *step, float loss_scale,
                                              tutti_error *err);
 /* The step of the backward pass, from 1, behind which nothing reads or writes numbers [first, first + count) of the
- * gradients' arena; 0: nothing does at all; UINT32_MAX: they are there when SEGMENT_BACKWARD is over.  For plans that
- * run on the host.  [step] */
+ * gradients' arena; 0: nothing does at all; UINT32_MAX: they are there when SEGMENT_BACKWARD is over.  [step] */
 uint32_t plan_gradient_step(const plan *p, int64_t first, int64_t count);
-/* From now on SEGMENT_BACKWARD calls `passed` behind each of these steps; NULL ends it.  [step] */
-void plan_watch_backward(plan *p, void (*passed)(void *ctx, uint32_t step), void *ctx);
+/* As program_watch, of SEGMENT_BACKWARD, which then runs apart from the other segments.  [step] */
+void plan_watch_backward(plan *p, void (*passed)(void *ctx, uint32_t step), void *ctx,
+                         const uint32_t *marks, uint32_t nmarks);
 /* Steps of a segment, forward (0) or backward (1), that use numbers [first, first + count) of the weights' arena. */
 program_use plan_weight_use(const plan *p, int32_t segment, int64_t first, int64_t count);
 /* Whether these are all that use it: the plan runs on the host, without a penalty's own passes. */

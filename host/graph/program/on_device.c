@@ -53,7 +53,7 @@ tutti_status program_place_constants(program *p, const tutti_device *d, capture_
                                      tutti_error *err)
 {
     p->device = d;
-    p->graph_captures[0].log = p->graph_captures[1].log = captures;
+    p->captures.segments[0].log = p->captures.segments[1].log = captures;
     if (device_is_host(d))
         return TUTTI_OK;
     p->constants = calloc(p->nvalues, sizeof *p->constants);
@@ -83,7 +83,7 @@ void program_leave_device(program *p)
             p->device)) /* work under way uses the steps; its error is lost with them */
         (void)p->device->table->synchronise(p->device->device, NULL, NULL);
     for (int32_t segment = 0; segment < 2; segment++)
-        captures_drop(&p->graph_captures[segment], p->device);
+        captures_drop(&p->captures.segments[segment], p->device);
     for (tutti_value v = 1; p->constants && v < p->nvalues; v++)
         device_free(p->device, p->constants[v]);
     free(p->constants);
@@ -225,33 +225,4 @@ tutti_status program_run_steps(const program *p, const step *first, const step *
             status = obey_guard(p, s, &skip, err);
     }
     return status;
-}
-
-/* A segment that is to be gathered. */
-typedef struct segment_work {
-    const program *program;
-    const step *first;
-    const step *end;
-} segment_work;
-
-static tutti_status run_segment(void *ctx, tutti_error *err)
-{
-    const segment_work *w = ctx;
-    return program_run_steps(w->program, w->first, w->end, err);
-}
-
-tutti_status program_run_on_device(program *p, int32_t segment, const step *first,
-                                   const step *end, tutti_error *err)
-{
-    const tutti_device *d = p->device;
-    segment_work work = {p, first, end};
-    const tutti_status s =
-        capture_is_supported(d) && first < end
-            ? capture_run(&p->graph_captures[segment], d, (const void *const *)p->external,
-                          p->nexternal + 1, &p->now, run_segment, &work, err)
-            : program_run_steps(p, first, end, err);
-    /* Who may read the results by their pointers expects them to be there. */
-    return !s && tutti_device_is_host(d) && device_is_async(d)
-               ? d->table->synchronise(d->device, NULL, err)
-               : s;
 }

@@ -71,10 +71,13 @@ void program_reach(program *p, void (*reached)(void *ctx, int32_t segment, uint3
     p->watcher.reached_ctx = ctx;
 }
 
-void program_watch(program *p, void (*passed)(void *ctx, uint32_t step), void *ctx)
+void program_watch(program *p, void (*passed)(void *ctx, uint32_t step), void *ctx,
+                   const uint32_t *marks, uint32_t nmarks)
 {
     p->watcher.passed = passed;
     p->watcher.ctx = ctx;
+    p->watcher.marks = marks;
+    p->watcher.nmarks = nmarks;
 }
 
 static bool is_sound(const step *s)
@@ -253,6 +256,7 @@ void program_destroy(program *p)
 {
     if (!p)
         return;
+    program_drop_marks(p);
     program_leave_device(p);
     for (uint32_t k = 0; k < p->nsteps; k++)
         program_end_step(&p->steps[k]);

@@ -77,8 +77,11 @@ TUTTI_NODISCARD tutti_status program_run(program *p, int32_t segment, const tutt
 /* The last step of segment 1, from 1, that reads or writes any of these bytes, which lie outside of the arena; 0: none
  * does. */
 uint32_t program_last_use(program *p, const void *memory, uint64_t bytes);
-/* From now on segment 1, run on the host, calls `passed` behind each step with its number, from 1.  NULL ends it. */
-void program_watch(program *p, void (*passed)(void *ctx, uint32_t step), void *ctx);
+/* From now on segment 1 calls `passed` behind steps with their number, from 1: run on the host, behind each; on a device
+ * that has memory of its own, behind each of `marks`, once the device has been given what is up to there.  Marks grow;
+ * borrowed.  NULL ends it. */
+void program_watch(program *p, void (*passed)(void *ctx, uint32_t step), void *ctx,
+                   const uint32_t *marks, uint32_t nmarks);
 /* The steps of a segment, from 1, between which it reads or writes any of these bytes; both 0: none does. */
 typedef struct program_use {
     uint32_t first, last;

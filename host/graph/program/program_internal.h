@@ -53,12 +53,27 @@ typedef struct step {
 typedef struct program_watcher {
     void (*passed)(void *ctx, uint32_t step); /* NULL: nobody */
     void *ctx;
+    const uint32_t *marks; /* on a device `passed` hears of these steps alone */
+    uint32_t nmarks;
     void (*reached)(void *ctx, int32_t segment, uint32_t step); /* NULL: nobody */
     void *reached_ctx;
     const program_observer *observer; /* NULL: nobody */
     program_sum_fn sum;               /* NULL: nobody */
     void *sum_ctx;
 } program_watcher;
+
+/* Segment 1 on a device, cut behind some of its steps. */
+typedef struct program_marks {
+    uint32_t *steps; /* from 1 */
+    uint32_t count;
+    graph_captures *captures; /* of the count + 1 parts; NULL: not cut yet */
+} program_marks;
+
+/* Its graphs on a device. */
+typedef struct program_captures {
+    graph_captures segments[2]; /* whole ones */
+    program_marks marks;
+} program_captures;
 
 /* Where it runs. */
 typedef struct program_base {
@@ -81,7 +96,7 @@ struct program {
     void **external;            /* behind the last: the arena */
     const tutti_device *device; /* NULL: the host */
     void **constants;           /* by value, on the device; NULL where the graph's own serve */
-    graph_captures graph_captures[2]; /* by segment */
+    program_captures captures;
     program_base base;
     program_rematerialization rematerialization;
     uint64_t bytes;
@@ -120,9 +135,10 @@ bool program_runs_host_code(const tutti_device *d);
 tutti_status program_place_constants(program *p, const tutti_device *d, capture_log *captures,
                                      tutti_error *err);
 void program_leave_device(program *p);
-/* As a graph where the device has them. */
+/* captured_segment.c: as a graph where the device has them, or several, that end with the marks of who watches. */
 tutti_status program_run_on_device(program *p, int32_t segment, const step *first,
                                    const step *end, tutti_error *err);
+void program_drop_marks(program *p); /* graphs of such parts */
 /* Every step, one by one. */
 tutti_status program_run_steps(const program *p, const step *first, const step *end,
                                tutti_error *err);

@@ -4,6 +4,7 @@
 
 #include "graph/runtime/device_memory.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,24 +31,50 @@ void device_gradients_close(device_gradients *g, bool failed)
         free_pool(g);
     free((void *)g->pool);
     g->pool = NULL;
+    buckets_free(&g->buckets);
+    free(g->marks);
+    g->marks = NULL;
+}
+
+/* What fits the net: arrays of its size, and the order of buckets, which is that of all ranks. */
+static tutti_status fit(device_gradients *g, const plan *p, tutti_error *err)
+{
+    char text[24];
+    if (g->version == net_version(g->run->net) && g->marks)
+        return TUTTI_OK;
+    free_pool(g);
+    (void)arena(g, &g->numbers);
+    if (!g->pool && !(g->pool = calloc(SLOT_BLOCKS, sizeof *g->pool)))
+        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for gradients of slots");
+    tutti_status s = buckets_make(&g->buckets, g->world, p, g->numbers, err);
+    if (s)
+        return s;
+    free(g->marks);
+    g->marks = calloc(g->buckets.count + 1, sizeof *g->marks);
+    if (!g->marks)
+        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for gradients of slots");
+    (void)snprintf(text, sizeof text, "%016" PRIx64,
+                   buckets_hash(&g->buckets, (uint64_t)g->numbers));
+    const world_item item = {"order of gradients", text};
+    if (!(s = world_compare(g->world, &item, 1, err)))
+        g->version = net_version(g->run->net);
+    return s;
 }
 
 tutti_status device_gradients_begin(device_gradients *g, int64_t slots, slot_list mine,
-                                    tutti_error *err)
+                                    const plan *p, tutti_error *err)
 {
-    int64_t numbers;
-    (void)arena(g, &numbers);
-    if (numbers != g->numbers)
-        free_pool(g);
-    if (!g->pool && !(g->pool = calloc(SLOT_BLOCKS, sizeof *g->pool)))
-        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for gradients of slots");
-    g->numbers = numbers;
+    const tutti_status s = fit(g, p, err);
+    if (s)
+        return s;
     g->slots = slots;
     g->mine = mine;
-    g->nblocks = 0;
+    g->nblocks = g->started = 0;
+    g->named = false;
     g->stack = (slot_stack){.count = 0};
+    g->error = (tutti_error)TUTTI_ERROR_INIT;
     const int64_t most = world_bucket(g->world);
-    return world_device_reserve(g->device, slots, numbers < most ? numbers : most, err);
+    return world_device_reserve(g->device, slots, g->numbers < most ? g->numbers : most, err);
 }
 
 /* An array that nothing is in. */
@@ -70,14 +97,13 @@ static tutti_status take_array(device_gradients *g, float **ret_array, tutti_err
     return TUTTI_OK;
 }
 
-/* Where the slot's gradients stay: in the arena, where nothing overwrites them before they are added to others, or sent. */
+/* Where the slot's gradients stay: in the arena, where nothing overwrites them before they are added to others. */
 static tutti_status keep(device_gradients *g, int64_t slot, float **ret_array, tutti_error *err)
 {
-    const bool last = slot == g->mine.first + g->mine.count - 1;
     int64_t numbers;
     float *gradients = arena(g, &numbers);
     *ret_array = gradients;
-    if (last || slot_stack_takes(&g->stack, slot))
+    if (slot_stack_takes(&g->stack, slot))
         return TUTTI_OK;
     const tutti_status s = take_array(g, ret_array, err);
     return s ? s
@@ -97,9 +123,32 @@ static void end_block(device_gradients *g, int64_t slot)
     g->stack.count = 0;
 }
 
+/* Where the sum of the last block will be: in the first array of its stack, which gets the last slot's gradients bucket by
+ * bucket, or in the arena itself. */
+static void name_last_block(device_gradients *g)
+{
+    slot_span blocks[SLOT_BLOCKS];
+    int64_t numbers;
+    const uint32_t count = slots_blocks((slot_span){g->mine.first, g->mine.count}, blocks);
+    if (g->named || count == 0)
+        return;
+    float *data = g->stack.count ? g->stack.sums[0].data : arena(g, &numbers);
+    g->blocks[g->nblocks++] = (slot_sum){data, blocks[count - 1]};
+    g->named = true;
+}
+
+static bool is_last(const device_gradients *g, int64_t slot)
+{
+    return slot == g->mine.first + g->mine.count - 1;
+}
+
 tutti_status device_gradients_end_slot(device_gradients *g, int64_t slot, tutti_error *err)
 {
     float *array = NULL;
+    if (is_last(g, slot)) {
+        name_last_block(g);
+        return TUTTI_OK;
+    }
     tutti_status s = keep(g, slot, &array, err);
     if (!s)
         s = world_device_push(g->device, &g->stack, (slot_sum){array, {slot, 1}}, g->numbers,
@@ -109,22 +158,70 @@ tutti_status device_gradients_end_slot(device_gradients *g, int64_t slot, tutti_
     return s;
 }
 
-/* Bucket by bucket, of which the device has all to do before anybody waits. */
-static tutti_status start_sums(device_gradients *g, tutti_error *err)
+/* ---- sums ---- */
+
+/* The device has all to do of it before anybody waits. */
+static tutti_status start_bucket(device_gradients *g, tutti_error *err)
 {
-    const int64_t most = world_bucket(g->world);
+    const gradient_bucket *b = &g->buckets.list[g->started++];
     int64_t numbers;
     float *gradients = arena(g, &numbers);
-    tutti_status s = TUTTI_OK;
-    for (int64_t at = 0; at < numbers && !s; at += most) {
-        const world_piece piece = {.slots = g->slots,
-                                   .mine = g->blocks,
-                                   .count = g->nblocks,
-                                   .at = at,
-                                   .n = numbers - at < most ? numbers - at : most,
-                                   .result = gradients};
-        s = world_device_sum(g->device, &piece, err);
+    const world_piece piece = {.slots = g->slots,
+                               .mine = g->blocks,
+                               .count = g->nblocks,
+                               .at = b->first,
+                               .n = b->count,
+                               .result = gradients};
+    const tutti_status s =
+        g->nblocks ? world_device_add_part(g->device, &g->stack, gradients + b->first, b->first,
+                                           b->count, err)
+                   : TUTTI_OK;
+    return s ? s : world_device_sum(g->device, &piece, err);
+}
+
+/* The last slot's gradients of these buckets are there, for what the device is given next. */
+static void passed(void *ctx, uint32_t step)
+{
+    device_gradients *g = ctx;
+    tutti_error why = TUTTI_ERROR_INIT;
+    while (!g->error.status && g->started < g->buckets.count &&
+           g->buckets.list[g->started].step <= step)
+        if (start_bucket(g, &why))
+            g->error = why;
+}
+
+/* Where the backward pass is cut: steps that buckets wait for. */
+static uint32_t list_marks(device_gradients *g)
+{
+    uint32_t n = 0;
+    for (uint32_t k = 0; k < g->buckets.count; k++) {
+        const uint32_t step = g->buckets.list[k].step;
+        if (step > 0 && step < UINT32_MAX && (n == 0 || step > g->marks[n - 1]))
+            g->marks[n++] = step;
     }
+    return n;
+}
+
+bool device_gradients_watch(device_gradients *g, int64_t slot, plan *p)
+{
+    if (!is_last(g, slot) || !g->connected)
+        return false;
+    buckets_fit_plan(&g->buckets, p);
+    const uint32_t n = list_marks(g);
+    if (n == 0)
+        return false;
+    name_last_block(g);
+    plan_watch_backward(p, passed, g, g->marks, n);
+    return true;
+}
+
+static tutti_status start_rest(device_gradients *g, tutti_error *err)
+{
+    tutti_status s = g->error.status;
+    if (s)
+        return tutti_fail(err, s, "%s", g->error.text);
+    while (g->started < g->buckets.count && !s)
+        s = start_bucket(g, err);
     return s;
 }
 
@@ -169,14 +266,19 @@ static tutti_status meet(device_gradients *g, tutti_status mine, tutti_error *er
 
 tutti_status device_gradients_sum(device_gradients *g, tutti_error *err)
 {
-    tutti_status s = start_sums(g, err);
+    tutti_status s = start_rest(g, err);
     if (!s)
         s = meet(g, TUTTI_OK, err);
     if (!s)
         s = meet(g, world_device_finish(g->device, err), err);
-    if (s) {
-        world_device_leave(g->device, true);
-        g->device = NULL;
-    }
+    if (s)
+        device_gradients_give_up(g);
+    g->connected = !s && world_size(g->world) > 1;
     return s;
+}
+
+void device_gradients_give_up(device_gradients *g)
+{
+    world_device_leave(g->device, true);
+    g->device = NULL;
 }

@@ -5,6 +5,7 @@
 
 #include "dist/device_sum.h"
 #include "train/context/run_context.h"
+#include "train/ranks/gradient_buckets.h"
 
 /* Buffers of the net are slot_gradients' here too, by way of the host. */
 typedef struct device_gradients {
@@ -13,20 +14,33 @@ typedef struct device_gradients {
     world_device *device; /* NULL: gradients are in the host's memory */
     float **pool;         /* arrays of the arena's length, on the device */
     uint32_t npool;
-    int64_t numbers; /* of each */
+    int64_t numbers;  /* of each */
+    uint64_t version; /* of the net that what follows fits */
+    gradient_buckets buckets;
+    uint32_t *marks; /* steps of a backward pass behind which sums begin */
+    bool connected;  /* devices of all ranks have summed before */
 
     int64_t slots; /* of the batch under way */
     slot_list mine;
     slot_sum blocks[SLOT_BLOCKS]; /* of the tree */
     uint32_t nblocks;
     slot_stack stack; /* of the block under way */
+    bool named;       /* blocks are all there, but for the numbers of the last slot */
+    uint32_t started; /* sums that have begun, of the buckets */
+    tutti_error error;
 } device_gradients;
 
 /* Before the device closes.  `failed`: what has begun is given up. */
 void device_gradients_close(device_gradients *g, bool failed);
-/* A batch of `slots` slots begins, of which `mine` are this rank's.  Errors: E_NOMEM.  [step] */
+/* A batch of `slots` slots begins, of which `mine` are this rank's; `p` is a training plan of the net.  Errors: E_NOMEM;
+ * E_ARG ranks differ.  [step] */
 TUTTI_NODISCARD tutti_status device_gradients_begin(device_gradients *g, int64_t slots,
-                                                    slot_list mine, tutti_error *err);
+                                                    slot_list mine, const plan *p,
+                                                    tutti_error *err);
+/* Before the backward pass of a slot, which `p` will run apart from what is before it where this returns true: sums of the
+ * last slot's buckets then begin while the pass runs.  Not in the first batch, in which ranks connect as they sum: who
+ * does not come is found before anybody waits. */
+bool device_gradients_watch(device_gradients *g, int64_t slot, plan *p);
 /* A slot ends: its gradients are in the arena, or the device is about to write them.  Errors: E_NOMEM, the device's.
  * [step] */
 TUTTI_NODISCARD tutti_status device_gradients_end_slot(device_gradients *g, int64_t slot,
@@ -34,5 +48,7 @@ TUTTI_NODISCARD tutti_status device_gradients_end_slot(device_gradients *g, int6
 /* Behind the last slot, once no rank has failed: the sums over all slots are in the arena of every rank.  Errors: those
  * of world_exchange and world_device_finish; nothing on the device waits for other ranks then.  [step] */
 TUTTI_NODISCARD tutti_status device_gradients_sum(device_gradients *g, tutti_error *err);
+/* Instead of that, where a rank has failed: sums that have begun are given up, and with them what connects the devices. */
+void device_gradients_give_up(device_gradients *g);
 
 #endif

@@ -116,7 +116,7 @@ tutti_status distributed_begin(distributed *d, int64_t slots, const plan *p, tut
     const bool is_new = !gradients_fit(&d->gradients);
     tutti_status s = gradients_begin(&d->gradients, slots, p, err);
     if (!s && d->device.device)
-        s = device_gradients_begin(&d->device, slots, d->gradients.mine, err);
+        s = device_gradients_begin(&d->device, slots, d->gradients.mine, p, err);
     if (!s && is_new)
         s = agree_on_readers(d, err);
     if (!s)
@@ -143,10 +143,13 @@ tutti_status distributed_begin_slot(distributed *d, tutti_error *err)
     return gradients_begin_slot(&d->gradients, err);
 }
 
-void distributed_overlap(distributed *d, int64_t slot, plan *p)
+bool distributed_overlap(distributed *d, int64_t slot, plan *p)
 {
+    if (d->device.device)
+        return device_gradients_watch(&d->device, slot, p);
     if (gradients_starts(&d->gradients, slot))
         gradients_watch(&d->gradients, p);
+    return false;
 }
 
 tutti_status distributed_end_slot(distributed *d, int64_t slot, double share, double loss,
@@ -289,6 +292,8 @@ static tutti_status settle(distributed *d, bool failed, bool *ret_failed, tutti_
     free(all);
     if (!s && !*ret_failed && d->device.device)
         s = device_gradients_sum(&d->device, err);
+    else if (d->device.started)
+        device_gradients_give_up(&d->device);
     return s;
 }
 

@@ -100,8 +100,8 @@ TUTTI_NODISCARD tutti_status distributed_begin(distributed *d, int64_t slots, co
                                                tutti_error *err);
 TUTTI_NODISCARD tutti_status distributed_begin_slot(distributed *d, tutti_error *err);
 /* Before the backward pass of the last of these slots, which `p` will run and nobody looks at before the batch's end:
- * gradients are summed while it runs. */
-void distributed_overlap(distributed *d, int64_t slot, plan *p);
+ * gradients are summed while it runs.  True: on a device, for which `p` runs it apart from its other segments. */
+bool distributed_overlap(distributed *d, int64_t slot, plan *p);
 /* `share` is that of the slot in the batch's samples; `loss` its loss by this. */
 TUTTI_NODISCARD tutti_status distributed_end_slot(distributed *d, int64_t slot, double share,
                                                   double loss, tutti_error *err);

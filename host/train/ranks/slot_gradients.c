@@ -3,15 +3,12 @@
 #include "train/ranks/slot_gradients.h"
 #include "train/ranks/slot_buffers.h"
 
-#include "dist/shares.h"
 #include "graph/runtime/host_memory.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <xxhash.h>
 
 static tutti_status no_memory(uint64_t bytes, tutti_error *err)
 {
@@ -45,47 +42,15 @@ void gradients_close(slot_gradients *g)
     free(g->buffers);
     free(g->before);
     free(g->tail);
-    free(g->buckets);
-}
-
-static int by_step(const void *a, const void *b)
-{
-    const gradient_bucket *x = a, *y = b;
-    if (x->step != y->step)
-        return x->step < y->step ? -1 : 1;
-    return x->first < y->first ? -1 : x->first > y->first;
-}
-
-/* Buckets in the order in which the backward pass of `p` is done with them. */
-static tutti_status make_buckets(slot_gradients *g, const plan *p, tutti_error *err)
-{
-    const int64_t most = world_bucket(g->world);
-    const uint32_t count = (uint32_t)((g->ngradients + most - 1) / most);
-    gradient_bucket *buckets = realloc(g->buckets, (count + 1) * sizeof *buckets);
-    if (!buckets)
-        return no_memory(count * sizeof *buckets, err);
-    memset(buckets, 0, (count + 1) * sizeof *buckets);
-    for (uint32_t k = 0; k < count; k++) {
-        const int64_t first = k * most, left = g->ngradients - first;
-        buckets[k].first = first;
-        buckets[k].count = left < most ? left : most;
-        buckets[k].own = world_own(g->world, first);
-        buckets[k].step = plan_gradient_step(p, first, buckets[k].count);
-    }
-    qsort(buckets, count, sizeof *buckets, by_step);
-    g->buckets = buckets;
-    g->nbuckets = count;
-    return TUTTI_OK;
+    buckets_free(&g->buckets);
 }
 
 /* Ranks whose buckets had another order would add up, or gather, what does not belong together. */
 static tutti_status compare_buckets(slot_gradients *g, tutti_error *err)
 {
     char sums[24], gathers[24];
-    uint64_t hash = (uint64_t)g->numbers;
-    for (uint32_t k = 0; k < g->nbuckets; k++)
-        hash = XXH3_64bits_withSeed(&g->buckets[k].first, sizeof g->buckets[k].first, hash);
-    (void)snprintf(sums, sizeof sums, "%016" PRIx64, hash);
+    (void)snprintf(sums, sizeof sums, "%016" PRIx64,
+                   buckets_hash(&g->buckets, (uint64_t)g->numbers));
     (void)snprintf(gathers, sizeof gathers, "%016" PRIx64, weights_order(&g->weights));
     const world_item items[] = {{"order of gradients", sums}, {"order of weights", gathers}};
     return world_compare(g->world, items, g->weights.wanted ? 2 : 1, err);
@@ -112,18 +77,18 @@ static tutti_status take_places(slot_gradients *g, tutti_error *err)
 
 bool gradients_fit(const slot_gradients *g)
 {
-    return g->version == net_version(g->run->net) && g->buckets;
+    return g->version == net_version(g->run->net) && g->buckets.list;
 }
 
 static tutti_status fit_weights(slot_gradients *g, const plan *p, tutti_error *err)
 {
-    uint32_t *steps = calloc(g->nbuckets + 1, sizeof *steps);
+    uint32_t *steps = calloc(g->buckets.count + 1, sizeof *steps);
     if (!steps)
-        return no_memory(g->nbuckets * sizeof *steps, err);
-    for (uint32_t k = 0; k < g->nbuckets; k++)
-        steps[k] = g->buckets[k].step;
+        return no_memory(g->buckets.count * sizeof *steps, err);
+    for (uint32_t k = 0; k < g->buckets.count; k++)
+        steps[k] = g->buckets.list[k].step;
     const tutti_status s =
-        weights_fit(&g->weights, p, g->weights.overlaps ? steps : NULL, g->nbuckets, err);
+        weights_fit(&g->weights, p, g->weights.overlaps ? steps : NULL, g->buckets.count, err);
     free(steps);
     return s;
 }
@@ -142,7 +107,8 @@ static tutti_status fit(slot_gradients *g, const plan *p, tutti_error *err)
     if (s)
         return s;
     buffers_list(g, p);
-    if ((s = take_places(g, err)) || (s = make_buckets(g, p, err)) ||
+    if ((s = take_places(g, err)) ||
+        (s = buckets_make(&g->buckets, g->world, p, g->ngradients, err)) ||
         (g->weights.wanted && (s = fit_weights(g, p, err))) || (s = compare_buckets(g, err)))
         return s;
     if (g->rounds.on)
@@ -274,7 +240,7 @@ static void give_back(void *ctx, int64_t at, int64_t n)
 static void start_bucket(slot_gradients *g)
 {
     weights_before_sum(&g->weights, g->started);
-    const gradient_bucket *b = &g->buckets[g->started++];
+    const gradient_bucket *b = &g->buckets.list[g->started++];
     float *gradients = arena(g);
     if (g->rules.half && g->nblocks > 0 && g->blocks[g->nblocks - 1].data) /* a slot of mine */
         slots_round(gradients + b->first, b->count, g->run->threads);
@@ -300,10 +266,10 @@ static void start_rest(slot_gradients *g)
 {
     const int64_t n = g->numbers - g->ngradients;
     weights_end_forward(&g->weights);
-    while (g->started < g->nbuckets)
+    while (g->started < g->buckets.count)
         start_bucket(g);
     weights_end_backward(&g->weights);
-    if (n == 0 || g->started++ > g->nbuckets)
+    if (n == 0 || g->started++ > g->buckets.count)
         return;
     slot_stack_add_part(&g->stack, g->tail, g->ngradients, n, g->run->threads);
     start(g, &(world_piece){.slots = g->slots,
@@ -319,19 +285,15 @@ static void start_rest(slot_gradients *g)
 static void passed(void *ctx, uint32_t step)
 {
     slot_gradients *g = ctx;
-    while (g->started < g->nbuckets && g->buckets[g->started].step <= step)
+    while (g->started < g->buckets.count && g->buckets.list[g->started].step <= step)
         start_bucket(g);
 }
 
 void gradients_watch(slot_gradients *g, plan *p)
 {
-    uint32_t step = 0;
     name_blocks(g);
-    for (uint32_t k = 0; k < g->nbuckets; k++) { /* the order stays, whichever plan it is */
-        const uint32_t last = plan_gradient_step(p, g->buckets[k].first, g->buckets[k].count);
-        g->buckets[k].step = step = last > step ? last : step;
-    }
-    plan_watch_backward(p, passed, g);
+    buckets_fit_plan(&g->buckets, p);
+    plan_watch_backward(p, passed, g, NULL, 0);
 }
 
 tutti_status gradients_end_slot(slot_gradients *g, int64_t slot, double share, tutti_error *err)

@@ -3,18 +3,10 @@
 #ifndef HOST_TRAIN_RANKS_SLOT_GRADIENTS_H
 #define HOST_TRAIN_RANKS_SLOT_GRADIENTS_H
 
-#include "dist/world.h"
 #include "train/context/run_context.h"
+#include "train/ranks/gradient_buckets.h"
 #include "train/ranks/gradient_rounds.h"
 #include "train/ranks/weight_parts.h"
-
-/* Neighbours in the arena, summed over the ranks at a time. */
-typedef struct gradient_bucket {
-    int64_t first, count;
-    int64_t own;   /* of this rank's shares, where its own begins */
-    uint32_t step; /* of the last slot's backward pass, behind which the sum begins */
-    uint32_t reserved;
-} gradient_bucket;
 
 typedef struct slot_rules {
     bool share_only;    /* each rank gets the sums of its own shares alone */
@@ -38,9 +30,7 @@ typedef struct slot_gradients {
     unsigned char *before; /* all buffers as the batch found them */
     uint64_t before_bytes;
     float *tail; /* buffers of the last slot, then of all */
-    gradient_bucket
-        *buckets; /* in the order of their sums, which is that of the backward pass */
-    uint32_t nbuckets;
+    gradient_buckets buckets;
     slot_rules rules;
 
     int64_t slots; /* of the batch under way */

@@ -131,10 +131,11 @@ tutti_status trainer_run_merged(trainer *t, plan *p, int first, int last, tutti_
     const bool updates = last == SEGMENT_UPDATE;
     plan_tail tail;
     tutti_status s = TUTTI_OK;
-    if (!context_is_remote(&t->run) && first <= SEGMENT_LOSS && last > SEGMENT_LOSS) {
+    const bool here = !context_is_remote(&t->run);
+    if ((here || t->plans.apart) && first <= SEGMENT_LOSS && last > SEGMENT_LOSS) {
         /* Weights stay as they are when the loss is not finite. */
         if ((s = trainer_run_merged(t, p, first, SEGMENT_LOSS, err)) ||
-            (s = guard_plan(&t->guard, p, err)))
+            (here && (s = guard_plan(&t->guard, p, err))))
             return s;
         first = SEGMENT_BACKWARD;
     }

@@ -46,7 +46,6 @@ static tutti_status aim_scale(trainer *t, plan *p, const part *m, tutti_error *e
 bool trainer_overlaps(const trainer *t)
 {
     return distributed_on(&t->distributed) && t->run.file->distributed.sync != SYNC_FORCED &&
-           !context_is_remote(&t->run) &&
            t->run.file->distributed.batch_norm ==
                BATCH_NORM_SLOT && /* it waits for all ranks */
            !engine_hears(t->run.engine, TUTTI_EVENT_AFTER_BACKWARD);
@@ -57,7 +56,7 @@ static void overlap(trainer *t, plan *p)
 {
     if (!trainer_overlaps(t))
         return;
-    distributed_overlap(&t->distributed, t->tensors.microbatch, p);
+    t->plans.apart = distributed_overlap(&t->distributed, t->tensors.microbatch, p);
     t->plans.watched = p;
 }
 
@@ -171,8 +170,9 @@ static tutti_status run_slots(trainer *t, slot *saved_targets, int64_t size, tut
         if (!s)
             s = microbatch(t, &m, saved_targets, &loss, err);
         if (t->plans.watched)
-            plan_watch_backward(t->plans.watched, NULL, NULL);
+            plan_watch_backward(t->plans.watched, NULL, NULL, NULL, 0);
         t->plans.watched = NULL;
+        t->plans.apart = false;
         sums_unwatch(&d->sums, t->plans.forward);
         if (d->gradients.weights.on && t->plans.forward)
             plan_reach(t->plans.forward, NULL, NULL);

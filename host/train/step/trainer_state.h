@@ -28,6 +28,7 @@ typedef struct step_plans {
     plan *forward;
     plan *loss;    /* over the same forward pass; another one where targets have changed */
     plan *watched; /* whose backward pass begins sums over the ranks; NULL: none */
+    bool apart;    /* that pass is no part of a graph with others */
     struct slot_runs *slots; /* that run side by side: side_by_side.h; NULL: none have */
     capture_log captures;    /* as told last: device_report.h */
     float loss_scale;

@@ -139,10 +139,6 @@ static tutti_status tell_overlap(const trainer *t, FILE *file, tutti_error *err)
         (void)fprintf(file, "%ssync is forced_sync", before);
         before = ", ";
     }
-    if (context_is_remote(&t->run)) {
-        (void)fprintf(file, "%sthey are on %s", before, context_device(&t->run)->info.name);
-        before = ", ";
-    }
     if (t->run.file->distributed.batch_norm == BATCH_NORM_WORLD) {
         (void)fprintf(file, "%sbatch_norm is world, whose statistics wait for all ranks",
                       before);

@@ -24,8 +24,9 @@ typedef struct nccl {
     int32_t rank, size;
     const tutti_device_v1 *table;
     void *device;
-    void *stream; /* of all operations */
-    void *before; /* event: what the device's own stream had when an operation began */
+    void *followed; /* the stream that operations follow; NULL: the device's own */
+    void *stream;   /* of all operations */
+    void *before;   /* event: what that stream had when an operation began */
     nccl_request *requests;
     uint32_t count, capacity;
     uint32_t timeout_ms;

@@ -22,12 +22,12 @@ static tutti_status take_request(nccl *n, tutti_error *err)
     return r->done ? TUTTI_OK : n->table->event_create(n->device, &r->done, err);
 }
 
-/* What the device's own stream has so far comes first.  Also makes the device the calling thread's, which NCCL wants. */
+/* What the stream of the caller has so far comes first.  Also makes the device the calling thread's, which NCCL wants. */
 static tutti_status begin_operation(nccl *n, tutti_error *err)
 {
     tutti_status s = nccl_check(n, err);
     if (s || (s = take_request(n, err)) ||
-        (s = n->table->event_record(n->device, n->before, NULL, err)))
+        (s = n->table->event_record(n->device, n->before, n->followed, err)))
         return s;
     return n->table->event_wait(n->device, n->stream, n->before, err);
 }
@@ -135,5 +135,5 @@ tutti_status nccl_order(void *self, uint64_t request, tutti_error *err)
     if (request < 1 || request > n->count)
         return tutti_fail(err, TUTTI_E_ARG, "nccl: there is no request %llu, of %u",
                           (unsigned long long)request, n->count);
-    return n->table->event_wait(n->device, NULL, n->requests[request - 1].done, err);
+    return n->table->event_wait(n->device, n->followed, n->requests[request - 1].done, err);
 }

@@ -46,6 +46,7 @@ static tutti_status take_device(nccl *n, const tutti_device_join *how, tutti_err
                           "nccl: moves memory of NVIDIA's GPUs, the run's device is another");
     n->table = t;
     n->device = how->device;
+    n->followed = how->stream;
     const tutti_status s = t->stream_create(n->device, &n->stream, err);
     return s ? s : t->event_create(n->device, &n->before, err);
 }

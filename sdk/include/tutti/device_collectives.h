@@ -26,14 +26,16 @@ typedef struct tutti_device_join {
      * often.  E_STATE names a rank that does not come. */
     tutti_status (*exchange)(void *ctx, const void *mine, void *all, uint64_t bytes,
                              tutti_error *err);
+    void *stream; /* which operations follow and `order` holds back; NULL: the device's own */
 } tutti_device_join;
 
 /* What an object of kind "comm" does for ranks whose tensors are on devices; the run's other comm connects their
  * processes.  All ranks call the operations in the same order, on the thread that gives the device its work, and not
- * while that is gathered.  `data` of tutti_parts is device memory here.  An operation begins behind all that the
- * device's own stream was given before, and returns before it is done; memory that it reads or writes is left alone
- * until then.  E_STATE with a sentence, for good, once an operation has failed or has not come to its end within the
- * time: the plugin has given its work up then, so that nothing on the device waits for it. */
+ * while that is gathered.  `data` of tutti_parts is device memory here.  An operation begins behind all that `stream` of
+ * tutti_device_join was given before, and returns before it is done; memory that it reads or writes is left alone
+ * until then.  What other streams do goes on beside it.  E_STATE with a sentence, for good, once an operation has failed
+ * or has not come to its end within the time: the plugin has given its work up then, so that nothing on the device waits
+ * for it. */
 typedef struct tutti_device_collectives_v1 {
     uint32_t struct_size;
     uint32_t reserved; /* 0 */
@@ -51,8 +53,8 @@ typedef struct tutti_device_collectives_v1 {
     /* Part r is given by rank r, to all, in place.  [step] */
     tutti_status (*all_gather)(void *self, const tutti_parts *parts, uint64_t *ret_request,
                                tutti_error *err);
-    /* What the device's own stream is given from now on begins behind the operation.  Does not wait for it.  E_ARG:
-     * there is no such request since the last `finish`.  [step] */
+    /* What that stream is given from now on begins behind the operation.  Does not wait for it.  E_ARG: there is no such
+     * request since the last `finish`.  [step] */
     tutti_status (*order)(void *self, uint64_t request, tutti_error *err);
     /* Waits until all operations that have begun are done.  [step] */
     tutti_status (*finish)(void *self, tutti_error *err);

@@ -26,12 +26,14 @@ typedef struct meeting {
 static meeting *met;
 static const char *library = "libnccl.so.2";
 static int on_cpu;
+static int own_stream;  /* operations follow one that the test makes */
 static char folder[64]; /* of traces, and of what the stand-in's ranks share */
 
 typedef struct member {
     subject subject;
     const tutti_device_collectives_v1 *table;
     tutti_device device;
+    void *stream; /* that operations follow; NULL: the device's own */
     int rank, size;
 } member;
 
@@ -68,6 +70,7 @@ static inline tutti_status join(member *m, int rank, int size, int device, uint3
     given g;
     given_init(&g);
     given_string(&g, "library", library);
+    m->stream = NULL;
     m->rank = rank;
     m->size = size;
     want_ok(tutti_device_open(on_cpu ? tutti_device_cpu() : tutti_device_cuda(), NULL,
@@ -76,8 +79,17 @@ static inline tutti_status join(member *m, int rank, int size, int device, uint3
     want_ok(subject_open(&m->subject, PLUGIN_PATH, TUTTI_KIND_COMM, "nccl", &g, NULL, err),
             err);
     m->table = subject_query(&m->subject, TUTTI_DEVICE_COLLECTIVES_V1);
-    const tutti_device_join how = {sizeof how,      timeout_ms,       rank, size,
-                                   m->device.table, m->device.device, m,    exchange};
+    if (own_stream)
+        want_ok(m->device.table->stream_create(m->device.device, &m->stream, err), err);
+    const tutti_device_join how = {.struct_size = sizeof how,
+                                   .timeout_ms = timeout_ms,
+                                   .rank = rank,
+                                   .size = size,
+                                   .table = m->device.table,
+                                   .device = m->device.device,
+                                   .ctx = m,
+                                   .exchange = exchange,
+                                   .stream = m->stream};
     return m->table->join(m->subject.self, &how, err);
 }
 
@@ -85,6 +97,7 @@ static inline void part(member *m, int failed)
 {
     m->table->leave(m->subject.self, failed);
     subject_close(&m->subject);
+    m->device.table->stream_destroy(m->device.device, m->stream);
     tutti_device_close(&m->device);
 }
 
@@ -104,15 +117,15 @@ static inline void give_back(member *m, void *memory)
 static inline void put(member *m, void *to, const void *from, uint64_t bytes)
 {
     tutti_error err = TUTTI_ERROR_INIT;
-    want_ok(m->device.table->copy(m->device.device, NULL, to, from, bytes, TUTTI_COPY_TO_DEVICE,
-                                  &err),
+    want_ok(m->device.table->copy(m->device.device, m->stream, to, from, bytes,
+                                  TUTTI_COPY_TO_DEVICE, &err),
             &err);
 }
 
 static inline void fetch(member *m, void *to, const void *from, uint64_t bytes)
 {
     tutti_error err = TUTTI_ERROR_INIT;
-    want_ok(m->device.table->copy(m->device.device, NULL, to, from, bytes,
+    want_ok(m->device.table->copy(m->device.device, m->stream, to, from, bytes,
                                   TUTTI_COPY_FROM_DEVICE, &err),
             &err);
 }

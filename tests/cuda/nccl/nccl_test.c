@@ -28,19 +28,19 @@ static uint64_t lay_out(int me, int size, int receives, uint64_t *offsets, uint6
     return end;
 }
 
-static void wait_for_own_stream(member *m)
+static void wait_for_stream(member *m)
 {
     void *event;
     tutti_error err = TUTTI_ERROR_INIT;
     const tutti_device_v1 *t = m->device.table;
     want_ok(t->event_create(m->device.device, &event, &err), &err);
-    want_ok(t->event_record(m->device.device, event, NULL, &err), &err);
+    want_ok(t->event_record(m->device.device, event, m->stream, &err), &err);
     while (t->event_done(m->device.device, event) == 0)
         ;
     t->event_destroy(m->device.device, event);
 }
 
-/* What the own stream was given before, two operations in a row, and what it is given behind them; nobody waits between. */
+/* What the stream was given before, two operations in a row, and what it is given behind them; nobody waits between. */
 static void check_all_to_all(member *m)
 {
     uint64_t out[SIZE], out_bytes[SIZE], in[SIZE], in_bytes[SIZE], request = 0;
@@ -57,10 +57,10 @@ static void check_all_to_all(member *m)
     tutti_error err = TUTTI_ERROR_INIT;
     want_ok(m->table->all_to_all(m->subject.self, &from, &to, &request, &err), &err);
     want_ok(m->table->order(m->subject.self, request, &err), &err);
-    want_ok(m->device.table->copy(m->device.device, NULL, copy, receive, in_end,
+    want_ok(m->device.table->copy(m->device.device, m->stream, copy, receive, in_end,
                                   TUTTI_COPY_ON_DEVICE, &err),
             &err);
-    wait_for_own_stream(m); /* before anybody asks for the operation's end */
+    wait_for_stream(m); /* before anybody asks for the operation's end */
     want_ok(m->table->finish(m->subject.self, &err), &err);
     fetch(m, host, copy, in_end);
     for (int r = 0; r < m->size; r++)
@@ -83,7 +83,7 @@ static void check_all_gather(member *m, int even)
     unsigned char *host = malloc(end);
     char *data = take(m, end);
     tutti_error err = TUTTI_ERROR_INIT;
-    want_ok(m->device.table->fill(m->device.device, NULL, data + offsets[m->rank],
+    want_ok(m->device.table->fill(m->device.device, m->stream, data + offsets[m->rank],
                                   (uint8_t)('a' + m->rank), bytes[m->rank], &err),
             &err);
     const tutti_parts parts = {sizeof parts, 0, data, offsets, bytes};
@@ -114,6 +114,17 @@ static void operations(int rank, int size)
 START_TEST(operations_do_what_their_definition_says)
 {
     world(SIZE, operations, "devices=3,leaks=1", "");
+    for (int r = 0; r < SIZE; r++)
+        ck_assert_golden("operations", r);
+    clean_up(SIZE);
+}
+END_TEST
+
+START_TEST(operations_follow_the_stream_that_they_are_given)
+{
+    own_stream = 1;
+    world(SIZE, operations, "devices=3,leaks=1", "");
+    own_stream = 0;
     for (int r = 0; r < SIZE; r++)
         ck_assert_golden("operations", r);
     clean_up(SIZE);
@@ -283,6 +294,7 @@ int main(void)
     TCase *c = tcase_create("nccl");
     suite_add_tcase(suite, c);
     tcase_add_test(c, operations_do_what_their_definition_says);
+    tcase_add_test(c, operations_follow_the_stream_that_they_are_given);
     tcase_add_test(c, one_rank_is_a_world);
     tcase_add_test(c, what_hangs_is_given_up_in_time_and_says_where);
     tcase_add_test(c, an_error_of_the_engine_is_told_at_once);

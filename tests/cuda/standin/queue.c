@@ -160,6 +160,24 @@ void queue_run_all(void)
     }
 }
 
+/* Streams beside the first one go ahead as far as they may, as those of a device do that the host is slow to feed. */
+static bool may_go_ahead(const stream *s)
+{
+    const work *w = s->first;
+    return s->number != 1 && w && (w->kind != WORK_WAIT || w->mark->done);
+}
+
+static void go_ahead(void)
+{
+    bool goes_on;
+    do {
+        goes_on = false;
+        for (stream *s = streams; s; s = s->next)
+            while (may_go_ahead(s) && run_first(s))
+                goes_on = true;
+    } while (goes_on);
+}
+
 /* ---- asking for it ---- */
 
 bool queue_is_stream(const stream *s)
@@ -210,8 +228,10 @@ void queue_add(stream *s, work *w)
     }
     *s->end = w;
     s->end = &w->next;
-    if (++s->nwork > QUEUED_MOST || standin_settings()->eager)
+    if (++s->nwork > QUEUED_MOST || standin_settings()->eager == 1)
         queue_run(s);
+    else if (standin_settings()->eager == 2)
+        go_ahead();
 }
 
 static unsigned long long number(const stream *s)

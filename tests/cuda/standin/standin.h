@@ -70,7 +70,7 @@ typedef struct settings {
     uint64_t seed;            /* 1; 0: everything in order */
     uint64_t fail_launch;     /* number of the launch that fails for good; 0: none */
     uint64_t fail_code;       /* and with what: 719 */
-    uint64_t eager;           /* 1: work is done at once */
+    uint64_t eager; /* 1: work is done at once; 2: that of all streams but the first one */
     uint64_t
         conditions; /* 1; 0: graphs have no conditional nodes; 2: such graphs are not launched */
     uint64_t captures; /* 0: what is gathered becomes no graph */

@@ -192,9 +192,9 @@ START_TEST(the_backward_pass_says_when_it_is_done_with_a_gradient)
     float *whole = copy_grads();
     watched w = {.p = p, .taken = calloc((size_t)count, sizeof *w.taken)};
     ck_assert_ptr_nonnull(w.taken);
-    plan_watch_backward(p, take_spans, &w);
+    plan_watch_backward(p, take_spans, &w, NULL, 0);
     toy_run(p, 1.0f);
-    plan_watch_backward(p, NULL, NULL);
+    plan_watch_backward(p, NULL, NULL, NULL, 0);
     ck_assert_int_eq(w.spans, (count + SPAN - 1) / SPAN);
     ck_assert_mem_eq(w.taken, whole, (size_t)count * sizeof *whole);
     for (int64_t k = 0; k < count; k++)
