@@ -65,10 +65,8 @@ static int go(loop_run *l, trainer *t, const run_file *run, const cli_options *o
     cli_print_failure(run, err->text);
     if (trainer_signal())
         return 128 + trainer_signal();
-    return s == TUTTI_E_STATE && o->resume && strcmp(o->resume, "auto") == 0 &&
-                   loop_run_finished(l)
-               ? CLI_OK
-               : CLI_FAILED;
+    return o->resume && strcmp(o->resume, "auto") == 0 && trainer_was_over(t) ? CLI_OK
+                                                                              : CLI_FAILED;
 }
 
 static int run(const cli_options *o, const tutti_op *const *ops)

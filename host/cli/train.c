@@ -30,10 +30,8 @@ static int fit(trainer *t, const run_file *run, const cli_options *o,
     cli_print_failure(run, err->text);
     if (err->status == TUTTI_E_INTERRUPTED)
         return 128 + trainer_signal();
-    return o->resume && strcmp(o->resume, "auto") == 0 && err->status == TUTTI_E_STATE &&
-                   trainer_finished(t)
-               ? CLI_OK
-               : CLI_FAILED;
+    return o->resume && strcmp(o->resume, "auto") == 0 && trainer_was_over(t) ? CLI_OK
+                                                                              : CLI_FAILED;
 }
 
 /* How the run is started: as the command line says, or as the run that it repeats was. */

@@ -114,7 +114,7 @@ bool loop_run_interrupted(const loop_run *l)
     return tutti_loop_interrupted(l->loop) != 0;
 }
 
-bool loop_run_finished(const loop_run *l)
+static bool has_reached_limit(const loop_run *l)
 {
     const tutti_loop_state *st = tutti_loop_get_state(l->loop);
     const tutti_loop_run_args *a = &l->run->loop.args;
@@ -129,7 +129,7 @@ bool loop_run_finished(const loop_run *l)
 static tutti_status check_limit(const loop_run *l, tutti_error *err)
 {
     const tutti_loop_state *st = tutti_loop_get_state(l->loop);
-    if (!loop_run_finished(l))
+    if (!has_reached_limit(l) || !training_is_over(l->trainer))
         return TUTTI_OK;
     return tutti_fail(err, TUTTI_E_STATE,
                       "nothing is left to run: %lld epochs and %lld iterations have passed; "

@@ -23,8 +23,6 @@ TUTTI_NODISCARD tutti_status loop_run_go(loop_run *l, const char *resume, bool a
                                          tutti_error *err);
 
 bool loop_run_interrupted(const loop_run *l); /* a function has asked for it; it is saved */
-/* Whether the file's limit is reached. */
-bool loop_run_finished(const loop_run *l);
 const tutti_loop_state *loop_run_state(const loop_run *l);
 /* service.c: what the process function gave last, of a supervised process the loss; NaN: nothing. */
 double loop_run_output(const loop_run *l);

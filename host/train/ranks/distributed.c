@@ -61,6 +61,19 @@ tutti_status distributed_equal(distributed *d, const world_item *items, size_t n
     return note(d, world_compare(d->world, items, n, err));
 }
 
+tutti_status distributed_take_first(distributed *d, bool *value, tutti_error *err)
+{
+    const char mine = *value;
+    char *all = d->world ? calloc((size_t)world_size(d->world), 1) : NULL;
+    if (!all)
+        return d->world ? tutti_fail(err, TUTTI_E_NOMEM, "no memory for the ranks") : TUTTI_OK;
+    const tutti_status s = world_exchange(d->world, &mine, all, sizeof mine, err);
+    if (!s)
+        *value = all[0];
+    free(all);
+    return s;
+}
+
 static tutti_status no_memory(uint64_t bytes, tutti_error *err)
 {
     return tutti_fail(err, TUTTI_E_NOMEM, "no memory for %llu bytes of numbers of slots",

@@ -261,10 +261,11 @@ void record_plan(trainer *t, const plan *p)
 
 void record_end(trainer *t, tutti_status s, const char *why)
 {
+    const bool over = s == TUTTI_OK || t->resume.over; /* what was finished stays so */
     if (keeps(t) && t->files.record.run)
         write_record(t,
-                     s == TUTTI_OK              ? "finished"
+                     over                       ? RECORD_FINISHED
                      : s == TUTTI_E_INTERRUPTED ? "interrupted"
                                                 : "failed",
-                     why);
+                     over ? NULL : why);
 }

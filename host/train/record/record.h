@@ -8,6 +8,7 @@
 /* Of the file in a run's folder. */
 #define RECORD_FILE "record.json"
 #define RECORD_FORMAT "tutti.record/1"
+#define RECORD_FINISHED "finished" /* the status of a run that came to its end */
 
 /* Writes the record of a run that begins, in the place of one that an earlier run of that name has left; a run that
  * is taken up keeps how it once began.  Nothing happens where the run keeps no record.  A record that cannot be

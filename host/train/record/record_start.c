@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "train/record/record.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,9 +24,11 @@ static bool keep_start(run_record *r, const json_node *record)
 {
     const json_node *start = json_get(record, "start"),
                     *attempts = json_get(record, "attempts");
+    const char *status = json_string(json_get(record, "status"));
     char *before = attempts ? json_text(attempts) : NULL;
     char *run = json_get(record, "run") ? json_text(json_get(record, "run")) : NULL;
     text_buffer b = {.data = NULL};
+    r->unended = status && strcmp(status, RECORD_FINISHED) != 0;
     free(r->start);
     r->start = start ? json_text(start) : NULL;
     r->started = json_real(json_get(record, "started"));
@@ -34,9 +37,7 @@ static bool keep_start(run_record *r, const json_node *record)
     else
         text_add(&b, "[");
     text_add(&b, "{\"status\": ");
-    text_add_quoted(&b, json_string(json_get(record, "status"))
-                            ? json_string(json_get(record, "status"))
-                            : "?");
+    text_add_quoted(&b, status ? status : "?");
     text_add(&b, ", \"batches\": %lld, \"same_settings\": %s}]",
              (long long)json_int(json_get(record, "batches")),
              run && r->run && strcmp(run, r->run) == 0 ? "true" : "false");

@@ -97,6 +97,8 @@ typedef struct trainer_resume {
     bool strict;      /* one of other settings is refused */
     bool same;        /* this run's kernels computed it too */
     bool whole;       /* one is loaded whole before the run begins */
+    bool unended;     /* an attempt before this one has not come to the run's end */
+    bool over;        /* nothing is left to do */
 } trainer_resume;
 
 typedef struct run_repeat run_repeat; /* record/repeat.h */
@@ -111,8 +113,9 @@ typedef struct run_record {
     double started;      /* Unix seconds */
     const run_repeat *repeats; /* the run that this one repeats, borrowed, or NULL */
     bool resumes;              /* this attempt goes on from a checkpoint of the run */
-    bool planned;              /* kernels are chosen */
-    bool broken;               /* it cannot be written, which has been said */
+    bool unended; /* as the record has it, an attempt before this one was not finished */
+    bool planned; /* kernels are chosen */
+    bool broken;  /* it cannot be written, which has been said */
 } run_record;
 
 /* What a run that trains writes. */

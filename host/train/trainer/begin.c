@@ -59,6 +59,13 @@ static void tell_idle_groups(trainer *t)
     }
 }
 
+/* What rank 0's record of the run says. */
+static tutti_status look_back(trainer *t, tutti_error *err)
+{
+    t->resume.unended = t->files.record.unended;
+    return distributed_take_first(&t->distributed, &t->resume.unended, err);
+}
+
 tutti_status trainer_begin(trainer *t, const char *resume, tutti_error *err)
 {
     tutti_status s =
@@ -107,7 +114,9 @@ tutti_status trainer_begin(trainer *t, const char *resume, tutti_error *err)
     t->begun = true;
     if (t->fits)
         tell_idle_groups(t);
-    s = updater_reschedule(&t->updater, err);
+    s = t->fits && resume ? look_back(t, err) : TUTTI_OK;
+    if (!s)
+        s = updater_reschedule(&t->updater, err);
     if (!s)
         s = distributed_compare_start(&t->distributed, err);
     if (!s && t->hooks.begun.call && distributed_first(&t->distributed))

@@ -80,6 +80,16 @@ static tutti_status end_epoch(trainer *t, tutti_error *err)
     return trainer_event(t, TUTTI_EVENT_EPOCH_CHECKPOINT, err);
 }
 
+/* That of a run which has all of its batches, where its end is still to come. */
+static tutti_status end_open_epoch(trainer *t, tutti_error *err)
+{
+    const int64_t batches = t->run.clock.now.batch_in_epoch;
+    if (batches == 0 || batches != loader_batches(t->train.loader))
+        return TUTTI_OK;
+    const tutti_status s = end_epoch(t, err);
+    return s == TUTTI_OK && iteration_over(t, TUTTI_UNIT_EPOCH) ? end_iteration(t, err) : s;
+}
+
 static tutti_status epoch(trainer *t, tutti_error *err)
 {
     tutti_status s = TUTTI_OK;
@@ -133,7 +143,8 @@ static tutti_status set_duration(trainer *t, const fit_options *o, tutti_error *
         return s;
     t->run.clock.max_duration = t->run.clock.planned;
     t->run.clock.stopped = false;
-    if (!trainer_finished(t))
+    t->resume.over = false;
+    if (!trainer_finished(t) || !training_is_over(t))
         return TUTTI_OK;
     const tutti_time here = {tutti_timestamp_get(&t->run.clock.now, t->run.clock.planned.unit),
                              0.0, t->run.clock.planned.unit, 0};
@@ -166,6 +177,8 @@ static tutti_status fit(trainer *t, const fit_options *o, tutti_error *err)
         (s = seek(t, err)) || (s = trainer_event(t, TUTTI_EVENT_FIT_START, err)))
         return s;
     training_start_clock(t);
+    if (trainer_finished(t)) /* an attempt before this one ended behind the last batch */
+        s = end_open_epoch(t, err);
     while (s == TUTTI_OK && !trainer_done(t))
         s = epoch(t, err);
     if (s == TUTTI_E_INTERRUPTED && trainer_hurries()) { /* data was not waited for */
@@ -216,4 +229,9 @@ tutti_status trainer_fit(trainer *t, const fit_options *o, tutti_error *err)
     trainer_escape_end();
     training_over(t, s);
     return s ? tutti_fail(err, s, "%s", cause.text) : TUTTI_OK;
+}
+
+bool trainer_was_over(const trainer *t)
+{
+    return t->resume.over;
 }

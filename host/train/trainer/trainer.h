@@ -55,7 +55,7 @@ typedef struct fit_options {
 } fit_options;
 
 /* Trains until the duration is over; may be called again.  A max_duration of 0 evaluates alone, once.  Errors: E_STATE the duration is over already
- * (trainer_finished); E_INTERRUPTED a caught signal ended it after a batch: a checkpoint has then been
+ * (trainer_was_over); E_INTERRUPTED a caught signal ended it after a batch: a checkpoint has then been
  * written if the run has a saver.  [control] */
 TUTTI_NODISCARD tutti_status trainer_fit(trainer *t, const fit_options *o, tutti_error *err);
 /* All that comes before the first event of fit, eval or predict: INIT, the checkpoint, the load events.  They do it
@@ -64,6 +64,8 @@ TUTTI_NODISCARD tutti_status trainer_begin(trainer *t, const char *resume, tutti
 
 /* Whether max_duration is over. */
 bool trainer_finished(const trainer *t);
+/* Whether the last run was taken up and had nothing left to do, which is the error that it ended with. */
+bool trainer_was_over(const trainer *t);
 
 /* Instead of a fit: every evaluation of the run file once, with the weights of `checkpoint` (as
  * `resume` above).  Errors: E_ARG the run has no evaluation.  [control] */

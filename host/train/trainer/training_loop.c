@@ -358,9 +358,16 @@ tutti_status training_save_asked(trainer *t, tutti_error *err)
     return s;
 }
 
+bool training_is_over(trainer *t)
+{
+    t->resume.over = !t->resume.unended;
+    return t->resume.over;
+}
+
 void training_over(trainer *t, tutti_status status)
 {
     t->failed = status && status != TUTTI_E_INTERRUPTED;
+    t->resume.unended = false;
 }
 
 /* ---- several ranks ---- */
