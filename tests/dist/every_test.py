@@ -1,10 +1,12 @@
-"""every_test.py - every plugin trains to the bits of one process: every_test.py TUTTI [--every] [KIND | KIND:NAME]...
+"""every_test.py - every plugin trains to the bits of one process: every_test.py TUTTI [--every] [--ranks N]...
+[KIND | KIND:NAME]...
 
 Without a name each algorithm, callback, data set and optimizer trains as a world of 2.  With --every
 all kinds do, as worlds of 2 and 3, with weights in parts, from a save of one process on, and algorithms and models in 16
-bits; a few as a world of 8.
+bits; a few as a world of 8.  With --ranks all do as worlds of so many instead, algorithms and models in 16 bits too.
 """
 # SPDX-License-Identifier: Apache-2.0
+import argparse
 import concurrent.futures
 import copy
 import json
@@ -117,17 +119,18 @@ def compare(tutti, top, name, run, worlds):
     return found
 
 
-def chosen(words, every):
+def chosen(words, every, ranks):
     """[(name, run, worlds)] of what is asked for."""
-    found = []
+    found, whole = [], every or ranks
+    sizes = [(f"{n} ranks", n, "none", False) for n in ranks]
     for kind, runs in cases().items():
         for name, run in runs.items():
-            if words and not {kind, f"{kind}:{name}"} & set(words) or not words and not every and kind not in QUICK:
+            if words and not {kind, f"{kind}:{name}"} & set(words) or not words and not whole and kind not in QUICK:
                 continue
-            worlds = MANY + [EIGHT] * ((kind, name) in OF_EIGHT) if every else [TWO]
+            worlds = sizes or (MANY + [EIGHT] * ((kind, name) in OF_EIGHT) if every else [TWO])
             found.append((f"{kind} {name}", run, worlds))
-            if every and kind in ("algorithm", "model"):
-                found += [(f"{kind} {name}, {precision}", run | {"precision": precision}, MANY[1:2])
+            if whole and kind in ("algorithm", "model"):
+                found += [(f"{kind} {name}, {precision}", run | {"precision": precision}, sizes or MANY[1:2])
                           for precision in ("amp_bf16", "amp_fp16") if run.get("precision") != precision]
     return found
 
@@ -166,8 +169,13 @@ def discover(report, top):
 
 
 def main():
-    words = [word for word in sys.argv[2:] if word != "--every"]
-    tutti, every, report = os.path.abspath(sys.argv[1]), "--every" in sys.argv, Report()
+    options = argparse.ArgumentParser()
+    options.add_argument("tutti", type=os.path.abspath)
+    options.add_argument("--every", action="store_true")
+    options.add_argument("--ranks", type=int, action="append", default=[])
+    options.add_argument("words", nargs="*")
+    given, report = options.parse_intermixed_args(), Report()
+    tutti, words, every = given.tutti, given.words, given.every or bool(given.ranks)
     listed = subprocess.run([tutti, "plugins", "list"], capture_output=True, text=True, check=True).stdout
     report.check("every plugin is in a run", not missing(listed), "; ".join(missing(listed)))
     found = missing(listed + "org.example.mine 1.0.0: algorithm mine")
@@ -175,7 +183,7 @@ def main():
     report.check("one that is in none is told", found == want, f"{found}")
     with tempfile.TemporaryDirectory() as top, concurrent.futures.ThreadPoolExecutor(os.cpu_count() if every else 1) as pool:
         discover(report, top)
-        work = chosen(words, every)
+        work = chosen(words, given.every, given.ranks)
         for found in pool.map(lambda one: compare(tutti, top, *one), buildable(tutti, top, listed, work, report)):
             for what, text in found:
                 report.check(what, not text, text)
