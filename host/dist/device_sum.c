@@ -195,5 +195,17 @@ tutti_status world_device_sum(world_device *d, const world_piece *p, tutti_error
     if (s || (s = pack(d, p, n, err)) || (s = transpose(d, received, err)) ||
         (s = add_share(d, p, received, n, p->result + p->at + first, err)))
         return s;
-    return gather(d, p->result + p->at, p->n, err);
+    return p->share_only ? TUTTI_OK : gather(d, p->result + p->at, p->n, err);
+}
+
+tutti_status world_device_gather_shares(world_device *d, float *data, int64_t n,
+                                        tutti_error *err)
+{
+    const int64_t most = world_bucket(d->world);
+    if (!d->table)
+        return TUTTI_OK;
+    tutti_status s = follow(d, err);
+    for (int64_t first = 0; first < n && !s; first += most)
+        s = gather(d, data + first, n - first < most ? n - first : most, err);
+    return s ? s : world_device_settle(d, err);
 }

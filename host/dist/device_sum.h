@@ -37,11 +37,16 @@ TUTTI_NODISCARD tutti_status world_device_add_part(world_device *d, const slot_s
 /* Begins the sum of a piece, whose arrays and result are device memory, behind what the device's own stream has: to the
  * bit what world_start makes of the same numbers.  The piece has neither rounds nor rounded numbers, and all ranks have
  * their arrays.  What the device's own stream is given next goes on beside the sum, and leaves the piece's memory alone
- * until world_device_finish.  Errors: the comm's, the device's.  [step] */
+ * until world_device_settle.  Errors: the comm's, the device's.  [step] */
 TUTTI_NODISCARD tutti_status world_device_sum(world_device *d, const world_piece *piece,
                                               tutti_error *err);
-/* All sums are there for what the device's own stream is given next.  Errors: the comm's: a rank does not take part.
- * [step] */
-TUTTI_NODISCARD tutti_status world_device_finish(world_device *d, tutti_error *err);
+/* As world_gather_shares, of device memory, behind what the device's own stream has; waits for all ranks.  Errors: those of
+ * world_device_settle, the device's.  [step] */
+TUTTI_NODISCARD tutti_status world_device_gather_shares(world_device *d, float *data, int64_t n,
+                                                        tutti_error *err);
+/* All sums are there on all ranks, for what the device's own stream is given next.  The processes, which know who has
+ * ended or hangs, meet first: a device would wait for its rank.  Errors: those of world_exchange; the comm's: a rank does
+ * not take part.  Nothing on the device waits for other ranks then.  [step] */
+TUTTI_NODISCARD tutti_status world_device_settle(world_device *d, tutti_error *err);
 
 #endif

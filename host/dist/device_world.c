@@ -3,7 +3,9 @@
 #include "dist/device_internal.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static uint32_t milliseconds(double seconds)
 {
@@ -161,7 +163,48 @@ tutti_status world_device_reserve(world_device *d, int64_t slots, int64_t n, tut
     return TUTTI_OK;
 }
 
-tutti_status world_device_finish(world_device *d, tutti_error *err)
+/* ---- waiting ---- */
+
+/* Behind `mine`, what this rank has failed with: `why`, who does not come. */
+static void add_reason(tutti_error *err, const tutti_error *why)
+{
+    if (!err)
+        return;
+    const size_t used = strlen(err->text);
+    (void)snprintf(err->text + used, sizeof err->text - used, "; %s", why->text);
+}
+
+static tutti_status read_failures(const char *failed, int32_t size, tutti_error *err)
+{
+    for (int32_t r = 0; r < size; r++)
+        if (failed[r])
+            return tutti_fail(err, TUTTI_E_STATE, "rank %d could not do its part on its device",
+                              r);
+    return TUTTI_OK;
+}
+
+/* The processes, which know who has ended or hangs, meet; a device would wait for its rank.  `mine`: this rank's status,
+ * whose sentence is in `err`. */
+static tutti_status meet(world_device *d, tutti_status mine, tutti_error *err)
+{
+    const int32_t size = world_size(d->world);
+    const char failed = mine != TUTTI_OK;
+    tutti_error why = TUTTI_ERROR_INIT;
+    char *all = size > 1 ? malloc((size_t)size) : NULL;
+    if (!all)
+        return size == 1 ? mine : tutti_fail(err, TUTTI_E_NOMEM, "no memory for the ranks");
+    if (mine)
+        world_hurry(d->world);
+    const tutti_status s =
+        world_exchange(d->world, &failed, all, sizeof failed, mine ? &why : err);
+    if (s && mine)
+        add_reason(err, &why);
+    const tutti_status others = s || mine ? TUTTI_OK : read_failures(all, size, err);
+    free(all);
+    return mine ? mine : s ? s : others;
+}
+
+static tutti_status finish(world_device *d, tutti_error *err)
 {
     if (!d->table)
         return TUTTI_OK;
@@ -170,4 +213,10 @@ tutti_status world_device_finish(world_device *d, tutti_error *err)
     const tutti_status s = d->table->finish(d->self, err);
     instance_leave(&c);
     return s;
+}
+
+tutti_status world_device_settle(world_device *d, tutti_error *err)
+{
+    const tutti_status s = meet(d, TUTTI_OK, err);
+    return s ? s : meet(d, finish(d, err), err);
 }

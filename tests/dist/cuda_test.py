@@ -2,6 +2,7 @@
 TUTTI [NAME]..."""
 # SPDX-License-Identifier: Apache-2.0
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -98,6 +99,24 @@ def overlapped(tutti, folder, report):
                  beside(os.path.join(folder, "forced")))
 
 
+def divided(tutti, folder, report):
+    """Optimizer states in parts, on the GPUs: the bits of one rank, a part of the memory, resumed in other parts."""
+    run = changed(**SMALL | {"max_duration": "6ba", "distributed": {**WORLD, "sharding": "states"}})
+    whole = {**run, "distributed": WORLD}
+    train(tutti, os.path.join(folder, "whole"), 1, whole, report)
+    for name, size, ahead in (("two", 2, False), ("three", 3, True)):
+        where = os.path.join(folder, name)
+        train(tutti, where, size, run, report, ahead=ahead)
+        text = difference(os.path.join(folder, "whole"), where)
+        report.check(f"{name} ranks with states in parts: the bits of one", not text, text)
+    told = re.findall(r"(\d+) of (\d+) bytes of optimizer state", str(messages(os.path.join(folder, "three"))))
+    report.check("a rank keeps a third of them", bool(told) and int(told[0][1]) <= 3.2 * int(told[0][0]) <= 3.6 * int(told[0][1]), told)
+    for k, (size, what) in enumerate(((3, run), (2, run), (1, whole))):
+        train(tutti, os.path.join(folder, "parts"), size, what, report, options=["--resume", "auto", "--set", f"max_duration={2 * k + 2}ba"])
+    text = difference(os.path.join(folder, "whole"), os.path.join(folder, "parts"))
+    report.check("3, then 2 with parts, then one without: the bits of one", not text, text)
+
+
 def near(tutti, folder, report):
     """Other kernels, so not the bits of CPUs, but their weights; which a run file with a device_comm may take too."""
     last = "runs/ranks/checkpoints/latest.safetensors"
@@ -178,7 +197,7 @@ def refused(tutti, folder, report):
 
     says("a comm of processes", 2, "device_comm shared_memory has no tutti.device_collectives/1, want one that moves memory of "
          "devices, such as nccl", device_comm="shared_memory")
-    says("parts of states", 2, "on which gradients are summed where sharding is none alone", sharding="states")
+    says("parts of gradients", 2, "on which gradients are summed where sharding is none or states alone", sharding="gradients")
     says("bf16", 1, "on which gradients are summed where reduce_dtype is f32 alone", reduce_dtype="bf16")
     says("a sum for each microbatch", 2, "where sync is another than multi_auto_sync alone", sync="multi_auto_sync")
     says("two ranks on a GPU", 2, "invalid usage: Duplicate GPU detected : rank", gpus=1)
@@ -195,4 +214,4 @@ if __name__ == "__main__":
     if not os.path.isdir(STANDIN):
         print("skipped: the stand-in is not built")
         sys.exit(77)
-    sys.exit(main([bits, overlapped, near, scaled, resumed, lost, stuck, refused]))
+    sys.exit(main([bits, overlapped, divided, near, scaled, resumed, lost, stuck, refused]))

@@ -159,6 +159,7 @@ static tutti_tensor share_at(const trainer *t, const checkpoint_contents *v, uin
     tutti_tensor one = net_weight(t->run.net, k)->data;
     const int64_t at = net_offset(t->run.net, k);
     const int32_t rank = parts ? parts->ranks[k] : 0;
+    one.device = TUTTI_DEVICE_CPU;
     one.data = !parts                ? v->slots[j] + at
                : rank == parts->mine ? v->slots[j] + (at - parts->bounds[rank])
                                      : NULL;
@@ -190,10 +191,12 @@ static tutti_status add_weight(const trainer *t, const contents_parts *parts,
     return s;
 }
 
-void contents_spread(trainer *t, const checkpoint_contents *v)
+tutti_status contents_spread(trainer *t, const checkpoint_contents *v, tutti_error *err)
 {
-    for (uint32_t j = 0; t->updater.world && j < t->updater.nslots; j++)
-        shares_take(&t->updater, j, v->slots[j]);
+    tutti_status s = TUTTI_OK;
+    for (uint32_t j = 0; t->updater.world && j < t->updater.nslots && !s; j++)
+        s = shares_take(&t->updater, j, v->slots[j], err);
+    return s;
 }
 
 /* Everything that a checkpoint keeps, as views of where it lives. */

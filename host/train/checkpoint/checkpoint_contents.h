@@ -43,7 +43,8 @@ TUTTI_NODISCARD tutti_status contents_collect(trainer *t, const contents_parts *
 void contents_select(checkpoint_contents *k, bool weights, const char *const *ignore);
 /* Leaves what `rank` writes. */
 void contents_keep(checkpoint_contents *k, int32_t rank);
-void contents_spread(trainer *t, const checkpoint_contents *k);
+TUTTI_NODISCARD tutti_status contents_spread(trainer *t, const checkpoint_contents *k,
+                                             tutti_error *err);
 /* Copies to the host what lies on a device, for writing; with `copies` everything, which may then change. */
 TUTTI_NODISCARD tutti_status contents_to_host(const trainer *t, checkpoint_contents *k,
                                               bool copies, tutti_error *err);

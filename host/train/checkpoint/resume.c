@@ -103,7 +103,8 @@ static tutti_status load_checkpoint(trainer *t, const char *path, const checkpoi
     if (t->hooks.load && !weights &&
         (s = t->hooks.load(t->hooks.ctx, path, checkpoint_value(c, "loop"), err)))
         goto fail;
-    contents_spread(t, &v);
+    if ((s = contents_spread(t, &v, err)))
+        goto fail;
     if (t->fits && !t->resume.strict && (s = check_settings(t, path, c, err)))
         goto fail;
     clock_read(t, clock);

@@ -7,7 +7,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 static float *arena(const device_gradients *g, int64_t *ret_numbers)
 {
@@ -171,7 +170,8 @@ static tutti_status start_bucket(device_gradients *g, tutti_error *err)
                                .count = g->nblocks,
                                .at = b->first,
                                .n = b->count,
-                               .result = gradients};
+                               .result = gradients,
+                               .share_only = g->share_only};
     const tutti_status s =
         g->nblocks ? world_device_add_part(g->device, &g->stack, gradients + b->first, b->first,
                                            b->count, err)
@@ -225,52 +225,11 @@ static tutti_status start_rest(device_gradients *g, tutti_error *err)
     return s;
 }
 
-/* Behind `mine`, what this rank has failed with: `why`, who does not come. */
-static void add_reason(tutti_error *err, const tutti_error *why)
-{
-    if (!err)
-        return;
-    const size_t used = strlen(err->text);
-    (void)snprintf(err->text + used, sizeof err->text - used, "; %s", why->text);
-}
-
-static tutti_status read_failures(const char *failed, int32_t size, tutti_error *err)
-{
-    for (int32_t r = 0; r < size; r++)
-        if (failed[r])
-            return tutti_fail(err, TUTTI_E_STATE,
-                              "rank %d could not sum gradients on its device", r);
-    return TUTTI_OK;
-}
-
-/* The processes, which know who has ended or hangs, meet; a device would wait for its rank.  `mine`: this rank's status,
- * whose sentence is in `err`. */
-static tutti_status meet(device_gradients *g, tutti_status mine, tutti_error *err)
-{
-    const int32_t size = world_size(g->world);
-    const char failed = mine != TUTTI_OK;
-    tutti_error why = TUTTI_ERROR_INIT;
-    char *all = size > 1 ? malloc((size_t)size) : NULL;
-    if (!all)
-        return size == 1 ? mine : tutti_fail(err, TUTTI_E_NOMEM, "no memory for the ranks");
-    if (mine)
-        world_hurry(g->world);
-    const tutti_status s =
-        world_exchange(g->world, &failed, all, sizeof failed, mine ? &why : err);
-    if (s && mine)
-        add_reason(err, &why);
-    const tutti_status others = s || mine ? TUTTI_OK : read_failures(all, size, err);
-    free(all);
-    return mine ? mine : s ? s : others;
-}
-
 tutti_status device_gradients_sum(device_gradients *g, tutti_error *err)
 {
     tutti_status s = start_rest(g, err);
     if (!s)
-        s = meet(g, TUTTI_OK, err);
-    if (!s)
-        s = meet(g, world_device_finish(g->device, err), err);
+        s = world_device_settle(g->device, err);
     if (s)
         device_gradients_give_up(g);
     g->connected = !s && world_size(g->world) > 1;

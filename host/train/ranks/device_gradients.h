@@ -18,6 +18,7 @@ typedef struct device_gradients {
     uint64_t version; /* of the net that what follows fits */
     gradient_buckets buckets;
     uint32_t *marks; /* steps of a backward pass behind which sums begin */
+    bool share_only; /* each rank gets the sums of its own shares alone */
     bool connected;  /* devices of all ranks have summed before */
 
     int64_t slots; /* of the batch under way */
@@ -45,8 +46,9 @@ bool device_gradients_watch(device_gradients *g, int64_t slot, plan *p);
  * [step] */
 TUTTI_NODISCARD tutti_status device_gradients_end_slot(device_gradients *g, int64_t slot,
                                                        tutti_error *err);
-/* Behind the last slot, once no rank has failed: the sums over all slots are in the arena of every rank.  Errors: those
- * of world_exchange and world_device_finish; nothing on the device waits for other ranks then.  [step] */
+/* Behind the last slot, once no rank has failed: the sums over all slots are in the arena of every rank, or its own
+ * shares of them.  Errors: those
+ * of world_device_settle; nothing on the device waits for other ranks then.  [step] */
 TUTTI_NODISCARD tutti_status device_gradients_sum(device_gradients *g, tutti_error *err);
 /* Instead of that, where a rank has failed: sums that have begun are given up, and with them what connects the devices. */
 void device_gradients_give_up(device_gradients *g);

@@ -139,6 +139,7 @@ tutti_status distributed_begin(distributed *d, int64_t slots, const plan *p, tut
         return note(d, s);
     d->gradients.rules.share_only =
         d->run->file->distributed.sharding != SHARDING_NONE && !d->gathers;
+    d->device.share_only = d->gradients.rules.share_only;
     d->gradients.rounds.gives_back = distributed_divides(d) && d->gradients.rules.share_only;
     weight_parts *w = &d->gradients.weights;
     int32_t dtype;

@@ -23,7 +23,7 @@ static tutti_status check_device(const distributed *d, tutti_error *err)
             "from rank to rank; want \"device_comm\": \"nccl\" of \"distributed\", "
             "or \"device\": \"cpu\"",
             file->device.part.name);
-    const char *what = r->sharding != SHARDING_NONE    ? "sharding is none"
+    const char *what = r->sharding > SHARDING_STATES   ? "sharding is none or states"
                        : r->reduce_dtype != REDUCE_F32 ? "reduce_dtype is f32"
                        : r->sync == SYNC_MULTI         ? "sync is another than multi_auto_sync"
                                                        : NULL;

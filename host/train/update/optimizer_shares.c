@@ -14,24 +14,40 @@ static tutti_status no_memory(int64_t numbers, tutti_error *err)
                       (unsigned long long)numbers * sizeof(float));
 }
 
-/* This rank's numbers of `whole`, n of them, one behind the other; or back to their places. */
-static void pack(const world *w, float *whole, int64_t n, float *own, bool back)
+/* This rank's numbers of `whole`, n of them, in the host's memory, one behind the other at `own`, which lies with the
+ * slots; or back to their places. */
+static tutti_status pack(const updater *u, float *whole, int64_t n, float *own, bool back,
+                         tutti_error *err)
 {
     world_span span;
-    for (int64_t at = 0; world_next_own(w, n, &at, &span); own += span.count)
-        memcpy(back ? whole + span.first : own, back ? own : whole + span.first,
-               (size_t)span.count * sizeof *own);
+    tutti_status s = TUTTI_OK;
+    for (int64_t at = 0; !s && world_next_own(u->world, n, &at, &span); own += span.count)
+        s = device_copy(u->device, back ? whole + span.first : own,
+                        back ? own : whole + span.first, (uint64_t)span.count * sizeof *own,
+                        back ? TUTTI_COPY_FROM_DEVICE : TUTTI_COPY_TO_DEVICE, err);
+    return s;
 }
 
-void shares_take(updater *u, uint32_t k, const float *whole)
+tutti_status shares_take(updater *u, uint32_t k, const float *whole, tutti_error *err)
 {
-    pack(u->world, (float *)(uintptr_t)whole, u->count, u->slots[k], false);
+    return pack(u, (float *)(uintptr_t)whole, u->count, u->slots[k], false, err);
 }
 
 tutti_status shares_collect(const updater *u, uint32_t k, const int64_t *bounds, float *part,
                             tutti_error *err)
 {
-    return world_collect_shares(u->world, u->slots[k], u->count, bounds, part, err);
+    const int64_t own = world_own(u->world, u->count);
+    if (device_is_host(u->device))
+        return world_collect_shares(u->world, u->slots[k], u->count, bounds, part, err);
+    float *here = malloc((size_t)own * sizeof *here + 1);
+    tutti_status s =
+        here ? device_copy(u->device, here, u->slots[k], (uint64_t)own * sizeof *here,
+                           TUTTI_COPY_FROM_DEVICE, err)
+             : no_memory(own, err);
+    if (!s)
+        s = world_collect_shares(u->world, here, u->count, bounds, part, err);
+    free(here);
+    return s;
 }
 
 /* The state of every weight that is still there, from its place in the old arena to that in the new. */
@@ -53,13 +69,11 @@ static tutti_status move_slot(const updater *u, uint32_t k, int64_t count, float
     float *old = calloc((size_t)u->count + 1, sizeof *old);
     float *new = calloc((size_t)count + 1, sizeof *new);
     tutti_status s = old && new ? TUTTI_OK : no_memory(u->count + count, err);
-    if (!s) {
-        pack(u->world, old, u->count, u->slots[k], true);
+    if (!s && !(s = pack(u, old, u->count, u->slots[k], true, err)))
         s = world_gather_shares(u->world, old, u->count, err);
-    }
     if (!s) {
         move_weights(u, old, new);
-        pack(u->world, new, count, next, false);
+        s = pack(u, new, count, next, false, err);
     }
     free(old);
     free(new);

@@ -20,7 +20,8 @@ TUTTI_NODISCARD tutti_status shares_cut(updater *u, tutti_error *err);
 /* Numbers [bounds[r], bounds[r + 1]) of slot `k`, counted as the arena's, into `part` of rank r.  [control] */
 TUTTI_NODISCARD tutti_status shares_collect(const updater *u, uint32_t k, const int64_t *bounds,
                                             float *part, tutti_error *err);
-/* This rank's part of slot `k` out of `whole`. */
-void shares_take(updater *u, uint32_t k, const float *whole);
+/* This rank's part of slot `k` out of `whole`, in the host's memory.  Errors: the device's.  [control] */
+TUTTI_NODISCARD tutti_status shares_take(updater *u, uint32_t k, const float *whole,
+                                         tutti_error *err);
 
 #endif

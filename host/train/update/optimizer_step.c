@@ -1,5 +1,6 @@
 /* optimizer_step.c - the optimizer step: one update of all weights, on the host or by kernels of a device. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "dist/device_sum.h"
 #include "dist/shares.h"
 #include "graph/runtime/device_memory.h"
 #include "train/update/updater.h"
@@ -441,8 +442,11 @@ static tutti_status gather_weights(const updater *u, tutti_error *err)
     float *weights, *grads;
     int64_t count;
     net_arena(u->run->net, &weights, &grads, &count);
-    return u->world && !u->parts.weights ? world_gather_shares(u->world, weights, count, err)
-                                         : TUTTI_OK;
+    if (!u->world || u->parts.weights)
+        return TUTTI_OK;
+    return context_is_remote(u->run)
+               ? world_device_gather_shares(*u->parts.devices, weights, count, err)
+               : world_gather_shares(u->world, weights, count, err);
 }
 
 tutti_status updater_step(updater *u, tutti_error *err)

@@ -90,6 +90,11 @@ uint32_t updater_group(const void *run, const char *path)
 /* Ranks have parts of weights' states, cut anywhere, and of gradients. */
 static tutti_status refuse_shares(const updater *u, tutti_error *err)
 {
+    if (u->world && updater_is_staged(u))
+        return tutti_fail(err, TUTTI_E_UNSUPPORTED,
+                          "an optimizer has no kernel for %s, which \"sharding\" of "
+                          "\"distributed\" needs there; want \"sharding\": \"none\"",
+                          u->device->info.name);
     for (size_t k = 0; u->world && k < u->ngroups; k++)
         if (u->groups[k].by_weight)
             return tutti_fail(err, TUTTI_E_UNSUPPORTED,

@@ -56,8 +56,10 @@ typedef struct update_memory {
     void *staged_scratch; /* beside it; or NULL */
 } update_memory;
 
-/* What is behind a step this rank's shares alone. */
+/* What is behind a step this rank's shares alone, and how they come together. */
 typedef struct update_parts {
+    struct world_device *
+        *devices;   /* that gather weights which lie on them; not opened: NULL there */
     bool gradients; /* behind the sums over ranks */
     bool weights;   /* the others' are not gathered behind the update */
 } update_parts;
