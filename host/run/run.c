@@ -129,6 +129,11 @@ static bool has_reached_limit(const loop_run *l)
 static tutti_status check_limit(const loop_run *l, tutti_error *err)
 {
     const tutti_loop_state *st = tutti_loop_get_state(l->loop);
+    if (!has_reached_limit(l) && training_has_ended(l->trainer))
+        return tutti_fail(err, TUTTI_E_STATE,
+                          "nothing is left to run: the run has come to its end after iteration "
+                          "%lld; give a larger max_epochs or max_iters",
+                          (long long)st->iteration);
     if (!has_reached_limit(l) || !training_is_over(l->trainer))
         return TUTTI_OK;
     return tutti_fail(err, TUTTI_E_STATE,

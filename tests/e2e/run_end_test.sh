@@ -49,6 +49,24 @@ ends "batches, whose last epoch is cut" train small batches.json
 ends "batches, two epochs" train small whole_epochs.json
 ends "an engine file" run small engine.json
 
+# A run that was stopped before its max_duration, or whose last checkpoint lies before the end of its last epoch.
+python3 -c '
+import json
+run = json.load(open("epochs.json"))
+json.dump(run | {"optimizer": {"name": "sgd", "lr": 1e-9}, "max_duration": "9ep", "callbacks": run["callbacks"] + [
+  {"name": "early_stopper", "monitor": "accuracy", "dataloader_label": "test", "patience": "2ep"}]}, open("stops.json", "w"))
+json.dump(run | {"callbacks": [run["callbacks"][0], run["callbacks"][1] | {"interval": "5ba"}]}, open("late.json", "w"))'
+for name in stops late; do
+  mkdir $name
+  cp $name.json $name/run.json
+  check "$name: a run trains" sh -c "cd $name && $TUTTI train run.json >out.txt 2>&1"
+  ls $name/saves >$name/before.txt
+  check "$name: what came to its end there has nothing left" sh -c "cd $name && $TUTTI train run.json --resume auto 2>&1 | grep -q 'nothing is left to train: the run has come to its end after batch'"
+  check "$name: and stays as it is" bash -c "ls $name/saves | diff $name/before.txt - && grep -q '\"status\": \"finished\"' $name/runs/small/record.json"
+done
+check "with a longer max_duration it goes on" bash -c "cd stops && $TUTTI train run.json --resume auto --set max_duration=11ep >out.txt 2>&1 && ! ls saves | diff before.txt - >/dev/null"
+check "with a duration it does" sh -c "cd late && $TUTTI train run.json --resume auto --duration 2ep >out.txt 2>&1 && ls saves | grep -q ba40"
+
 # Only rank 0 has a record.
 ranks() { # ranks <folder> [options]
   (cd "$1" && shift && TUTTI_RANK=1 TUTTI_WORLD_SIZE=2 "$TUTTI" train run.json "$@" >out1.txt 2>err1.txt & \

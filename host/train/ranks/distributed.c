@@ -61,9 +61,9 @@ tutti_status distributed_equal(distributed *d, const world_item *items, size_t n
     return note(d, world_compare(d->world, items, n, err));
 }
 
-tutti_status distributed_take_first(distributed *d, bool *value, tutti_error *err)
+tutti_status distributed_take_first(distributed *d, int32_t *value, tutti_error *err)
 {
-    const char mine = *value;
+    const char mine = (char)*value;
     char *all = d->world ? calloc((size_t)world_size(d->world), 1) : NULL;
     if (!all)
         return d->world ? tutti_fail(err, TUTTI_E_NOMEM, "no memory for the ranks") : TUTTI_OK;

@@ -114,8 +114,8 @@ void distributed_end_step(distributed *d);
 /* What must be equal on all ranks, as world_compare. */
 TUTTI_NODISCARD tutti_status distributed_equal(distributed *d, const world_item *items,
                                                size_t n, tutti_error *err);
-/* *value becomes rank 0's.  Errors: those of world_exchange; E_NOMEM.  [control] */
-TUTTI_NODISCARD tutti_status distributed_take_first(distributed *d, bool *value,
+/* *value, of 0 to 127, becomes rank 0's.  Errors: those of world_exchange; E_NOMEM.  [control] */
+TUTTI_NODISCARD tutti_status distributed_take_first(distributed *d, int32_t *value,
                                                     tutti_error *err);
 /* Any rank's failure, as world_agree; `status` where there is one rank. */
 TUTTI_NODISCARD tutti_status distributed_agree(distributed *d, tutti_status status,

@@ -27,8 +27,11 @@ static bool keep_start(run_record *r, const json_node *record)
     const char *status = json_string(json_get(record, "status"));
     char *before = attempts ? json_text(attempts) : NULL;
     char *run = json_get(record, "run") ? json_text(json_get(record, "run")) : NULL;
+    const bool same = run && r->run && strcmp(run, r->run) == 0;
+    const int64_t batches = json_int(json_get(record, "batches"));
     text_buffer b = {.data = NULL};
     r->unended = status && strcmp(status, RECORD_FINISHED) != 0;
+    r->ended_at = status && !r->unended && same ? batches : 0;
     free(r->start);
     r->start = start ? json_text(start) : NULL;
     r->started = json_real(json_get(record, "started"));
@@ -38,9 +41,8 @@ static bool keep_start(run_record *r, const json_node *record)
         text_add(&b, "[");
     text_add(&b, "{\"status\": ");
     text_add_quoted(&b, status ? status : "?");
-    text_add(&b, ", \"batches\": %lld, \"same_settings\": %s}]",
-             (long long)json_int(json_get(record, "batches")),
-             run && r->run && strcmp(run, r->run) == 0 ? "true" : "false");
+    text_add(&b, ", \"batches\": %lld, \"same_settings\": %s}]", (long long)batches,
+             same ? "true" : "false");
     const bool whole = !b.failed && (!attempts || before) && (!start || r->start) &&
                        (run || !json_get(record, "run"));
     if (!whole)

@@ -98,6 +98,7 @@ typedef struct trainer_resume {
     bool same;        /* this run's kernels computed it too */
     bool whole;       /* one is loaded whole before the run begins */
     bool unended;     /* an attempt before this one has not come to the run's end */
+    bool ended;       /* one has, at the batch of the checkpoint that is taken up */
     bool over;        /* nothing is left to do */
 } trainer_resume;
 
@@ -113,9 +114,10 @@ typedef struct run_record {
     double started;      /* Unix seconds */
     const run_repeat *repeats; /* the run that this one repeats, borrowed, or NULL */
     bool resumes;              /* this attempt goes on from a checkpoint of the run */
-    bool unended; /* as the record has it, an attempt before this one was not finished */
-    bool planned; /* kernels are chosen */
-    bool broken;  /* it cannot be written, which has been said */
+    bool unended;     /* as the record has it, an attempt before this one was not finished */
+    int64_t ended_at; /* batches of one that was, of these settings; 0: none was */
+    bool planned;     /* kernels are chosen */
+    bool broken;      /* it cannot be written, which has been said */
 } run_record;
 
 /* What a run that trains writes. */

@@ -59,11 +59,17 @@ static void tell_idle_groups(trainer *t)
     }
 }
 
-/* What rank 0's record of the run says. */
-static tutti_status look_back(trainer *t, tutti_error *err)
+/* What rank 0's record of the run says of attempts before this one, which takes up what it finds or is told. */
+static tutti_status look_back(trainer *t, bool finds, tutti_error *err)
 {
-    t->resume.unended = t->files.record.unended;
-    return distributed_take_first(&t->distributed, &t->resume.unended, err);
+    enum { UNENDED = 1, ENDED = 2 };
+    const run_record *r = &t->files.record;
+    const bool ended = finds && r->ended_at && r->ended_at == t->run.clock.now.batch;
+    int32_t known = r->unended ? UNENDED : ended ? ENDED : 0;
+    const tutti_status s = distributed_take_first(&t->distributed, &known, err);
+    t->resume.unended = known == UNENDED;
+    t->resume.ended = known == ENDED;
+    return s;
 }
 
 tutti_status trainer_begin(trainer *t, const char *resume, tutti_error *err)
@@ -114,7 +120,7 @@ tutti_status trainer_begin(trainer *t, const char *resume, tutti_error *err)
     t->begun = true;
     if (t->fits)
         tell_idle_groups(t);
-    s = t->fits && resume ? look_back(t, err) : TUTTI_OK;
+    s = t->fits && resume ? look_back(t, strcmp(resume, "auto") == 0, err) : TUTTI_OK;
     if (!s)
         s = updater_reschedule(&t->updater, err);
     if (!s)

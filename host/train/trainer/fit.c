@@ -143,7 +143,13 @@ static tutti_status set_duration(trainer *t, const fit_options *o, tutti_error *
         return s;
     t->run.clock.max_duration = t->run.clock.planned;
     t->run.clock.stopped = false;
+    const bool goes_on = o->reset_time || o->duration.unit != TUTTI_UNIT_NONE;
     t->resume.over = false;
+    if (!goes_on && !trainer_finished(t) && training_has_ended(t))
+        return tutti_fail(err, TUTTI_E_STATE,
+                          "nothing is left to train: the run has come to its end after batch "
+                          "%lld; give a longer max_duration, a duration, or reset the time",
+                          (long long)t->run.clock.now.batch);
     if (!trainer_finished(t) || !training_is_over(t))
         return TUTTI_OK;
     const tutti_time here = {tutti_timestamp_get(&t->run.clock.now, t->run.clock.planned.unit),

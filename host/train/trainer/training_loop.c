@@ -358,6 +358,12 @@ tutti_status training_save_asked(trainer *t, tutti_error *err)
     return s;
 }
 
+bool training_has_ended(trainer *t)
+{
+    t->resume.over = t->resume.ended;
+    return t->resume.over;
+}
+
 bool training_is_over(trainer *t)
 {
     t->resume.over = !t->resume.unended;
@@ -367,7 +373,7 @@ bool training_is_over(trainer *t)
 void training_over(trainer *t, tutti_status status)
 {
     t->failed = status && status != TUTTI_E_INTERRUPTED;
-    t->resume.unended = false;
+    t->resume.unended = t->resume.ended = false;
 }
 
 /* ---- several ranks ---- */
