@@ -103,10 +103,13 @@ static void image_shrink(int least, int *width, int *height)
 static tutti_status jpeg_shape(tjhandle decoder, int least, const void *data, uint64_t size,
                                tutti_desc *ret, int *ret_ink, char why[IMAGE_WHY_SIZE])
 {
-    int width, height, sampling, space;
+    int width = 0, height = 0, sampling = 0,
+        space = TJCS_GRAY; /* which tables alone leave so */
     if (tjDecompressHeader3(decoder, data, (unsigned long)size, &width, &height, &sampling,
                             &space) != 0)
         return image_refuse(tjGetErrorStr2(decoder), why);
+    if (width < 1 || height < 1)
+        return image_fail(TUTTI_E_FORMAT, "has tables and no image", why);
     image_shrink(least, &width, &height);
     *ret = (tutti_desc){{height, width, space == TJCS_GRAY ? 1 : 3}, 3, TUTTI_U8};
     *ret_ink = space == TJCS_CMYK || space == TJCS_YCCK;

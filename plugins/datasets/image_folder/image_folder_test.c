@@ -248,12 +248,14 @@ START_TEST(broken_images_are_named)
     (void)shelf_file(&s, "x/02.png", "", 0);
     (void)shelf_file(&s, "x/03.png", a.data, a.size - 20);
     (void)shelf_file(&s, "x/05.png", b.data, b.size - 20);
+    (void)shelf_file(&s, "x/07.png", "\xff\xd8\xff\xd9", 4);
     settings(0, 1);
     ck_assert_ok(shelf_open(&s, "image_folder", &g, &err), err);
     sample_refused(1, TUTTI_E_FORMAT, "$/x/01.png: is neither a JPEG nor a PNG");
     sample_refused(2, TUTTI_E_FORMAT, "$/x/02.png: is empty or no regular file");
     sample_refused(3, TUTTI_E_FORMAT, "$/x/03.png: the PNG is cut off: its end is missing");
     sample_refused(5, TUTTI_E_FORMAT, "$/x/05.png: Premature end of JPEG file");
+    sample_refused(7, TUTTI_E_FORMAT, "$/x/07.png: has tables and no image");
     ck_assert_int_eq(remove(shelf_path(&s, "x/06.png")), 0);
     sample_refused(6, TUTTI_E_IO, "$/x/06.png: No such file or directory");
     subject_close(&s.subject);
