@@ -46,7 +46,7 @@ TUTTI_NODISCARD tutti_status world_device_gather_shares(world_device *d, float *
                                                         tutti_error *err);
 /* All sums are there on all ranks, for what the device's own stream is given next.  The processes, which know who has
  * ended or hangs, meet first: a device would wait for its rank.  Errors: those of world_exchange; the comm's: a rank does
- * not take part.  Nothing on the device waits for other ranks then.  [step] */
+ * not take part; who gets one leaves, so that nothing on the device waits for other ranks.  [step] */
 TUTTI_NODISCARD tutti_status world_device_settle(world_device *d, tutti_error *err);
 
 #endif

@@ -209,10 +209,13 @@ static tutti_status finish(world_device *d, tutti_error *err)
     if (!d->table)
         return TUTTI_OK;
     instance_call c = instance_enter(d->options.comm, "finish");
-    /* The last all-gather comes behind all else of the stream. */
-    const tutti_status s = d->table->finish(d->self, err);
+    tutti_status s = d->table->finish(d->self, err);
     instance_leave(&c);
-    return s;
+    /* What the stream adds behind the last operation. */
+    const tutti_device_v1 *t = d->options.table;
+    if (!s)
+        s = t->event_record(d->options.device, d->event, d->stream, err);
+    return s ? s : t->event_wait(d->options.device, NULL, d->event, err);
 }
 
 tutti_status world_device_settle(world_device *d, tutti_error *err)

@@ -167,13 +167,15 @@ def ends(world_, others, report, what, texts):
 
 def lost(tutti, folder, report):
     """A rank that is killed, or stands still, is named by the other, wherever it was."""
-    for number, text in ((signal.SIGKILL, "has ended"), (signal.SIGSTOP, "has not come in 2 s; it was last seen at step")):
-        where = os.path.join(folder, str(int(number)))
-        run = changed(**SMALL | {"max_duration": "4000ep", "distributed": {**WORLD, "timeout_s": 2}})
+    cases = ((signal.SIGKILL, "none", "has ended"), (signal.SIGKILL, "states", "has ended"),
+             (signal.SIGSTOP, "none", "has not come in 2 s; it was last seen at step"))
+    for number, sharding, text in cases:
+        where = os.path.join(folder, f"{int(number)}{sharding}")
+        run = changed(**SMALL | {"max_duration": "4000ep", "distributed": {**WORLD, "timeout_s": 2, "sharding": sharding}})
         two = world(tutti, where, 2, run)
         two.wait_for_batch(1)
         two.signal(1, number)
-        ends(two, [0], report, f"rank 1, signal {int(number)}: named", [f"rank 1 (process {two.ranks[1].pid}) {text}"])
+        ends(two, [0], report, f"rank 1, signal {int(number)}, sharding {sharding}: named", [f"rank 1 (process {two.ranks[1].pid}) {text}"])
 
 
 def stuck(tutti, folder, report):

@@ -28,8 +28,11 @@ ends() {
   check "$what: the same weights" python3 "$e2e/same_weights.py" "$(latest whole)" "$(latest cut)"
   check "$what: it is finished" grep -q '"status": "finished"' "cut/runs/$name/record.json"
   rm cut/model.onnx
+  cp cut/runs/$name/record.json cut/record.json
   check "$what: what came to its end has nothing left" sh -c "cd cut && $TUTTI $command run.json --resume auto 2>&1 | grep -q 'nothing is left to'"
-  check "$what: and stays finished" sh -c "[ ! -e cut/model.onnx ] && grep -q '\"status\": \"finished\"' cut/runs/$name/record.json"
+  check "$what: and its record stays as it is" sh -c "[ ! -e cut/model.onnx ] && cmp cut/runs/$name/record.json cut/record.json"
+  (cd cut && "$TUTTI" "$command" run.json --resume auto --strict --set seed=6 >out.txt 2>&1)
+  check "$what: also where an attempt is refused" cmp cut/runs/$name/record.json cut/record.json
   rm -rf whole cut
 }
 
@@ -66,6 +69,17 @@ for name in stops late; do
 done
 check "with a longer max_duration it goes on" bash -c "cd stops && $TUTTI train run.json --resume auto --set max_duration=11ep >out.txt 2>&1 && ! ls saves | diff before.txt - >/dev/null"
 check "with a duration it does" sh -c "cd late && $TUTTI train run.json --resume auto --duration 2ep >out.txt 2>&1 && ls saves | grep -q ba40"
+
+# A duration that was over is no end of the run.
+mkdir short
+cp epochs.json short/run.json
+check "a run of one epoch" sh -c "cd short && $TUTTI train run.json --duration 1ep >out.txt 2>&1"
+check "goes on to its end" sh -c "cd short && $TUTTI train run.json --resume auto >out.txt 2>&1 && ls saves | grep -q ba30"
+# Nothing was finished where nothing has run.
+mkdir other
+sed 's/"name": "small"/"name": "other"/' epochs.json >other/run.json
+(cd other && "$TUTTI" train run.json --resume "$(ls ../short/saves/*-ba30.*)" >out.txt 2>&1)
+check "a checkpoint at the limit in another run" sh -c "grep -q 'nothing is left to train' other/out.txt && grep -q '\"status\": \"failed\"' other/runs/other/record.json"
 
 # Only rank 0 has a record.
 ranks() { # ranks <folder> [options]

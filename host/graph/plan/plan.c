@@ -88,6 +88,11 @@ void net_observe(net *n, const program_observer *o)
     n->observer = o;
 }
 
+bool plan_has_run_backward(const plan *p)
+{
+    return program_has_run(p->model_graph->compiled.program);
+}
+
 void plan_watch_backward(plan *p, void (*passed)(void *ctx, uint32_t step), void *ctx,
                          const uint32_t *marks, uint32_t nmarks)
 {

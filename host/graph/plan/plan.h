@@ -115,6 +115,8 @@ TUTTI_NODISCARD tutti_status plan_blend_loss(plan *p, const tutti_tensor *target
 /* The step of the backward pass, from 1, behind which nothing reads or writes numbers [first, first + count) of the
  * gradients' arena; 0: nothing does at all; UINT32_MAX: they are there when SEGMENT_BACKWARD is over.  [step] */
 uint32_t plan_gradient_step(const plan *p, int64_t first, int64_t count);
+/* Whether SEGMENT_BACKWARD has run before: what libraries prepare in their first run is there.  [step] */
+bool plan_has_run_backward(const plan *p);
 /* As program_watch, of SEGMENT_BACKWARD, which then runs apart from the other segments.  [step] */
 void plan_watch_backward(plan *p, void (*passed)(void *ctx, uint32_t step), void *ctx,
                          const uint32_t *marks, uint32_t nmarks);

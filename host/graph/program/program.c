@@ -16,8 +16,14 @@ tutti_status program_run_uncaptured(program *p, int32_t segment, const tutti_ste
     if (p->dirty)
         program_bind(p);
     p->now = *now;
+    p->captures.ran = p->captures.ran || segment;
     return program_run_steps(p, p->steps + (segment ? p->cut : 0),
                              p->steps + (segment ? p->nsteps : p->cut), err);
+}
+
+bool program_has_run(const program *p)
+{
+    return p->captures.ran;
 }
 
 tutti_status program_run(program *p, int32_t segment, const tutti_step *now, tutti_error *err)
@@ -27,6 +33,7 @@ tutti_status program_run(program *p, int32_t segment, const tutti_step *now, tut
     p->now = *now;
     if (!p->device)
         return program_run_here(p, segment, err);
+    p->captures.ran = p->captures.ran || segment;
     return program_run_on_device(p, segment, p->steps + (segment ? p->cut : 0),
                                  p->steps + (segment ? p->nsteps : p->cut), err);
 }

@@ -77,6 +77,8 @@ TUTTI_NODISCARD tutti_status program_run(program *p, int32_t segment, const tutt
 /* The last step of segment 1, from 1, that reads or writes any of these bytes, which lie outside of the arena; 0: none
  * does. */
 uint32_t program_last_use(program *p, const void *memory, uint64_t bytes);
+/* Whether segment 1 has run on the program's device. */
+bool program_has_run(const program *p);
 /* From now on segment 1 calls `passed` behind steps with their number, from 1: run on the host, behind each; on a device
  * that has memory of its own, behind each of `marks`, once the device has been given what is up to there.  Marks grow;
  * borrowed.  NULL ends it. */

@@ -73,6 +73,7 @@ typedef struct program_marks {
 typedef struct program_captures {
     graph_captures segments[2]; /* whole ones */
     program_marks marks;
+    bool ran; /* segment 1, by whatever graph */
 } program_captures;
 
 /* Where it runs. */

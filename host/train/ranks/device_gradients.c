@@ -190,6 +190,12 @@ static void passed(void *ctx, uint32_t step)
             g->error = why;
 }
 
+void device_gradients_begin_rest(device_gradients *g)
+{
+    if (g->connected)
+        passed(g, UINT32_MAX);
+}
+
 /* Where the backward pass is cut: steps that buckets wait for. */
 static uint32_t list_marks(device_gradients *g)
 {
@@ -204,7 +210,7 @@ static uint32_t list_marks(device_gradients *g)
 
 bool device_gradients_watch(device_gradients *g, int64_t slot, plan *p)
 {
-    if (!is_last(g, slot) || !g->connected)
+    if (!is_last(g, slot) || !g->connected || !plan_has_run_backward(p))
         return false;
     buckets_fit_plan(&g->buckets, p);
     const uint32_t n = list_marks(g);

@@ -46,7 +46,10 @@ bool device_gradients_watch(device_gradients *g, int64_t slot, plan *p);
  * [step] */
 TUTTI_NODISCARD tutti_status device_gradients_end_slot(device_gradients *g, int64_t slot,
                                                        tutti_error *err);
-/* Behind the last slot, once no rank has failed: the sums over all slots are in the arena of every rank, or its own
+/* Behind the last slot of a rank that has not failed, before it tells the others anything: it has nothing left to begin when
+ * one of them waits for its device.  Not in the first batch.  `g->error` says what this rank could not begin.  [step] */
+void device_gradients_begin_rest(device_gradients *g);
+/* Then, once no rank has failed: the sums over all slots are in the arena of every rank, or its own
  * shares of them.  Errors: those
  * of world_device_settle; nothing on the device waits for other ranks then.  [step] */
 TUTTI_NODISCARD tutti_status device_gradients_sum(device_gradients *g, tutti_error *err);

@@ -63,8 +63,8 @@ tutti_status distributed_equal(distributed *d, const world_item *items, size_t n
 
 tutti_status distributed_take_first(distributed *d, int32_t *value, tutti_error *err)
 {
-    const char mine = (char)*value;
-    char *all = d->world ? calloc((size_t)world_size(d->world), 1) : NULL;
+    const unsigned char mine = (unsigned char)*value;
+    unsigned char *all = d->world ? calloc((size_t)world_size(d->world), 1) : NULL;
     if (!all)
         return d->world ? tutti_fail(err, TUTTI_E_NOMEM, "no memory for the ranks") : TUTTI_OK;
     const tutti_status s = world_exchange(d->world, &mine, all, sizeof mine, err);
@@ -297,8 +297,10 @@ static tutti_status settle(distributed *d, bool failed, bool *ret_failed, tutti_
     tutti_status s = all ? sums_end(&d->sums, failed, err) : no_memory(bytes, err);
     if (!s)
         s = gradients_begin_all(&d->gradients, failed || d->sums.stopped, err);
+    if (!s && !failed && d->device.device)
+        device_gradients_begin_rest(&d->device);
     if (!s && !d->gradients.error.status)
-        s = start_record(d, failed, all, err);
+        s = start_record(d, failed || d->device.error.status, all, err);
     const tutti_status end = gradients_end(&d->gradients, s ? &unheard : err);
     s = s ? s : end;
     if (!s)
@@ -373,6 +375,8 @@ tutti_status distributed_end(distributed *d, tutti_status status, double *ret_lo
     const tutti_status s = settle(d, status != TUTTI_OK, &failed, other);
     if (s)
         return status ? status : s;
+    if (failed && !status && d->device.error.status)
+        status = tutti_fail(err, d->device.error.status, "%s", d->device.error.text);
     if (failed)
         return distributed_agree(d, status, err);
     gradients_take_buffers(&d->gradients);

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/record/record.h"
 
+#include "base/duration.h"
 #include "base/folders.h"
 #include "base/text.h"
 #include "train/checkpoint/reproduction.h"
@@ -135,9 +136,12 @@ static void add_metrics(text_buffer *b, const run_log *l)
 static void add_outcome(text_buffer *b, const trainer *t, const char *status, const char *why)
 {
     const tutti_timestamp *now = &t->run.clock.now;
+    char limit[40];
     add_text(b, "status", status);
     if (why)
         add_text(b, "error", why);
+    if (!t->run.file->engine)
+        add_text(b, "limit", duration_text(t->run.clock.planned, limit, sizeof limit));
     text_add(b, ",\n \"batches\": %lld, \"samples\": %lld, \"epochs\": %lld, \"seconds\": %.3f",
              (long long)now->batch, (long long)now->sample, (long long)now->epoch,
              (double)now->total_ns * 1e-9);
@@ -222,24 +226,43 @@ static void give_up(trainer *t, const char *why)
     run_log_message(&t->run.log, TUTTI_LOG_WARNING, "train", text);
 }
 
+/* The start of the record, and that of an earlier attempt, once. */
+static void begin(trainer *t, char path[PATH_MAX])
+{
+    tutti_error e = TUTTI_ERROR_INIT;
+    (void)snprintf(path, PATH_MAX, "%s/" RECORD_FILE, t->run.folder);
+    if (!t->files.record.run && record_start(t, path, &e))
+        give_up(t, e.text);
+}
+
 static void write_record(trainer *t, const char *status, const char *why)
 {
     char path[PATH_MAX];
     tutti_error e = TUTTI_ERROR_INIT;
-    (void)snprintf(path, sizeof path, "%s/" RECORD_FILE, t->run.folder);
-    tutti_status s = t->files.record.run ? TUTTI_OK : record_start(t, path, &e);
-    char *record = s ? NULL : compose(t, status, why);
-    if (!s)
-        s = record ? replace(path, record, &e)
-                   : tutti_fail(&e, TUTTI_E_NOMEM, "%s: no memory", path);
+    begin(t, path);
+    if (t->files.record.broken)
+        return;
+    char *record = compose(t, status, why);
+    const tutti_status s = record ? replace(path, record, &e)
+                                  : tutti_fail(&e, TUTTI_E_NOMEM, "%s: no memory", path);
     free(record);
     if (s)
         give_up(t, e.text);
 }
 
+/* What an attempt before this one finished stays in its record until there is more to do. */
+static bool is_settled(const trainer *t)
+{
+    return t->files.record.finished && !t->files.record.planned;
+}
+
 void record_begin(trainer *t)
 {
-    if (keeps(t))
+    char path[PATH_MAX];
+    if (!keeps(t))
+        return;
+    begin(t, path);
+    if (!t->files.record.broken && !is_settled(t))
         write_record(t, "running", NULL);
 }
 
@@ -261,11 +284,10 @@ void record_plan(trainer *t, const plan *p)
 
 void record_end(trainer *t, tutti_status s, const char *why)
 {
-    const bool over = s == TUTTI_OK || t->resume.over; /* what was finished stays so */
-    if (keeps(t) && t->files.record.run)
+    if (keeps(t) && t->files.record.run && !is_settled(t))
         write_record(t,
-                     over                       ? RECORD_FINISHED
+                     s == TUTTI_OK              ? RECORD_FINISHED
                      : s == TUTTI_E_INTERRUPTED ? "interrupted"
                                                 : "failed",
-                     over ? NULL : why);
+                     why);
 }

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/record/record_start.h"
 
+#include "base/duration.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "train/record/record.h"
@@ -19,8 +20,17 @@ double record_clock(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
+/* Whether the attempt's limit was the run file's: a duration cuts a run that has more to do. */
+static bool has_limit_of(const json_node *record, const run_file *file)
+{
+    char text[40];
+    const char *limit = json_string(json_get(record, "limit"));
+    return file->engine || (limit && strcmp(limit, duration_text(file->length.max_duration,
+                                                                 text, sizeof text)) == 0);
+}
+
 /* How the run once began: `record` is of the attempt that this one goes on from.  False: no memory. */
-static bool keep_start(run_record *r, const json_node *record)
+static bool keep_start(run_record *r, const json_node *record, const run_file *file)
 {
     const json_node *start = json_get(record, "start"),
                     *attempts = json_get(record, "attempts");
@@ -30,8 +40,9 @@ static bool keep_start(run_record *r, const json_node *record)
     const bool same = run && r->run && strcmp(run, r->run) == 0;
     const int64_t batches = json_int(json_get(record, "batches"));
     text_buffer b = {.data = NULL};
-    r->unended = status && strcmp(status, RECORD_FINISHED) != 0;
-    r->ended_at = status && !r->unended && same ? batches : 0;
+    r->finished = status && strcmp(status, RECORD_FINISHED) == 0;
+    r->unended = status && !r->finished;
+    r->ended_at = r->finished && same && has_limit_of(record, file) ? batches : 0;
     free(r->start);
     r->start = start ? json_text(start) : NULL;
     r->started = json_real(json_get(record, "started"));
@@ -60,7 +71,7 @@ static tutti_status read_earlier(trainer *t, const char *path, tutti_error *err)
     json_doc *doc = NULL;
     tutti_status s =
         t->files.record.resumes ? json_read(path, RECORD_LIMIT, &doc, &why) : TUTTI_OK;
-    if (doc && !keep_start(&t->files.record, json_root(doc)))
+    if (doc && !keep_start(&t->files.record, json_root(doc), t->run.file))
         s = TUTTI_E_NOMEM;
     json_free(doc);
     return s == TUTTI_E_NOMEM ? tutti_fail(err, s, "%s: no memory to read it", path) : TUTTI_OK;

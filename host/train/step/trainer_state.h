@@ -114,7 +114,9 @@ typedef struct run_record {
     double started;      /* Unix seconds */
     const run_repeat *repeats; /* the run that this one repeats, borrowed, or NULL */
     bool resumes;              /* this attempt goes on from a checkpoint of the run */
-    bool unended;     /* as the record has it, an attempt before this one was not finished */
+    bool unended; /* as the record has it, an attempt before this one was not finished */
+    bool
+        finished; /* the attempt before this one was; its record stays until there is more to do */
     int64_t ended_at; /* batches of one that was, of these settings; 0: none was */
     bool planned;     /* kernels are chosen */
     bool broken;      /* it cannot be written, which has been said */

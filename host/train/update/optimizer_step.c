@@ -444,9 +444,14 @@ static tutti_status gather_weights(const updater *u, tutti_error *err)
     net_arena(u->run->net, &weights, &grads, &count);
     if (!u->world || u->parts.weights)
         return TUTTI_OK;
-    return context_is_remote(u->run)
-               ? world_device_gather_shares(*u->parts.devices, weights, count, err)
-               : world_gather_shares(u->world, weights, count, err);
+    if (!context_is_remote(u->run))
+        return world_gather_shares(u->world, weights, count, err);
+    const tutti_status s = world_device_gather_shares(*u->parts.devices, weights, count, err);
+    if (s) { /* nothing on the device is to wait for a rank that does not come */
+        world_device_leave(*u->parts.devices, true);
+        *u->parts.devices = NULL;
+    }
+    return s;
 }
 
 tutti_status updater_step(updater *u, tutti_error *err)
