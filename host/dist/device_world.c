@@ -94,6 +94,7 @@ tutti_status world_device_join(world *w, const world_device_options *options,
         s = take_tables(d, err);
     if (!s)
         s = take_stream(d, err);
+    s = world_agree(w, s, err); /* none is in the comm's meeting while another has given up */
     if (s || (s = join(d, err)))
         world_device_leave(d, true);
     else

@@ -138,17 +138,22 @@ static tutti_status collect_slots(trainer *t, const contents_parts *parts,
 {
     const updater *u = &t->updater;
     const int64_t n = parts ? parts_own(parts) : u->count;
+    float *here[TUTTI_OPTIMIZER_MAX_SLOTS] = {NULL};
     tutti_status s = TUTTI_OK;
     for (uint32_t j = 0; u->world && j < u->nslots && !s; j++) {
         v->slots[j] = calloc((size_t)n + 1, sizeof(float));
         if (!v->slots[j])
             s = tutti_fail(err, TUTTI_E_NOMEM, "no memory for %lld numbers of optimizer state",
                            (long long)n);
+        else if (parts)
+            s = shares_fetch(u, j, &here[j], err);
     }
     if (u->world && parts)
         s = distributed_agree(&t->distributed, s, err);
     for (uint32_t j = 0; u->world && parts && j < u->nslots && !s; j++)
-        s = shares_collect(u, j, parts->bounds, v->slots[j], err);
+        s = shares_collect(u, j, here[j], parts->bounds, v->slots[j], err);
+    for (uint32_t j = 0; j < TUTTI_OPTIMIZER_MAX_SLOTS; j++)
+        free(here[j]);
     return s;
 }
 

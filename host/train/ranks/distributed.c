@@ -117,6 +117,9 @@ static tutti_status agree_on_readers(distributed *d, tutti_error *err)
 
 tutti_status distributed_begin(distributed *d, int64_t slots, const plan *p, tutti_error *err)
 {
+    if (d->gradients.rules.buffers_only && !d->device.device)
+        return tutti_fail(err, TUTTI_E_STATE,
+                          "distributed: the ranks' devices were given up when a batch failed");
     d->gradients.slots = slots;
     d->nvalues = count_values(d);
     double *values = realloc(d->values, record_bytes(d));
@@ -308,7 +311,7 @@ static tutti_status settle(distributed *d, bool failed, bool *ret_failed, tutti_
     free(all);
     if (!s && !*ret_failed && d->device.device)
         s = device_gradients_sum(&d->device, err);
-    else if (d->device.started)
+    else if (d->device.device) /* on every rank, whatever it has begun */
         device_gradients_give_up(&d->device);
     return s;
 }

@@ -140,6 +140,8 @@ static void add_outcome(text_buffer *b, const trainer *t, const char *status, co
     add_text(b, "status", status);
     if (why)
         add_text(b, "error", why);
+    if (t->resume.over)
+        text_add(b, ", \"nothing_left\": true");
     if (!t->run.file->engine)
         add_text(b, "limit", duration_text(t->run.clock.planned, limit, sizeof limit));
     text_add(b, ",\n \"batches\": %lld, \"samples\": %lld, \"epochs\": %lld, \"seconds\": %.3f",
@@ -264,6 +266,12 @@ void record_begin(trainer *t)
     begin(t, path);
     if (!t->files.record.broken && !is_settled(t))
         write_record(t, "running", NULL);
+}
+
+void record_anew(trainer *t)
+{
+    t->files.record.finished = false;
+    record_begin(t);
 }
 
 void record_plan(trainer *t, const plan *p)

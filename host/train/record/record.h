@@ -14,6 +14,8 @@
  * is taken up keeps how it once began.  Nothing happens where the run keeps no record.  A record that cannot be
  * written is a warning.  [control] */
 void record_begin(trainer *t);
+/* There is more to do although an attempt before this one finished the run: its record gives way now.  [control] */
+void record_anew(trainer *t);
 /* The same again, with the kernels that compute the run and what its memory goes to, which `p`, the plan of a microbatch,
  * tells; kernels that it chooses later are kept in its folder.  `p` is NULL where there is no model. */
 void record_plan(trainer *t, const plan *p);

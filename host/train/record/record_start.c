@@ -41,7 +41,7 @@ static bool keep_start(run_record *r, const json_node *record, const run_file *f
     const int64_t batches = json_int(json_get(record, "batches"));
     text_buffer b = {.data = NULL};
     r->finished = status && strcmp(status, RECORD_FINISHED) == 0;
-    r->unended = status && !r->finished;
+    r->unended = status && !r->finished && !json_get(record, "nothing_left");
     r->ended_at = r->finished && same && has_limit_of(record, file) ? batches : 0;
     free(r->start);
     r->start = start ? json_text(start) : NULL;

@@ -1,6 +1,7 @@
 /* fit.c - Composer's training loop, every event in its place. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/checkpoint/saver.h"
+#include "train/record/record.h"
 #include "train/step/events.h"
 #include "train/step/train_step.h"
 #include "train/step/trainer_state.h"
@@ -80,13 +81,15 @@ static tutti_status end_epoch(trainer *t, tutti_error *err)
     return trainer_event(t, TUTTI_EVENT_EPOCH_CHECKPOINT, err);
 }
 
-/* That of a run which has all of its batches, where its end is still to come. */
-static tutti_status end_open_epoch(trainer *t, tutti_error *err)
+/* What is open of a run that has all of its batches, and whose end is still to come. */
+static tutti_status end_open(trainer *t, tutti_error *err)
 {
     const int64_t batches = t->run.clock.now.batch_in_epoch;
-    if (batches == 0 || batches != loader_batches(t->train.loader))
-        return TUTTI_OK;
-    const tutti_status s = end_epoch(t, err);
+    if (iteration_over(t, TUTTI_UNIT_TOKEN))
+        return end_iteration(t, err);
+    const tutti_status s = batches > 0 && batches == loader_batches(t->train.loader)
+                               ? end_epoch(t, err)
+                               : TUTTI_OK;
     return s == TUTTI_OK && iteration_over(t, TUTTI_UNIT_EPOCH) ? end_iteration(t, err) : s;
 }
 
@@ -144,7 +147,6 @@ static tutti_status set_duration(trainer *t, const fit_options *o, tutti_error *
     t->run.clock.max_duration = t->run.clock.planned;
     t->run.clock.stopped = false;
     const bool goes_on = o->reset_time || o->duration.unit != TUTTI_UNIT_NONE;
-    t->resume.over = false;
     if (!goes_on && !trainer_finished(t) && training_has_ended(t))
         return tutti_fail(err, TUTTI_E_STATE,
                           "nothing is left to train: the run has come to its end after batch "
@@ -173,18 +175,21 @@ static tutti_status evaluate_alone(trainer *t, tutti_error *err)
 static tutti_status fit(trainer *t, const fit_options *o, tutti_error *err)
 {
     t->fits = true;
+    t->resume.over = false;
     t->resume.strict = o->strict;
     t->resume.accept_bits = o->accept_bits;
     tutti_status s = t->begun ? TUTTI_OK : trainer_begin(t, o->resume, err);
     if (!s && t->run.file->length.max_duration.count == 0 &&
-        o->duration.unit == TUTTI_UNIT_NONE)
+        o->duration.unit == TUTTI_UNIT_NONE) {
+        record_anew(t);
         return evaluate_alone(t, err);
+    }
     if (s || (s = set_duration(t, o, err)) || (s = training_plan(t, err)) ||
         (s = seek(t, err)) || (s = trainer_event(t, TUTTI_EVENT_FIT_START, err)))
         return s;
     training_start_clock(t);
     if (trainer_finished(t)) /* an attempt before this one ended behind the last batch */
-        s = end_open_epoch(t, err);
+        s = end_open(t, err);
     while (s == TUTTI_OK && !trainer_done(t))
         s = epoch(t, err);
     if (s == TUTTI_E_INTERRUPTED && trainer_hurries()) { /* data was not waited for */

@@ -373,7 +373,8 @@ bool training_is_over(trainer *t)
 void training_over(trainer *t, tutti_status status)
 {
     t->failed = status && status != TUTTI_E_INTERRUPTED;
-    t->resume.unended = t->resume.ended = false;
+    if (!t->resume.over) /* what was refused is refused again */
+        t->resume.unended = t->resume.ended = false;
 }
 
 /* ---- several ranks ---- */

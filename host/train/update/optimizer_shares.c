@@ -33,21 +33,23 @@ tutti_status shares_take(updater *u, uint32_t k, const float *whole, tutti_error
     return pack(u, (float *)(uintptr_t)whole, u->count, u->slots[k], false, err);
 }
 
-tutti_status shares_collect(const updater *u, uint32_t k, const int64_t *bounds, float *part,
-                            tutti_error *err)
+tutti_status shares_fetch(const updater *u, uint32_t k, float **ret_here, tutti_error *err)
 {
     const int64_t own = world_own(u->world, u->count);
     if (device_is_host(u->device))
-        return world_collect_shares(u->world, u->slots[k], u->count, bounds, part, err);
-    float *here = malloc((size_t)own * sizeof *here + 1);
-    tutti_status s =
-        here ? device_copy(u->device, here, u->slots[k], (uint64_t)own * sizeof *here,
-                           TUTTI_COPY_FROM_DEVICE, err)
-             : no_memory(own, err);
-    if (!s)
-        s = world_collect_shares(u->world, here, u->count, bounds, part, err);
-    free(here);
-    return s;
+        return TUTTI_OK;
+    *ret_here = malloc((size_t)own * sizeof **ret_here + 1);
+    return *ret_here
+               ? device_copy(u->device, *ret_here, u->slots[k],
+                             (uint64_t)own * sizeof **ret_here, TUTTI_COPY_FROM_DEVICE, err)
+               : no_memory(own, err);
+}
+
+tutti_status shares_collect(const updater *u, uint32_t k, const float *here,
+                            const int64_t *bounds, float *part, tutti_error *err)
+{
+    return world_collect_shares(u->world, here ? here : u->slots[k], u->count, bounds, part,
+                                err);
 }
 
 /* The state of every weight that is still there, from its place in the old arena to that in the new. */

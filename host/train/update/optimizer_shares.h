@@ -17,9 +17,15 @@ TUTTI_NODISCARD tutti_status shares_move(updater *u, int64_t count, bool first,
 uint64_t shares_bytes(const updater *u);
 /* Cuts the updater's ranges to what is this rank's.  Errors: E_NOMEM.  [control] */
 TUTTI_NODISCARD tutti_status shares_cut(updater *u, tutti_error *err);
-/* Numbers [bounds[r], bounds[r + 1]) of slot `k`, counted as the arena's, into `part` of rank r.  [control] */
-TUTTI_NODISCARD tutti_status shares_collect(const updater *u, uint32_t k, const int64_t *bounds,
-                                            float *part, tutti_error *err);
+/* This rank's part of slot `k` where it lies on a device: *ret_here, to be freed with free(); else that stays as it is.
+ * Before the ranks agree that all have it.  Errors: E_NOMEM, the device's.  [control] */
+TUTTI_NODISCARD tutti_status shares_fetch(const updater *u, uint32_t k, float **ret_here,
+                                          tutti_error *err);
+/* Numbers [bounds[r], bounds[r + 1]) of slot `k`, counted as the arena's, into `part` of rank r; `here` is what
+ * shares_fetch gave, or NULL.  [control] */
+TUTTI_NODISCARD tutti_status shares_collect(const updater *u, uint32_t k, const float *here,
+                                            const int64_t *bounds, float *part,
+                                            tutti_error *err);
 /* This rank's part of slot `k` out of `whole`, in the host's memory.  Errors: the device's.  [control] */
 TUTTI_NODISCARD tutti_status shares_take(updater *u, uint32_t k, const float *whole,
                                          tutti_error *err);
