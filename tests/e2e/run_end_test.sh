@@ -79,7 +79,8 @@ check "goes on to its end" sh -c "cd short && $TUTTI train run.json --resume aut
 mkdir other
 sed 's/"name": "small"/"name": "other"/' epochs.json >other/run.json
 (cd other && "$TUTTI" train run.json --resume "$(ls ../short/saves/*-ba30.*)" >out.txt 2>&1)
-check "a checkpoint at the limit in another run" sh -c "grep -q 'nothing is left to train' other/out.txt && grep -q '\"status\": \"failed\"' other/runs/other/record.json"
+(cd other && "$TUTTI" train run.json --resume "$(ls ../short/saves/*-ba30.*)" >again.txt 2>&1)
+check "a checkpoint at the limit in another run, twice" sh -c "grep -q 'nothing is left to train' other/out.txt && grep -q 'nothing is left to train' other/again.txt && grep -q '\"status\": \"failed\"' other/runs/other/record.json"
 
 # Only rank 0 has a record.
 ranks() { # ranks <folder> [options]

@@ -39,8 +39,8 @@ TUTTI_NODISCARD tutti_status device_gradients_begin(device_gradients *g, int64_t
                                                     slot_list mine, const plan *p,
                                                     tutti_error *err);
 /* Before the backward pass of a slot, which `p` will run apart from what is before it where this returns true: sums of the
- * last slot's buckets then begin while the pass runs.  Not in the first batch, in which ranks connect as they sum: who
- * does not come is found before anybody waits. */
+ * last slot's buckets then begin while the pass runs.  Not in the first batch, in which ranks connect as they sum, nor in
+ * a plan's first pass, in which libraries prepare themselves: the device may have to be waited for there. */
 bool device_gradients_watch(device_gradients *g, int64_t slot, plan *p);
 /* A slot ends: its gradients are in the arena, or the device is about to write them.  Errors: E_NOMEM, the device's.
  * [step] */
@@ -49,9 +49,8 @@ TUTTI_NODISCARD tutti_status device_gradients_end_slot(device_gradients *g, int6
 /* Behind the last slot of a rank that has not failed, before it tells the others anything: it has nothing left to begin when
  * one of them waits for its device.  Not in the first batch.  `g->error` says what this rank could not begin.  [step] */
 void device_gradients_begin_rest(device_gradients *g);
-/* Then, once no rank has failed: the sums over all slots are in the arena of every rank, or its own
- * shares of them.  Errors: those
- * of world_device_settle; nothing on the device waits for other ranks then.  [step] */
+/* Then, once no rank has failed: the sums over all slots are in the arena of every rank, or its own shares of them.
+ * Errors: those of world_device_settle; nothing on the device waits for other ranks then.  [step] */
 TUTTI_NODISCARD tutti_status device_gradients_sum(device_gradients *g, tutti_error *err);
 /* Instead of that, where a rank has failed: sums that have begun are given up, and with them what connects the devices. */
 void device_gradients_give_up(device_gradients *g);

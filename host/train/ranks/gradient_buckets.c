@@ -5,7 +5,6 @@
 #include "dist/shares.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include <xxhash.h>
 

@@ -229,7 +229,7 @@ static void give_up(trainer *t, const char *why)
 }
 
 /* The start of the record, and that of an earlier attempt, once. */
-static void begin(trainer *t, char path[PATH_MAX])
+static void start_once(trainer *t, char path[PATH_MAX])
 {
     tutti_error e = TUTTI_ERROR_INIT;
     (void)snprintf(path, PATH_MAX, "%s/" RECORD_FILE, t->run.folder);
@@ -241,7 +241,7 @@ static void write_record(trainer *t, const char *status, const char *why)
 {
     char path[PATH_MAX];
     tutti_error e = TUTTI_ERROR_INIT;
-    begin(t, path);
+    start_once(t, path);
     if (t->files.record.broken)
         return;
     char *record = compose(t, status, why);
@@ -263,7 +263,7 @@ void record_begin(trainer *t)
     char path[PATH_MAX];
     if (!keeps(t))
         return;
-    begin(t, path);
+    start_once(t, path);
     if (!t->files.record.broken && !is_settled(t))
         write_record(t, "running", NULL);
 }
