@@ -52,7 +52,17 @@ static tutti_status end_taken_up(loop_run *l, tutti_error *err)
 {
     const bool owes = run_owes_epoch_end(l);
     l->taken_up = l->asked = false;
-    return owes ? tutti_loop_fire(l->loop, TUTTI_EVENT_EPOCH_COMPLETED, err) : TUTTI_OK;
+    const tutti_status s = training_evaluate_owed(l->trainer, err);
+    return !s && owes && !trainer_signal()
+               ? tutti_loop_fire(l->loop, TUTTI_EVENT_EPOCH_COMPLETED, err)
+               : s;
+}
+
+/* Behind the evaluations of the event. */
+static tutti_status save_due(loop_run *l, int32_t event, tutti_error *err)
+{
+    return training_owes_evaluations(l->trainer) ? TUTTI_OK
+                                                 : training_event(l->trainer, event, err);
 }
 
 /* And after it. */
@@ -64,10 +74,10 @@ static tutti_status after(loop_run *l, int32_t event, tutti_error *err)
         return end_taken_up(l, err);
     case TUTTI_EVENT_ITERATION_COMPLETED:
         training_end_batch(l->trainer);
-        return training_event(l->trainer, TUTTI_EVENT_BATCH_CHECKPOINT, err);
+        return save_due(l, TUTTI_EVENT_BATCH_CHECKPOINT, err);
     case TUTTI_EVENT_EPOCH_COMPLETED:
         s = training_refit(l->trainer, err); /* of frozen layers */
-        return s ? s : training_event(l->trainer, TUTTI_EVENT_EPOCH_CHECKPOINT, err);
+        return s ? s : save_due(l, TUTTI_EVENT_EPOCH_CHECKPOINT, err);
     case TUTTI_EVENT_EPOCH_STARTED:
         training_log_epoch(l->trainer);
         return TUTTI_OK;

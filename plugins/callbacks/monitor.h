@@ -58,11 +58,11 @@ static inline tutti_status monitor_open(monitor *m, const char *who, const tutti
     return TUTTI_OK;
 }
 
-/* Whether the present event is about the watched data. */
+/* Whether the present event is about the watched data, and has a value of its own: an evaluation that was cut has none. */
 static inline bool monitor_here(const monitor *m)
 {
     const char *now = m->state->eval_label(m->state->ctx);
-    return strcmp(now ? now : "train", m->label) == 0;
+    return strcmp(now ? now : "train", m->label) == 0 && !(now && tutti_eval_is_cut(m->state));
 }
 
 static inline bool monitor_better(const monitor *m, double a, double b)

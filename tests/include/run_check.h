@@ -28,6 +28,7 @@ typedef struct stage {
     uint32_t nvalues;
     int64_t len;       /* batches in an epoch */
     const char *label; /* of the evaluation under way */
+    int32_t cut;       /* it is */
     float loss;
     uint32_t nlogged; /* calls of metrics->log */
     struct {
@@ -85,6 +86,11 @@ static inline int64_t stage_len(void *ctx)
 static inline const char *stage_label(void *ctx)
 {
     return ((const stage *)ctx)->label;
+}
+
+static inline int32_t stage_cut(void *ctx)
+{
+    return ((const stage *)ctx)->cut;
 }
 
 static inline tutti_status stage_get(void *ctx, const char *name, tutti_tensor *ret,
@@ -387,6 +393,9 @@ static inline void stage_init(stage *s)
                                     .get = stage_metric,
                                     .name_at = stage_name_at,
                                     .hyperparameter = stage_hyperparameter};
+#if TUTTI_USE_MINOR >= 2
+    s->state.eval_cut = stage_cut;
+#endif
 #if TUTTI_USE_MINOR >= 1
     s->metrics.log_table = stage_log_table;
     s->metrics.log_images = stage_log_images;

@@ -28,6 +28,11 @@ static const char *state_eval_label(void *ctx)
     return ((trainer *)ctx)->evaluation.label;
 }
 
+static int32_t state_eval_cut(void *ctx)
+{
+    return ((trainer *)ctx)->evaluation.cut;
+}
+
 static tutti_status state_get(void *ctx, const char *name, tutti_tensor *ret, tutti_error *err)
 {
     trainer *t = ctx;
@@ -167,6 +172,7 @@ void state_service_init(trainer *t)
                          .elapsed = state_elapsed,
                          .dataloader_len = state_dataloader_len,
                          .eval_label = state_eval_label,
+                         .eval_cut = state_eval_cut,
                          .get = state_get,
                          .set = state_set,
                          .stop_training = state_stop,

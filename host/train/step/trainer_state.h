@@ -75,6 +75,7 @@ typedef struct loop_evaluation {
 /* What evaluations have. */
 typedef struct trainer_evaluation {
     const char *label; /* of the one under way, or NULL */
+    bool cut;          /* a signal has stopped the latest before its last batch */
     answers *answers;  /* of those that generate; NULL: none has begun */
 } trainer_evaluation;
 

@@ -149,26 +149,70 @@ static tutti_status compute(void *ctx, tutti_error *err)
     return trainer_evaluate_batch(ctx, err);
 }
 
-static tutti_status evaluate_one(trainer *t, data_source *e, tutti_error *err)
+/* ---- those that are owed: begun or due, and not done ---- */
+
+/* In the place of `last_batch`, so that checkpoints keep it: both are -1 at least. */
+static void owe(data_source *e)
+{
+    if (e->due.last_batch >= -1)
+        e->due.last_batch = -3 - e->due.last_batch;
+}
+
+static bool is_owed(const data_source *e)
+{
+    return e->due.last_batch < -1;
+}
+
+static void owe_no_more(data_source *e)
+{
+    if (is_owed(e))
+        e->due.last_batch = -3 - e->due.last_batch;
+}
+
+bool trainer_owes_evaluations(const trainer *t)
+{
+    bool owes = false;
+    for (size_t k = 0; k < t->nevals && !owes; k++)
+        owes = is_owed(&t->evals[k]);
+    return owes;
+}
+
+/* ---- one ---- */
+
+static tutti_status begin_one(trainer *t, data_source *e, tutti_error *err)
 {
     t->evaluation.label = e->spec->label;
+    t->evaluation.cut = false;
     memset(&t->run.clock.eval, 0, sizeof t->run.clock.eval);
     t->run.clock.eval.struct_size = sizeof t->run.clock.eval;
     metric_set_reset(&e->metrics);
     if (!e->at_a_time && e->spec->microbatch_size > 0)
         e->at_a_time = e->spec->microbatch_size;
     tutti_status s = weights_gather_all(&t->distributed.gradients.weights, err);
-    if (s || (s = rank_begin_evaluation(t, e, compute, err)) ||
-        (s = source_seek(e, 0, 0, err)) || (s = trainer_event(t, TUTTI_EVENT_EVAL_START, err)))
+    if (s || (s = rank_begin_evaluation(t, e, compute, err)) || (s = source_seek(e, 0, 0, err)))
         return s;
-    s = rank_end_evaluation(t, eval_batches(t, e, err), err);
-    if (s)
-        return s;
-    if (!trainer_signal()) /* half an evaluation says nothing */
+    return trainer_event(t, TUTTI_EVENT_EVAL_START, err);
+}
+
+static tutti_status end_one(trainer *t, data_source *e, tutti_error *err)
+{
+    t->evaluation.cut = trainer_signal() != 0;
+    if (!t->evaluation.cut) /* half an evaluation says nothing */
         metric_set_log(&t->run.log, &e->metrics, e->spec->label,
                        (uint64_t)t->run.clock.now.batch);
-    s = trainer_event(t, TUTTI_EVENT_EVAL_END, err);
+    return trainer_event(t, TUTTI_EVENT_EVAL_END, err);
+}
+
+/* Owed until it is done: not where a signal cuts it, also one that does not wait for data or a plugin. */
+static tutti_status evaluate_one(trainer *t, data_source *e, tutti_error *err)
+{
+    owe(e);
+    tutti_status s = begin_one(t, e, err);
+    if (!s && !(s = rank_end_evaluation(t, eval_batches(t, e, err), err)))
+        s = end_one(t, e, err);
     t->evaluation.label = NULL;
+    if (s ? s != TUTTI_E_INTERRUPTED : !t->evaluation.cut)
+        owe_no_more(e);
     return s;
 }
 
@@ -177,8 +221,10 @@ tutti_status trainer_evaluate_now(trainer *t, size_t k, tutti_error *err)
     data_source *e = &t->evals[k];
     const int phase = t->tensors.phase;
     const int64_t began = now_ns();
-    if (trainer_signal())
+    if (trainer_signal()) {
+        owe(e);
         return TUTTI_OK;
+    }
     if (phase >= PHASE_EVAL)
         return tutti_fail(err, TUTTI_E_STATE, "an evaluation is under way already");
     if (t->hooks.data == e)
@@ -246,32 +292,36 @@ tutti_status trainer_eval(trainer *t, const char *checkpoint, tutti_error *err)
     return s ? s : trainer_evaluate_all(t, err);
 }
 
-tutti_status trainer_evaluate_due(trainer *t, int32_t event, tutti_error *err)
+tutti_status trainer_evaluate_owed(trainer *t, tutti_error *err)
 {
-    bool started = false;
-    tutti_status s = TUTTI_OK;
     const int phase = t->tensors.phase;
     const int64_t began = now_ns();
-    for (size_t k = 0; k < t->nevals && s == TUTTI_OK && !trainer_signal(); k++) {
+    if (!trainer_owes_evaluations(t) || trainer_signal())
+        return TUTTI_OK;
+    tutti_status s = trainer_event(t, TUTTI_EVENT_EVAL_BEFORE_ALL, err);
+    if (!s)
+        t->tensors.phase = PHASE_EVAL;
+    for (size_t k = 0; k < t->nevals && s == TUTTI_OK && !trainer_signal(); k++)
+        if (is_owed(&t->evals[k]))
+            s = evaluate_one(t, &t->evals[k], err);
+    t->tensors.phase = phase;
+    if (s == TUTTI_OK)
+        s = trainer_event(t, TUTTI_EVENT_EVAL_AFTER_ALL, err);
+    t->run.clock.lap_ns += now_ns() - began; /* training time excludes evaluations */
+    return s;
+}
+
+tutti_status trainer_evaluate_due(trainer *t, int32_t event, tutti_error *err)
+{
+    tutti_status s = TUTTI_OK;
+    for (size_t k = 0; k < t->nevals && s == TUTTI_OK; k++) {
         data_source *e = &t->evals[k];
-        bool due;
+        bool due = false;
         s = interval_due(&e->due, event, &t->run.clock.now,
                          t->run.clock.has_previous ? &t->run.clock.previous : NULL,
                          t->run.clock.max_duration, t->run.clock.batches_per_epoch, &due, err);
-        if (s || !due)
-            continue;
-        if (!started) {
-            started = true;
-            if ((s = trainer_event(t, TUTTI_EVENT_EVAL_BEFORE_ALL, err)))
-                break;
-            t->tensors.phase = PHASE_EVAL;
-        }
-        s = evaluate_one(t, e, err);
+        if (!s && due)
+            owe(e);
     }
-    t->tensors.phase = phase;
-    if (started && s == TUTTI_OK)
-        s = trainer_event(t, TUTTI_EVENT_EVAL_AFTER_ALL, err);
-    if (started)
-        t->run.clock.lap_ns += now_ns() - began; /* training time excludes evaluations */
-    return s;
+    return s ? s : trainer_evaluate_owed(t, err);
 }

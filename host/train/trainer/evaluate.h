@@ -7,7 +7,13 @@
 
 /* Composer's Trainer.eval: every evaluation once, whatever its interval. */
 TUTTI_NODISCARD tutti_status trainer_evaluate_all(trainer *t, tutti_error *err);
+/* Those whose intervals are due at `event` become owed, and are done unless a signal stops the run.  [step] */
 TUTTI_NODISCARD tutti_status trainer_evaluate_due(trainer *t, int32_t event, tutti_error *err);
+/* Whether a signal has kept an evaluation that was due, or was asked for, from being done to its end.  A checkpoint keeps
+ * it.  [step] */
+bool trainer_owes_evaluations(const trainer *t);
+/* Does what is owed.  [step] */
+TUTTI_NODISCARD tutti_status trainer_evaluate_owed(trainer *t, tutti_error *err);
 /* Evaluation k at an event of a loop, or inside its process function; the training batch under way keeps
  * its columns, not its outputs.  E_STATE as training_evaluate.  [step] */
 TUTTI_NODISCARD tutti_status trainer_evaluate_now(trainer *t, size_t k, tutti_error *err);

@@ -67,30 +67,43 @@ static tutti_status batch_of_epoch(trainer *t, bool *ret_end, tutti_error *err)
         (s = trainer_evaluate_due(t, TUTTI_EVENT_BATCH_END, err)))
         return s;
     training_end_batch(t);
+    if (training_owes_evaluations(t))
+        return TUTTI_OK;
     s = trainer_event(t, TUTTI_EVENT_BATCH_CHECKPOINT, err);
     return s ? s : training_save_asked(t, err);
 }
 
+static tutti_status end_iteration_of_epochs(trainer *t, tutti_error *err)
+{
+    return iteration_over(t, TUTTI_UNIT_EPOCH) ? end_iteration(t, err) : TUTTI_OK;
+}
+
+/* A signal before its evaluations are done leaves the rest to the run that goes on. */
 static tutti_status end_epoch(trainer *t, tutti_error *err)
 {
     tutti_status s = training_end_epoch(t, err);
     if (s || (s = trainer_event(t, TUTTI_EVENT_EPOCH_END, err)) ||
         (s = training_refit(t, err)) || /* of frozen layers */
-        (s = trainer_evaluate_due(t, TUTTI_EVENT_EPOCH_END, err)))
+        (s = trainer_evaluate_due(t, TUTTI_EVENT_EPOCH_END, err)) ||
+        training_owes_evaluations(t))
         return s;
-    return trainer_event(t, TUTTI_EVENT_EPOCH_CHECKPOINT, err);
+    s = trainer_event(t, TUTTI_EVENT_EPOCH_CHECKPOINT, err);
+    return s ? s : end_iteration_of_epochs(t, err);
 }
 
-/* What is open of a run that has all of its batches, and whose end is still to come. */
-static tutti_status end_open(trainer *t, tutti_error *err)
+/* What an attempt before this one has left to do behind its last batch, before the next one. */
+static tutti_status take_up(trainer *t, tutti_error *err)
 {
     const int64_t batches = t->run.clock.now.batch_in_epoch;
+    tutti_status s = training_evaluate_owed(t, err);
+    if (s || trainer_signal())
+        return s;
     if (iteration_over(t, TUTTI_UNIT_TOKEN))
-        return end_iteration(t, err);
-    const tutti_status s = batches > 0 && batches == loader_batches(t->train.loader)
-                               ? end_epoch(t, err)
-                               : TUTTI_OK;
-    return s == TUTTI_OK && iteration_over(t, TUTTI_UNIT_EPOCH) ? end_iteration(t, err) : s;
+        return (s = end_iteration(t, err)) ? s : seek(t, err);
+    if (batches == 0)
+        return end_iteration_of_epochs(t, err);
+    return trainer_finished(t) && batches == loader_batches(t->train.loader) ? end_epoch(t, err)
+                                                                             : TUTTI_OK;
 }
 
 static tutti_status epoch(trainer *t, tutti_error *err)
@@ -106,21 +119,18 @@ static tutti_status epoch(trainer *t, tutti_error *err)
     }
     while (s == TUTTI_OK && !end && !early) {
         s = batch_of_epoch(t, &end, err);
-        if (s == TUTTI_OK && !end && iteration_over(t, TUTTI_UNIT_TOKEN)) {
-            if ((s = end_iteration(t, err)))
-                return s;
-            return seek(t, err);
-        }
+        if (s == TUTTI_OK && !end && !training_owes_evaluations(t) &&
+            iteration_over(t, TUTTI_UNIT_TOKEN))
+            return (s = end_iteration(t, err)) ? s : seek(t, err);
         early = !end && trainer_done(t);
     }
     if (s)
         return s;
-    if (trainer_signal() && t->run.clock.now.batch_in_epoch != loader_batches(t->train.loader))
-        return TUTTI_OK; /* stopped in the middle: the epoch goes on after a resume */
+    if (trainer_signal())
+        return TUTTI_OK; /* stopped: the epoch goes on, or ends, after a resume */
     if (early && t->run.clock.now.batch_in_epoch != loader_batches(t->train.loader))
         return TUTTI_OK;
-    s = end_epoch(t, err);
-    return s == TUTTI_OK && iteration_over(t, TUTTI_UNIT_EPOCH) ? end_iteration(t, err) : s;
+    return end_epoch(t, err);
 }
 
 /* How long this fit lasts, and from where on. */
@@ -188,8 +198,7 @@ static tutti_status fit(trainer *t, const fit_options *o, tutti_error *err)
         (s = seek(t, err)) || (s = trainer_event(t, TUTTI_EVENT_FIT_START, err)))
         return s;
     training_start_clock(t);
-    if (trainer_finished(t)) /* an attempt before this one ended behind the last batch */
-        s = end_open(t, err);
+    s = take_up(t, err);
     while (s == TUTTI_OK && !trainer_done(t))
         s = epoch(t, err);
     if (s == TUTTI_E_INTERRUPTED && trainer_hurries()) { /* data was not waited for */
@@ -216,7 +225,8 @@ static tutti_status fit(trainer *t, const fit_options *o, tutti_error *err)
     s = distributed_agree(&t->distributed, trainer_event(t, TUTTI_EVENT_FIT_END, err), err);
     if (s)
         return s;
-    return trainer_evaluate_due(t, TUTTI_EVENT_FIT_END, err);
+    s = trainer_evaluate_due(t, TUTTI_EVENT_FIT_END, err);
+    return s || !training_owes_evaluations(t) ? s : training_stop_by_signal(t, err);
 }
 
 /* The operator does not wait for what is under way.  Weights are those after the last batch, for plugins

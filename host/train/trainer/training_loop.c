@@ -251,6 +251,24 @@ tutti_status training_evaluate(trainer *t, const char *label, tutti_error *err)
     return s ? s : trainer_evaluate_now(t, k, err);
 }
 
+bool training_owes_evaluations(const trainer *t)
+{
+    return trainer_signal() && trainer_owes_evaluations(t);
+}
+
+tutti_status training_evaluate_owed(trainer *t, tutti_error *err)
+{
+    if (!trainer_owes_evaluations(t))
+        return TUTTI_OK;
+    const tutti_status s = trainer_evaluate_owed(t, err);
+    if (s || training_owes_evaluations(t))
+        return s;
+    return trainer_event(t,
+                         t->run.clock.now.batch_in_epoch ? TUTTI_EVENT_BATCH_CHECKPOINT
+                                                         : TUTTI_EVENT_EPOCH_CHECKPOINT,
+                         err);
+}
+
 void training_begin_batch(trainer *t, int64_t samples, training_batch *ret_batch)
 {
     t->tensors.phase = PHASE_BATCH;
@@ -366,7 +384,7 @@ bool training_has_ended(trainer *t)
 
 bool training_is_over(trainer *t)
 {
-    t->resume.over = !t->resume.unended;
+    t->resume.over = !t->resume.unended && !trainer_owes_evaluations(t);
     return t->resume.over;
 }
 

@@ -79,6 +79,12 @@ void training_log_time(trainer *t, bool tokens, bool end);
 TUTTI_NODISCARD tutti_status training_use_data(trainer *t, const char *label, tutti_error *err);
 /* Runs the evaluation of that label.  E_NOTFOUND; E_STATE inside an evaluation, or its data are the loop's. */
 TUTTI_NODISCARD tutti_status training_evaluate(trainer *t, const char *label, tutti_error *err);
+/* Whether the run stops with an evaluation that is not done: what is saved at the end of its batch or epoch comes behind
+ * it, when the run goes on.  [step] */
+bool training_owes_evaluations(const trainer *t);
+/* Of a run that is taken up, behind its first event: the evaluations that it owes, then the checkpoint event that was to
+ * follow them.  Unless a signal stops it again.  [step] */
+TUTTI_NODISCARD tutti_status training_evaluate_owed(trainer *t, tutti_error *err);
 
 /* The run's saver, if there is one, saves what is not saved yet.  [control] */
 TUTTI_NODISCARD tutti_status training_save(trainer *t, tutti_error *err);

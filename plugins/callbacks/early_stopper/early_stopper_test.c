@@ -1,5 +1,6 @@
 /* early_stopper_test.c - the callback through its entry function. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#define TUTTI_USE_MINOR 2
 #include "run_check.h"
 #include "tutti/stateful.h"
 
@@ -60,6 +61,26 @@ START_TEST(an_improvement_starts_the_wait_anew)
     evaluate(0.6);
     ck_assert_str_eq(run.stopped, "");
     evaluate(0.6);
+    ck_assert_str_ne(run.stopped, "");
+    subject_close(&it);
+    stage_fini(&run);
+}
+END_TEST
+
+START_TEST(an_evaluation_that_was_cut_says_nothing)
+{
+    open_it("accuracy", "test", NULL, 1, TUTTI_UNIT_EPOCH);
+    run.label = "test";
+    run.cut = 1;
+    ck_assert_hears(&run, &it, TUTTI_EVENT_EVAL_END); /* without any value */
+    run.cut = 0;
+    evaluate(0.5);
+    run.cut = 1;
+    for (int k = 0; k < 3; k++)
+        evaluate(0.5);
+    ck_assert_str_eq(run.stopped, "");
+    run.cut = 0;
+    evaluate(0.5);
     ck_assert_str_ne(run.stopped, "");
     subject_close(&it);
     stage_fini(&run);
@@ -139,6 +160,7 @@ int main(void)
     suite_add_tcase(suite, tc);
     tcase_add_test(tc, it_stops_when_more_than_patience_has_passed);
     tcase_add_test(tc, an_improvement_starts_the_wait_anew);
+    tcase_add_test(tc, an_evaluation_that_was_cut_says_nothing);
     tcase_add_test(tc, losses_are_better_when_less_and_batches_can_be_the_patience);
     tcase_add_test(tc, other_data_is_not_looked_at);
     tcase_add_test(tc, an_unknown_metric_is_told_with_the_known_ones);

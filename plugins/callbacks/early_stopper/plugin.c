@@ -1,5 +1,7 @@
 /* plugin.c - early_stopper: stops when a metric has not improved for a while. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#define TUTTI_USE_MINOR 2
+#define TUTTI_MIN_MINOR 0
 #include "../monitor.h"
 #include "tutti/stateful.h"
 

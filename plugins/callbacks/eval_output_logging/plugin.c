@@ -1,6 +1,7 @@
 /* plugin.c - eval_output_logging: what the model answers to each sample of an evaluation, as a table. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#define TUTTI_USE_MINOR 1 /* tables */
+#define TUTTI_USE_MINOR 2 /* tables, tutti_eval_is_cut */
+#define TUTTI_MIN_MINOR 1
 #include "../callback.h"
 #include "cells.h"
 #include "tutti/dataset.h"
@@ -329,7 +330,7 @@ static tutti_status logging_event(void *self, const tutti_event *event, tutti_er
     case TUTTI_EVENT_EVAL_AFTER_FORWARD:
         return add_part(e, err);
     default: {
-        const tutti_status s = finish_table(e, err);
+        const tutti_status s = tutti_eval_is_cut(e->state) ? TUTTI_OK : finish_table(e, err);
         logging_drop(e);
         return s;
     }

@@ -1,5 +1,7 @@
 /* plugin.c - console: blocks of metrics as lines, in Composer's form. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#define TUTTI_USE_MINOR 2
+#define TUTTI_MIN_MINOR 0
 #include "../logger.h"
 
 #include <stdio.h>
@@ -170,7 +172,8 @@ static tutti_status console_event(void *self, const tutti_event *event, tutti_er
         }
         break;
     case TUTTI_EVENT_EVAL_END:
-        print_eval_end(c);
+        if (!tutti_eval_is_cut(c->state))
+            print_eval_end(c);
         break;
     case TUTTI_EVENT_FIT_END:
         c->values.count = 0; /* an evaluation after it starts afresh */

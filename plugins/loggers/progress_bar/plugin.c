@@ -1,5 +1,7 @@
 /* plugin.c - progress_bar: one line with rate and time left, or plain lines without a terminal. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#define TUTTI_USE_MINOR 2
+#define TUTTI_MIN_MINOR 0
 #include "../logger.h"
 
 #include <stdio.h>
@@ -208,6 +210,8 @@ static tutti_status bar_event(void *self, const tutti_event *event, tutti_error 
         }
         break;
     case TUTTI_EVENT_EVAL_END:
+        if (tutti_eval_is_cut(b->state))
+            break;
         make_eval(b, &l, true);
         progress_bar_show(b, &l, true);
         break;

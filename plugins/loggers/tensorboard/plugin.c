@@ -1,6 +1,6 @@
 /* plugin.c - tensorboard: event files of scalars, texts, images, histograms, the model's graph and hyperparameters. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#define TUTTI_USE_MINOR 1 /* images, tutti.plan/1 */
+#define TUTTI_USE_MINOR 2 /* images, tutti.plan/1, tutti_eval_is_cut */
 #define TUTTI_MIN_MINOR 0 /* which an older host does not send */
 #include "../common/outbox_logger.h"
 #include "../common/picture.h"
@@ -263,7 +263,7 @@ static tutti_status tensorboard_event(void *self, const tutti_event *event, tutt
         s = at_batch_end(t, event->time->batch, err);
         break;
     case TUTTI_EVENT_EVAL_END:
-        s = add_hparams(t, err);
+        s = tutti_eval_is_cut(t->state) ? TUTTI_OK : add_hparams(t, err);
         break;
     case TUTTI_EVENT_FIT_END:
         t->has_trained = true;

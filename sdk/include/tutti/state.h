@@ -59,7 +59,21 @@ typedef struct tutti_state_v1 {
     /* The training data for k = 0, then each evaluation's; 0 past the last, with *ret_data as it was.
      * [step] */
     int32_t (*data)(void *ctx, uint32_t k, tutti_data *ret_data);
+#if TUTTI_USE_MINOR >= 2
+    /* since 1.2: 1 behind the last batch of an evaluation that a signal has cut, at EVAL_END and EVAL_AFTER_ALL; else 0.
+     * Its metrics are not logged, the values of their names are older ones; it is done again when the run goes on.
+     * [step] */
+    int32_t (*eval_cut)(void *ctx);
+#endif
 } tutti_state_v1;
+
+#if TUTTI_USE_MINOR >= 2
+/* since 1.2: what eval_cut says; 0 of an older host.  [step] */
+static inline int tutti_eval_is_cut(const tutti_state_v1 *s)
+{
+    return TUTTI_HAS(s, tutti_state_v1, eval_cut) && s->eval_cut && s->eval_cut(s->ctx);
+}
+#endif
 
 TUTTI_C_END
 #endif
