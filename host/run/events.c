@@ -53,9 +53,9 @@ static tutti_status end_taken_up(loop_run *l, tutti_error *err)
     const bool owes = run_owes_epoch_end(l);
     l->taken_up = l->asked = false;
     const tutti_status s = training_evaluate_owed(l->trainer, err);
-    return !s && owes && !trainer_signal()
-               ? tutti_loop_fire(l->loop, TUTTI_EVENT_EPOCH_COMPLETED, err)
-               : s;
+    if (s || !owes || trainer_signal() || training_is_stopped(l->trainer))
+        return s;
+    return tutti_loop_fire(l->loop, TUTTI_EVENT_EPOCH_COMPLETED, err);
 }
 
 /* Behind the evaluations of the event. */

@@ -161,6 +161,7 @@ static tutti_status go(loop_run *l, const char *resume, bool accept_bits, tutti_
     if (s || (s = training_agree(l->trainer, check_limit(l, err), err)) ||
         (s = training_plan(l->trainer, err)))
         return s;
+    training_stop_again(l->trainer);
     args.data = training_batches(l->trainer) < 0 ? NULL : &l->data;
     s = tutti_loop_resume(l->loop, &args, err);
     while (!s && l->pending && !trainer_signal() && !(s = go_back(l, &args, err)))

@@ -8,13 +8,23 @@
 
 #include <stdbool.h>
 
-/* Its callback hears batch_start and the three checkpoint events. */
+/* Its callback hears fit_start, batch_start and the three checkpoint events. */
 typedef struct interval {
     const tutti_state_v1 *state;
     tutti_time every;
     tutti_timestamp previous; /* before the latest batch */
     bool has_previous;
 } interval;
+
+/* On fit_start: what comes at the batch of a checkpoint, such as the end of an epoch, may be due. */
+static inline void interval_begin(interval *i)
+{
+    const tutti_timestamp *previous = i->state->previous(i->state->ctx);
+    if (previous) {
+        i->previous = *previous;
+        i->has_previous = true;
+    }
+}
 
 /* On batch_start. */
 static inline void interval_batch(interval *i)

@@ -42,6 +42,16 @@ cat >run.json <<JSON
 JSON
 check "a model that has learnt nothing" "$TUTTI" train run.json --quiet --set max_duration=1ba --set callbacks=[]
 check "answers badly" awk '/^asked bleu_score/ {exit !($3 < 0.2)}' check.out
+short=(--quiet --set max_duration=40ba --set callbacks.0.keep=-1)
+check "a short run" "$TUTTI" train run.json "${short[@]}" --set name=whole --set callbacks.0.folder=whole
+grep ': [0-9]' check.out >scores.txt
+"$TUTTI" train run.json "${short[@]}" --set name=cut --set callbacks.0.folder=cut --plugin-path "$(dirname "$TUTTI")/tests/fixtures/unruly" \
+  --set 'handlers=[{"on": "eval_before_forward", "call": "unruly.interrupt_at", "args": [2]}]' >cut.txt 2>&1
+check "a signal amid answers stops it" test $? -eq 130 || cat cut.txt
+check "and it is saved" grep -q 'after batch 20, which is saved' cut.txt || cat cut.txt
+check "and goes on" "$TUTTI" train run.json "${short[@]}" --set name=cut --set callbacks.0.folder=cut --resume auto
+check "to the same scores of answers" cmp scores.txt <(grep ': [0-9]' check.out)
+check "and the same state" python3 "$e2e/same_weights.py" whole/latest.safetensors cut/latest.safetensors
 check "a model learns to answer" "$TUTTI" train run.json --quiet
 cp check.out said.txt
 check "what it has not seen" awk '/^asked bleu_score/ {bleu = $3} /^asked rouge_score/ {rouge = $3} END {exit !(bleu > 0.9 && rouge > 0.9)}' said.txt

@@ -6,28 +6,42 @@ unruly="$(dirname "$TUTTI")/tests/fixtures/unruly"
 
 evaluations() { grep -o '"metrics/[a-z]*/accuracy": *[0-9.e-]*' "$1/runs/small/log.jsonl"; }
 
-# cut <what> <command> <run file> <event> <number>...: whole, and stopped at the <number>th <event>.
-cut() {
-  local what=$1 command=$2 file=$3 event=$4
-  shift 4
+# whole <what> <command> <run file>: the run that nothing stops, in whole/.
+whole() {
   rm -rf whole
   mkdir whole
-  cp "$file" whole/run.json
-  check "$what: a run" sh -c "cd whole && $TUTTI $command run.json >out.txt 2>err.txt" || cat whole/err.txt
+  cp "$3" whole/run.json
+  check "$1: a run" sh -c "cd whole && $TUTTI $2 run.json >out.txt 2>err.txt" || cat whole/err.txt
+}
+
+# as_whole <what> <command>: the run in cut/ goes on, and ends as the one in whole/.
+as_whole() {
+  check "$1: it goes on" sh -c "cd cut && $TUTTI $2 run.json --resume auto >out.txt 2>err.txt" || cat cut/err.txt
+  check "$1: with the same evaluations" test "$(evaluations whole)" = "$(evaluations cut)"
+  local saved
+  for saved in whole/saves/*.safetensors; do
+    check "$1: to the same $(basename "$saved")" python3 "$e2e/same_weights.py" "$saved" "cut/saves/$(basename "$saved")"
+  done
+  check "$1: as many files of weights" bash -c 'diff <(ls whole/weights 2>&1 | sed s/whole//) <(ls cut/weights 2>&1 | sed s/cut//)'
+  check "$1: the same is the latest" test "$(readlink "$(latest whole)")" = "$(readlink "$(latest cut)")"
+  check "$1: nothing is left" sh -c "cd cut && $TUTTI $2 run.json --resume auto 2>&1 | grep -q 'nothing is left to'"
+}
+
+# cut <what> <command> <run file> <function>:<event> <number>...: stopped at the <number>th <event>.
+cut() {
+  local what=$1 command=$2 file=$3 function=${4%:*} event=${4#*:}
+  shift 4
+  whole "$what" "$command" "$file"
   for number; do
-    local stop="[{\"on\": \"$event\", \"call\": \"unruly.interrupt_at\", \"args\": [$number]}]"
+    local stop="[{\"on\": \"$event\", \"call\": \"unruly.$function\", \"args\": [$number]}]"
     rm -rf cut
     mkdir cut
     cp "$file" cut/run.json
     (cd cut && "$TUTTI" "$command" run.json --plugin-path "$unruly" --set "handlers=$stop" >out.txt 2>err.txt)
     check "$what, $number: a signal stops it" test $? -eq 130 || cat cut/err.txt
-    check "$what, $number: it is saved" grep -q 'stopped by signal 2 after batch [0-9]*, which is saved' cut/err.txt
-    check "$what, $number: before the evaluation" test "$(evaluations cut | wc -l)" -lt "$(evaluations whole | wc -l)"
-    check "$what, $number: it goes on" sh -c "cd cut && $TUTTI $command run.json --resume auto >out.txt 2>err.txt" || cat cut/err.txt
-    check "$what, $number: with the same evaluations" test "$(evaluations whole)" = "$(evaluations cut)"
-    check "$what, $number: to the same end" python3 "$e2e/same_weights.py" "$(latest whole)" "$(latest cut)"
-    check "$what, $number: under the same name" test "$(readlink "$(latest whole)")" = "$(readlink "$(latest cut)")"
-    check "$what, $number: nothing is left" sh -c "cd cut && $TUTTI $command run.json --resume auto 2>&1 | grep -q 'nothing is left to'"
+    check "$what, $number: it is saved" grep -q 'stopped by signal 2 after batch [0-9]*, which is saved' cut/err.txt || cat cut/err.txt
+    check "$what, $number: before an evaluation" test "$(evaluations cut | wc -l)" -lt "$(evaluations whole | wc -l)"
+    as_whole "$what, $number" "$command"
   done
 }
 
@@ -35,28 +49,57 @@ cut() {
 small_run '"loggers": [{"name": "jsonl", "flush_interval": 1}]' | python3 -c '
 import json, sys
 run = json.load(sys.stdin)
-run["callbacks"][0] |= {"interval": "1ep", "keep": -1}
-run["eval"].append(run["eval"][0] | {"label": "again"})
-json.dump(run, open("epochs.json", "w"))
-json.dump(run | {"iteration_length": "1ep"}, open("iterations.json", "w"))
-json.dump(run | {"algorithms": [{"name": "ema", "half_life": "5ba"}], "callbacks": run["callbacks"] + [
-  {"name": "early_stopper", "monitor": "accuracy", "dataloader_label": "test", "patience": "2ep"}]}, open("stops.json", "w"))
-evals = [one | {"interval": "4ba"} for one in run["eval"]]
-json.dump(run | {"eval": evals, "callbacks": [run["callbacks"][0] | {"interval": "2ba"}]}, open("batches.json", "w"))
+saver = run["callbacks"][0] | {"interval": "1ep", "keep": -1}
+weights = {"name": "checkpoint_saver", "id": "weights", "folder": "weights", "weights_only": True, "interval": "1ep"}
+def write(name, **more):
+    json.dump(run | more, open(name, "w"))
+run |= {"eval": run["eval"] + [run["eval"][0] | {"label": "again"}], "callbacks": [saver]}
+write("epochs.json", callbacks=[saver, weights])
+write("iterations.json", iteration_length="1ep")
+slow = {"optimizer": {"name": "sgd", "lr": 1e-9}, "max_duration": "6ep"}
+stopper = {"name": "early_stopper", "monitor": "accuracy", "dataloader_label": "test", "patience": "1ep"}
+write("stops.json", algorithms=[{"name": "ema", "half_life": "5ba"}], callbacks=[saver, stopper], **slow)
+write("batches.json", eval=[one | {"interval": "4ba"} for one in run["eval"]], callbacks=[saver | {"interval": "2ba"}])
+write("last.json", eval=[one | {"interval": "100ba"} for one in run["eval"]], callbacks=[saver | {"interval": "7ba"}])
+train = run["train"] | {"metrics": [{"name": "accuracy"}]}
+write("train.json", train=train, callbacks=[saver | {"interval": "1ba"}, stopper | {"dataloader_label": "train"}], **slow)
 del run["max_duration"]
-on = [one | {"on": "epoch_completed"} for one in run["eval"]]
-json.dump(run | {"eval": on, "process": "supervised", "max_epochs": 3}, open("engine.json", "w"))
-on = [one | {"on": {"event": "iteration_completed", "every": 10}} for one in run["eval"]]
-json.dump(run | {"eval": on, "process": "supervised", "max_epochs": 3}, open("engine_batches.json", "w"))'
-cut "amid evaluations of epochs" train epochs.json eval_batch_end 1 3 4 6 9 12
-cut "before them" train epochs.json batch_end 10 30
-cut "with their epoch's end" train epochs.json epoch_end 1 3
-cut "with iterations" train iterations.json eval_batch_end 2 10
-cut "with what judges them" train stops.json eval_batch_end 1 9
-cut "of batches" train batches.json eval_batch_end 1 28
-cut "in an engine file" run engine.json eval_batch_end 1 3 9 12
-cut "before them in an engine file" run engine.json iteration_completed 10 30
-cut "of batches in an engine file" run engine_batches.json eval_batch_end 1 3 9 12
+run |= {"process": "supervised", "max_epochs": 3}
+def on(name, event, **more):
+    write(name, eval=[one | {"on": event} for one in run["eval"]], **more)
+on("engine.json", "epoch_completed")
+on("engine_batches.json", {"event": "iteration_completed", "every": 10})
+on("completed.json", "completed", callbacks=[saver | {"interval": "7ba"}])'
+cut "amid evaluations of epochs" train epochs.json interrupt_at:eval_batch_end 1 3 4 6 9 12
+cut "before them" train epochs.json interrupt_at:batch_end 10 30
+cut "with their epoch's end" train epochs.json interrupt_at:epoch_end 1 3
+cut "with a call that is left" train epochs.json insist_at:epoch_end 1 3
+cut "with iterations" train iterations.json interrupt_at:eval_batch_end 2 10
+cut "with what judges them" train stops.json interrupt_at:eval_batch_end 1 9
+cut "stopped already" train stops.json interrupt_at:eval_batch_end 11
+cut "of batches" train batches.json interrupt_at:eval_batch_end 1 28
+cut "of batches, with a call that is left" train batches.json insist_at:batch_end 8 28
+cut "of the end alone" train last.json interrupt_at:batch_end 10 30
+cut "amid that of the end" train last.json interrupt_at:eval_batch_end 1 3
+cut "in an engine file" run engine.json interrupt_at:eval_batch_end 1 3 9 12
+cut "before them in an engine file" run engine.json interrupt_at:iteration_completed 10 30
+cut "of batches in an engine file" run engine_batches.json interrupt_at:eval_batch_end 1 3 9 12
+cut "of the end in an engine file" run completed.json interrupt_at:eval_batch_end 1
+
+# What judges training at the end of an epoch has the values of the batch before, also in a run that begins behind it.
+whole "the end of an epoch" train train.json
+for number in 20 30; do
+  rm -rf cut
+  cp -r whole cut
+  rm cut/saves/*
+  sed -i 's/"status": "finished"/"status": "running"/' cut/runs/small/record.json
+  file=saves/ep$((number / 10 - 1))-ba$number.safetensors
+  cp "whole/$file" "cut/$file"
+  ln -s "$(basename "$file")" "cut/$(ls -d whole/saves/*latest* | sed 's/whole.//')"
+  check "the end of an epoch, $number: it goes on" sh -c "cd cut && $TUTTI train run.json --resume auto >out.txt 2>err.txt" || cat cut/err.txt
+  check "the end of an epoch, $number: to the same end" python3 "$e2e/same_weights.py" "$(latest whole)" "$(latest cut)"
+  check "the end of an epoch, $number: under the same name" test "$(readlink "$(latest whole)")" = "$(readlink "$(latest cut)")"
+done
 
 # A checkpoint between the end of an epoch, or of tokens, and that of the iteration that it ends.
 iterations() {

@@ -88,6 +88,12 @@ static inline const char *stage_label(void *ctx)
     return ((const stage *)ctx)->label;
 }
 
+static inline const tutti_timestamp *stage_previous(void *ctx)
+{
+    (void)ctx;
+    return NULL;
+}
+
 static inline int32_t stage_cut(void *ctx)
 {
     return ((const stage *)ctx)->cut;
@@ -386,6 +392,7 @@ static inline void stage_init(stage *s)
                                 .set = stage_set,
                                 .stop_training = stage_stop,
                                 .microbatch = &s->microbatch,
+                                .previous = stage_previous,
                                 .run_name = stage_run_name};
     s->metrics = (tutti_metrics_v1){.struct_size = (uint32_t)sizeof s->metrics,
                                     .ctx = s,

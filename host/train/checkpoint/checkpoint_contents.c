@@ -204,13 +204,24 @@ tutti_status contents_spread(trainer *t, const checkpoint_contents *v, tutti_err
     return s;
 }
 
+/* What it has of the last batch: the end of an epoch logs it. */
+static tutti_status add_metric(checkpoint_contents *v, const metric_set *m, size_t k,
+                               tutti_error *err)
+{
+    if (m->tables[k]->nsums == 0)
+        return TUTTI_OK;
+    const tutti_tensor sums = flat(m->tables[k]->sums, TUTTI_F64, m->tables[k]->nsums);
+    return contents_add(v, &sums, err, METRIC_PREFIX "%zu.%s", k,
+                        instance_name(m->instances[k]));
+}
+
 /* Everything that a checkpoint keeps, as views of where it lives. */
 tutti_status contents_collect(trainer *t, const contents_parts *parts, int64_t *clock,
                               checkpoint_contents *v, tutti_error *err)
 {
     const uint32_t n = t->run.net ? net_weight_count(t->run.net) : 0;
-    v->capacity =
-        (size_t)n * (1 + TUTTI_OPTIMIZER_MAX_SLOTS) + count_objects(t) + t->nevals + 2;
+    v->capacity = (size_t)n * (1 + TUTTI_OPTIMIZER_MAX_SLOTS) + count_objects(t) + t->nevals +
+                  t->train.metrics.count + 2;
     v->list = calloc(v->capacity, sizeof *v->list);
     v->names = calloc(v->capacity, sizeof *v->names);
     v->owners = calloc(v->capacity, sizeof *v->owners);
@@ -228,6 +239,8 @@ tutti_status contents_collect(trainer *t, const contents_parts *parts, int64_t *
         c = flat(&t->evals[k].due.last_batch, TUTTI_I64, 1);
         s = contents_add(v, &c, err, "evaluation.%s", t->evals[k].spec->label);
     }
+    for (size_t k = 0; s == TUTTI_OK && k < t->train.metrics.count; k++)
+        s = add_metric(v, &t->train.metrics, k, err);
     for (uint32_t k = 0; s == TUTTI_OK && k < n; k++)
         s = add_weight(t, parts, v, k, err);
     state_owner o;
@@ -330,7 +343,8 @@ void clock_write(const trainer *t, int64_t *clock)
     memcpy(clock + 2 * CLOCK_FIELDS, &t->run.clock.scheduled.iteration,
            CLOCK_FIELDS * sizeof *clock);
     clock[CLOCK_STEP] = t->updater.step;
-    clock[CLOCK_HAS_PREVIOUS] = t->run.clock.has_previous;
+    clock[CLOCK_HAS_PREVIOUS] =
+        t->run.clock.has_previous | (t->run.clock.stopped ? CLOCK_STOPPED : 0);
 }
 
 void clock_read(trainer *t, const int64_t *clock)
@@ -343,5 +357,6 @@ void clock_read(trainer *t, const int64_t *clock)
     t->run.clock.previous.struct_size = sizeof t->run.clock.previous;
     t->updater.step = clock[CLOCK_STEP];
     t->scalars.settled = false;
-    t->run.clock.has_previous = clock[CLOCK_HAS_PREVIOUS] != 0;
+    t->run.clock.has_previous = (clock[CLOCK_HAS_PREVIOUS] & 1) != 0;
+    t->resume.stopped = (clock[CLOCK_HAS_PREVIOUS] & CLOCK_STOPPED) != 0;
 }

@@ -8,8 +8,8 @@
 #include "train/checkpoint_file/checkpoint.h"
 
 /* Tensors: "model.<path>", "optimizer.<slot>.<path>", "<owner>.<item>" (state_owners.h),
- * "evaluation.<label>": the batch at which it was last due, i64, "run.clock": the counters below, i64,
- * and with amp_fp16 "run.loss_scale".  Texts: "run" (the run file), the
+ * "evaluation.<label>": the batch at which it was last due, i64, or -3 less that where it is not done yet, "run.clock": the
+ * counters below, i64, with amp_fp16 "run.loss_scale", and "metric.<k>.<name>": the sums of a metric of training, f64.  Texts: "run" (the run file), the
  * provenance's, and "loop", what the loop of training_on_checkpoint keeps; CONTENTS_KEY is there where a file has
  * weights alone. */
 #define CONTENTS_KEY "contents"
@@ -17,9 +17,11 @@
 enum {
     CLOCK_FIELDS = 14,             /* counters of a timestamp: of now, before, last schedule */
     CLOCK_STEP = 3 * CLOCK_FIELDS, /* optimizer updates */
-    CLOCK_HAS_PREVIOUS,
-    CLOCK_SIZE
+    CLOCK_HAS_PREVIOUS,            /* 1; and CLOCK_STOPPED, where stop_training was called */
+    CLOCK_SIZE,
+    CLOCK_STOPPED = 2
 };
+#define METRIC_PREFIX "metric."
 
 typedef struct checkpoint_contents {
     checkpoint_item *list;

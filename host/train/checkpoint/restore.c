@@ -3,6 +3,7 @@
 #include "train/checkpoint/restore.h"
 
 #include "graph/runtime/device_memory.h"
+#include "train/checkpoint/checkpoint_contents.h"
 #include "train/checkpoint/provenance.h"
 #include "train/pretrained/load_report.h"
 #include "train/pretrained/load_rules.h"
@@ -156,6 +157,14 @@ static tutti_status judge(restoring *r, size_t k, tutti_error *err)
         return judge_weight(r, k, &there, err);
     if (r->weights)
         return TUTTI_OK;
+    if (has_prefix(
+            name,
+            METRIC_PREFIX)) { /* other metrics, or an older file: the next batch has them */
+        r->taken[k] = known && is_same(&there.desc, &r->v->list[k].tensor.desc) &&
+                      !run_ignores(r->rules, name);
+        r->t->train.metrics.updated |= r->taken[k];
+        return TUTTI_OK;
+    }
     if (has_prefix(name, "optimizer."))
         return judge_slot(r, k, &there, err);
     if (run_ignores(r->rules, name) || is_excluded(r, k))

@@ -102,6 +102,14 @@ int64_t now_ns(void)
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
+void clock_stop(run_clock *c)
+{
+    const int32_t unit =
+        c->planned.unit == TUTTI_UNIT_EPOCH ? TUTTI_UNIT_BATCH : c->planned.unit;
+    c->max_duration = (tutti_time){tutti_timestamp_get(&c->now, unit), 0.0, unit, 0};
+    c->stopped = true;
+}
+
 bool run_is_over(const run_context *run)
 {
     const tutti_time most = run->clock.max_duration;

@@ -84,6 +84,8 @@ void context_tune_message(run_context *run);
 
 /* Nanoseconds of the monotonic clock. */
 int64_t now_ns(void);
+/* As upstream: the duration becomes what has passed, so that everything due at the end is due. */
+void clock_stop(run_clock *c);
 /* Whether max_duration has passed. */
 bool run_is_over(const run_context *run);
 

@@ -6,7 +6,10 @@
 
 tutti_status trainer_event(trainer *t, int32_t event, tutti_error *err)
 {
+    const int32_t outer = t->evaluation.event;
+    t->evaluation.event = event; /* also of a call that is left */
     const tutti_status s = engine_run_train_event(t->run.engine, event, err);
+    t->evaluation.event = outer;
     tutti_error ignored = TUTTI_ERROR_INIT;
     const tutti_status settled = mirrors_flush(&t->mirrors, true, s ? &ignored : err);
     scalars_end_event(&t->scalars);

@@ -78,13 +78,7 @@ static tutti_status state_set(void *ctx, const char *name, const tutti_tensor *t
 static void state_stop(void *ctx, const char *reason)
 {
     trainer *t = ctx;
-    /* As upstream: the duration becomes what has passed, so that everything due at the end is due. */
-    const int32_t unit = t->run.clock.planned.unit == TUTTI_UNIT_EPOCH
-                             ? TUTTI_UNIT_BATCH
-                             : t->run.clock.planned.unit;
-    t->run.clock.max_duration =
-        (tutti_time){tutti_timestamp_get(&t->run.clock.now, unit), 0.0, unit, 0};
-    t->run.clock.stopped = true;
+    clock_stop(&t->run.clock);
     run_log_message(&t->run.log, TUTTI_LOG_INFO, "train", reason);
 }
 

@@ -75,8 +75,9 @@ typedef struct loop_evaluation {
 /* What evaluations have. */
 typedef struct trainer_evaluation {
     const char *label; /* of the one under way, or NULL */
-    bool cut;          /* a signal has stopped the latest before its last batch */
-    answers *answers;  /* of those that generate; NULL: none has begun */
+    bool cut;          /* a signal has stopped the one that ends before its last batch */
+    int32_t event;    /* the trainer's that is under way: what an evaluation in it belongs to */
+    answers *answers; /* of those that generate; NULL: none has begun */
 } trainer_evaluation;
 
 /* What plugins can ask for. */
@@ -101,6 +102,7 @@ typedef struct trainer_resume {
     bool unended;     /* an attempt before this one has not come to the run's end */
     bool ended;       /* one has, at the batch of the checkpoint that is taken up */
     bool over;        /* nothing is left to do */
+    bool stopped;     /* stop_training had been called when the checkpoint was written */
 } trainer_resume;
 
 typedef struct run_repeat run_repeat; /* record/repeat.h */

@@ -149,12 +149,12 @@ static tutti_status compute(void *ctx, tutti_error *err)
     return trainer_evaluate_batch(ctx, err);
 }
 
-/* ---- those that are owed: begun or due, and not done ---- */
+/* ---- those that are owed: due or begun behind a batch or an epoch, and not done ---- */
 
 /* In the place of `last_batch`, so that checkpoints keep it: both are -1 at least. */
 static void owe(data_source *e)
 {
-    if (e->due.last_batch >= -1)
+    if (e->due.last_batch >= -1 && e->due.last_batch < INT64_MAX - 2)
         e->due.last_batch = -3 - e->due.last_batch;
 }
 
@@ -177,12 +177,34 @@ bool trainer_owes_evaluations(const trainer *t)
     return owes;
 }
 
+void trainer_owe_no_evaluations(trainer *t)
+{
+    for (size_t k = 0; k < t->nevals; k++)
+        owe_no_more(&t->evals[k]);
+}
+
+/* Events behind which a stopped run is saved: weights are those of the evaluation, and the event does not come again. */
+static bool can_owe(const trainer *t)
+{
+    return t->evaluation.event == TUTTI_EVENT_BATCH_END ||
+           t->evaluation.event == TUTTI_EVENT_EPOCH_END;
+}
+
+static void tell_lost(trainer *t, const data_source *e)
+{
+    char text[200];
+    (void)snprintf(text, sizeof text,
+                   "the evaluation %.60s was stopped by the signal; a run that goes on does it "
+                   "only if its event comes again",
+                   e->spec->label);
+    run_log_message(&t->run.log, TUTTI_LOG_WARNING, "train", text);
+}
+
 /* ---- one ---- */
 
 static tutti_status begin_one(trainer *t, data_source *e, tutti_error *err)
 {
     t->evaluation.label = e->spec->label;
-    t->evaluation.cut = false;
     memset(&t->run.clock.eval, 0, sizeof t->run.clock.eval);
     t->run.clock.eval.struct_size = sizeof t->run.clock.eval;
     metric_set_reset(&e->metrics);
@@ -197,21 +219,32 @@ static tutti_status begin_one(trainer *t, data_source *e, tutti_error *err)
 static tutti_status end_one(trainer *t, data_source *e, tutti_error *err)
 {
     t->evaluation.cut = trainer_signal() != 0;
-    if (!t->evaluation.cut) /* half an evaluation says nothing */
+    if (!t->evaluation.cut) { /* half an evaluation says nothing */
         metric_set_log(&t->run.log, &e->metrics, e->spec->label,
                        (uint64_t)t->run.clock.now.batch);
+        owe_no_more(e);
+    }
     return trainer_event(t, TUTTI_EVENT_EVAL_END, err);
 }
 
-/* Owed until it is done: not where a signal cuts it, also one that does not wait for data or a plugin. */
+/* What gives up waiting for data, or a text under way, because of a signal has not failed. */
+static tutti_status forgive(tutti_status s, tutti_error *err)
+{
+    if (s != TUTTI_E_INTERRUPTED || !trainer_signal())
+        return s;
+    *err = (tutti_error)TUTTI_ERROR_INIT;
+    return TUTTI_OK;
+}
+
 static tutti_status evaluate_one(trainer *t, data_source *e, tutti_error *err)
 {
-    owe(e);
+    t->evaluation.cut = false;
     tutti_status s = begin_one(t, e, err);
-    if (!s && !(s = rank_end_evaluation(t, eval_batches(t, e, err), err)))
+    if (!s && !(s = rank_end_evaluation(t, forgive(eval_batches(t, e, err), err), err)))
         s = end_one(t, e, err);
     t->evaluation.label = NULL;
-    if (s ? s != TUTTI_E_INTERRUPTED : !t->evaluation.cut)
+    s = forgive(s, err);
+    if (s)
         owe_no_more(e);
     return s;
 }
@@ -221,19 +254,21 @@ tutti_status trainer_evaluate_now(trainer *t, size_t k, tutti_error *err)
     data_source *e = &t->evals[k];
     const int phase = t->tensors.phase;
     const int64_t began = now_ns();
-    if (trainer_signal()) {
-        owe(e);
-        return TUTTI_OK;
-    }
     if (phase >= PHASE_EVAL)
         return tutti_fail(err, TUTTI_E_STATE, "an evaluation is under way already");
     if (t->hooks.data == e)
         return tutti_fail(err, TUTTI_E_STATE, "the loop goes through the data of %s now",
                           e->spec->label);
+    if (can_owe(t))
+        owe(e);
     tutti_status s = async_flush(&t->async, err);
     t->tensors.phase = PHASE_EVAL;
-    if (!s)
+    t->evaluation.cut = trainer_signal() != 0;
+    if (!s && !t->evaluation.cut)
         s = evaluate_one(t, e, err);
+    if (t->evaluation.cut && !is_owed(e))
+        tell_lost(t, e);
+    t->evaluation.cut = false;
     tensors_end_batch(&t->tensors);
     t->tensors.phase = phase;
     t->run.clock.lap_ns += now_ns() - began; /* training time excludes evaluations */
@@ -305,13 +340,15 @@ tutti_status trainer_evaluate_owed(trainer *t, tutti_error *err)
         if (is_owed(&t->evals[k]))
             s = evaluate_one(t, &t->evals[k], err);
     t->tensors.phase = phase;
+    t->evaluation.cut = trainer_owes_evaluations(t);
     if (s == TUTTI_OK)
         s = trainer_event(t, TUTTI_EVENT_EVAL_AFTER_ALL, err);
+    t->evaluation.cut = false;
     t->run.clock.lap_ns += now_ns() - began; /* training time excludes evaluations */
     return s;
 }
 
-tutti_status trainer_evaluate_due(trainer *t, int32_t event, tutti_error *err)
+static tutti_status owe_due(trainer *t, int32_t event, tutti_error *err)
 {
     tutti_status s = TUTTI_OK;
     for (size_t k = 0; k < t->nevals && s == TUTTI_OK; k++) {
@@ -323,5 +360,16 @@ tutti_status trainer_evaluate_due(trainer *t, int32_t event, tutti_error *err)
         if (!s && due)
             owe(e);
     }
+    return s;
+}
+
+tutti_status trainer_evaluate_due(trainer *t, int32_t event, tutti_error *err)
+{
+    const tutti_status s = owe_due(t, event, err);
     return s ? s : trainer_evaluate_owed(t, err);
+}
+
+tutti_status trainer_owe_evaluations(trainer *t, tutti_error *err)
+{
+    return can_owe(t) ? owe_due(t, t->evaluation.event, err) : TUTTI_OK;
 }

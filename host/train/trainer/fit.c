@@ -126,7 +126,9 @@ static tutti_status epoch(trainer *t, tutti_error *err)
     }
     if (s)
         return s;
-    if (trainer_signal())
+    if (trainer_signal() &&
+        (training_owes_evaluations(t) ||
+         t->run.clock.now.batch_in_epoch != loader_batches(t->train.loader)))
         return TUTTI_OK; /* stopped: the epoch goes on, or ends, after a resume */
     if (early && t->run.clock.now.batch_in_epoch != loader_batches(t->train.loader))
         return TUTTI_OK;
@@ -156,6 +158,8 @@ static tutti_status set_duration(trainer *t, const fit_options *o, tutti_error *
         return s;
     t->run.clock.max_duration = t->run.clock.planned;
     t->run.clock.stopped = false;
+    if (o->duration.unit == TUTTI_UNIT_NONE && !o->reset_time)
+        training_stop_again(t);
     const bool goes_on = o->reset_time || o->duration.unit != TUTTI_UNIT_NONE;
     if (!goes_on && !trainer_finished(t) && training_has_ended(t))
         return tutti_fail(err, TUTTI_E_STATE,
@@ -201,7 +205,7 @@ static tutti_status fit(trainer *t, const fit_options *o, tutti_error *err)
     s = take_up(t, err);
     while (s == TUTTI_OK && !trainer_done(t))
         s = epoch(t, err);
-    if (s == TUTTI_E_INTERRUPTED && trainer_hurries()) { /* data was not waited for */
+    if (s == TUTTI_E_INTERRUPTED && trainer_signal()) { /* data was not waited for */
         *err = (tutti_error)TUTTI_ERROR_INIT;
         s = TUTTI_OK;
     }
@@ -226,7 +230,10 @@ static tutti_status fit(trainer *t, const fit_options *o, tutti_error *err)
     if (s)
         return s;
     s = trainer_evaluate_due(t, TUTTI_EVENT_FIT_END, err);
-    return s || !training_owes_evaluations(t) ? s : training_stop_by_signal(t, err);
+    if (s || !training_owes_evaluations(t))
+        return s;
+    trainer_owe_no_evaluations(t);
+    return training_stop_by_signal(t, err);
 }
 
 /* The operator does not wait for what is under way.  Weights are those after the last batch, for plugins
@@ -234,8 +241,9 @@ static tutti_status fit(trainer *t, const fit_options *o, tutti_error *err)
 static tutti_status leave(trainer *t, tutti_error *err)
 {
     tutti_error stopped = TUTTI_ERROR_INIT;
+    tutti_status s = t->begun ? trainer_owe_evaluations(t, &stopped) : TUTTI_OK;
     if (t->begun)
-        return tutti_fail(err, training_stop_by_signal(t, &stopped),
+        return tutti_fail(err, s ? s : training_stop_by_signal(t, &stopped),
                           "%s; the call under way was left", stopped.text);
     return tutti_fail(err, TUTTI_E_INTERRUPTED, "stopped by signal %d before the first batch",
                       trainer_signal());

@@ -258,6 +258,8 @@ bool training_owes_evaluations(const trainer *t)
 
 tutti_status training_evaluate_owed(trainer *t, tutti_error *err)
 {
+    if (t->run.clock.now.batch == 0) /* a checkpoint was loaded without its clock */
+        trainer_owe_no_evaluations(t);
     if (!trainer_owes_evaluations(t))
         return TUTTI_OK;
     const tutti_status s = trainer_evaluate_owed(t, err);
@@ -374,6 +376,15 @@ tutti_status training_save_asked(trainer *t, tutti_error *err)
             &t->run.log, TUTTI_LOG_WARNING, "train",
             "a signal asks for a checkpoint; no checkpoint_saver, so nothing is saved");
     return s;
+}
+
+void training_stop_again(trainer *t)
+{
+    if (!t->resume.stopped || !t->resume.unended)
+        return;
+    clock_stop(&t->run.clock);
+    run_log_message(&t->run.log, TUTTI_LOG_INFO, "train",
+                    "training was stopped before the checkpoint; what is left is its end");
 }
 
 bool training_has_ended(trainer *t)

@@ -377,8 +377,7 @@ static tutti_status saver_event(void *self, const tutti_event *event, tutti_erro
     const int64_t batch = v->state->time->batch;
     switch (event->id) {
     case TUTTI_EVENT_FIT_START:
-        if (v->last_batch == asked_batch(batch)) /* what comes at its batch is to be saved */
-            interval_batch(&v->interval);
+        interval_begin(&v->interval);
         return take_folder(v, err);
     case TUTTI_EVENT_BATCH_START:
         interval_batch(&v->interval);

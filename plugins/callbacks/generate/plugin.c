@@ -296,6 +296,7 @@ static tutti_status generate_event(void *self, const tutti_event *event, tutti_e
     generate *g = self;
     switch (event->id) {
     case TUTTI_EVENT_FIT_START:
+        interval_begin(&g->interval);
         return generate_prepare(g, err);
     case TUTTI_EVENT_BATCH_START:
         interval_batch(&g->interval);

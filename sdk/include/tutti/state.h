@@ -60,9 +60,9 @@ typedef struct tutti_state_v1 {
      * [step] */
     int32_t (*data)(void *ctx, uint32_t k, tutti_data *ret_data);
 #if TUTTI_USE_MINOR >= 2
-    /* since 1.2: 1 behind the last batch of an evaluation that a signal has cut, at EVAL_END and EVAL_AFTER_ALL; else 0.
-     * Its metrics are not logged, the values of their names are older ones; it is done again when the run goes on.
-     * [step] */
+    /* since 1.2: 1 at the EVAL_END of an evaluation that a signal has cut, and at EVAL_AFTER_ALL where one was cut or did
+     * not begin; else 0.  Its metrics are not logged: the values of their names are older ones, or there are none.  A run
+     * that goes on from what is saved then does it from its first batch.  [step] */
     int32_t (*eval_cut)(void *ctx);
 #endif
 } tutti_state_v1;
