@@ -53,7 +53,9 @@ static tutti_status end_taken_up(loop_run *l, tutti_error *err)
     const bool owes = run_owes_epoch_end(l);
     l->taken_up = l->asked = false;
     const tutti_status s = training_evaluate_owed(l->trainer, err);
-    if (s || !owes || trainer_signal() || training_is_stopped(l->trainer))
+    /* Ranks know the same of signals; what stops one alone stops all behind the next event at which they meet. */
+    const bool stopped = !l->ranks.count && training_is_stopped(l->trainer);
+    if (s || !owes || trainer_signal() || stopped)
         return s;
     return tutti_loop_fire(l->loop, TUTTI_EVENT_EPOCH_COMPLETED, err);
 }

@@ -62,7 +62,7 @@ write("stops.json", algorithms=[{"name": "ema", "half_life": "5ba"}], callbacks=
 write("batches.json", eval=[one | {"interval": "4ba"} for one in run["eval"]], callbacks=[saver | {"interval": "2ba"}])
 write("last.json", eval=[one | {"interval": "100ba"} for one in run["eval"]], callbacks=[saver | {"interval": "7ba"}])
 train = run["train"] | {"metrics": [{"name": "accuracy"}]}
-write("train.json", train=train, callbacks=[saver | {"interval": "1ba"}, stopper | {"dataloader_label": "train"}], **slow)
+write("train.json", train=train, callbacks=[saver | {"interval": "1ba"}, stopper | {"dataloader_label": "train", "min_delta": 1.0}], **slow)
 del run["max_duration"]
 run |= {"process": "supervised", "max_epochs": 3}
 def on(name, event, **more):
@@ -86,20 +86,44 @@ cut "before them in an engine file" run engine.json interrupt_at:iteration_compl
 cut "of batches in an engine file" run engine_batches.json interrupt_at:eval_batch_end 1 3 9 12
 cut "of the end in an engine file" run completed.json interrupt_at:eval_batch_end 1
 
+# killed <file> <status>: the whole run as it was when it had saved that file, without its log.
+killed() {
+  rm -rf cut
+  cp -r whole cut
+  rm -r cut/saves/* cut/runs/small/log.jsonl
+  sed -i "s/\"status\": \"finished\"/\"status\": \"$2\"/" cut/runs/small/record.json
+  cp "whole/saves/$1" "cut/saves/$1"
+  ln -s "$1" cut/saves/latest.safetensors
+}
+
+# goes_on <what>: to the end of the whole run, over its last epochs.
+goes_on() {
+  check "$1: it goes on" sh -c "cd cut && $TUTTI train run.json --resume auto >out.txt 2>err.txt" || cat cut/err.txt
+  check "$1: to the same end" python3 "$e2e/same_weights.py" "$(latest whole)" "$(latest cut)"
+  check "$1: under the same name" test "$(readlink "$(latest whole)")" = "$(readlink "$(latest cut)")"
+}
+
 # What judges training at the end of an epoch has the values of the batch before, also in a run that begins behind it.
 whole "the end of an epoch" train train.json
 for number in 20 30; do
-  rm -rf cut
-  cp -r whole cut
-  rm cut/saves/*
-  sed -i 's/"status": "finished"/"status": "running"/' cut/runs/small/record.json
-  file=saves/ep$((number / 10 - 1))-ba$number.safetensors
-  cp "whole/$file" "cut/$file"
-  ln -s "$(basename "$file")" "cut/$(ls -d whole/saves/*latest* | sed 's/whole.//')"
-  check "the end of an epoch, $number: it goes on" sh -c "cd cut && $TUTTI train run.json --resume auto >out.txt 2>err.txt" || cat cut/err.txt
-  check "the end of an epoch, $number: to the same end" python3 "$e2e/same_weights.py" "$(latest whole)" "$(latest cut)"
-  check "the end of an epoch, $number: under the same name" test "$(readlink "$(latest whole)")" = "$(readlink "$(latest cut)")"
+  killed ep$((number / 10 - 1))-ba$number.safetensors running
+  goes_on "the end of an epoch, $number"
+  check "the end of an epoch, $number: with the same metrics of training" bash -c 'grep -o "\"metrics/train/accuracy\": *[0-9.e-]*" cut/runs/small/log.jsonl >last.txt &&
+    grep -o "\"metrics/train/accuracy\": *[0-9.e-]*" whole/runs/small/log.jsonl | tail -$(wc -l <last.txt) | diff - last.txt'
 done
+
+# A run that a callback has stopped, and that is killed before its end, does not train on.  With a longer limit it does, also
+# where the first attempt is killed before it saves.
+whole "a run that is stopped" train stops.json
+check "a run that is stopped: early" test "$(readlink "$(latest whole)")" = ep3-ba30.safetensors
+killed ep3-ba30.safetensors running
+goes_on "stopped and killed"
+killed ep3-ba30.safetensors finished
+longer="$TUTTI train run.json --resume auto --set max_duration=9ep --set callbacks.1.patience=8ep"
+check "a longer limit, killed" sh -c "cd cut && ! timeout -s KILL 60 $longer --plugin-path $unruly --set 'handlers=[{\"on\": \"batch_start\", \"call\": \"unruly.crash\"}]' >out.txt 2>err.txt"
+check "is told as such" grep -q '"status": "running"' cut/runs/small/record.json
+check "goes on" sh -c "cd cut && $longer >out.txt 2>err.txt"
+check "to that limit" test "$(readlink "$(latest cut)")" = ep9-ba90.safetensors
 
 # A checkpoint between the end of an epoch, or of tokens, and that of the iteration that it ends.
 iterations() {

@@ -239,7 +239,9 @@ tutti_status contents_collect(trainer *t, const contents_parts *parts, int64_t *
         c = flat(&t->evals[k].due.last_batch, TUTTI_I64, 1);
         s = contents_add(v, &c, err, "evaluation.%s", t->evals[k].spec->label);
     }
-    for (size_t k = 0; s == TUTTI_OK && k < t->train.metrics.count; k++)
+    for (size_t k = 0;
+         s == TUTTI_OK && k < t->train.metrics.count && (!parts || t->train.metrics.updated);
+         k++)
         s = add_metric(v, &t->train.metrics, k, err);
     for (uint32_t k = 0; s == TUTTI_OK && k < n; k++)
         s = add_weight(t, parts, v, k, err);

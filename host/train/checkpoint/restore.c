@@ -162,7 +162,6 @@ static tutti_status judge(restoring *r, size_t k, tutti_error *err)
             METRIC_PREFIX)) { /* other metrics, or an older file: the next batch has them */
         r->taken[k] = known && is_same(&there.desc, &r->v->list[k].tensor.desc) &&
                       !run_ignores(r->rules, name);
-        r->t->train.metrics.updated |= r->taken[k];
         return TUTTI_OK;
     }
     if (has_prefix(name, "optimizer."))
@@ -173,6 +172,19 @@ static tutti_status judge(restoring *r, size_t k, tutti_error *err)
     return known ? check_shape(r, k, &there.desc, err) : check_missing(r, k, err);
 }
 
+/* All metrics of training or none: one alone would say that the others have measured nothing. */
+static void judge_metrics(restoring *r)
+{
+    metric_set *m = &r->t->train.metrics;
+    size_t taken = 0;
+    for (size_t k = 0; k < r->v->count; k++)
+        taken += r->taken[k] && has_prefix(r->v->list[k].name, METRIC_PREFIX);
+    for (size_t k = 0; k < r->v->count && taken < m->count; k++)
+        if (has_prefix(r->v->list[k].name, METRIC_PREFIX))
+            r->taken[k] = false;
+    m->updated = m->updated || (taken > 0 && taken == m->count);
+}
+
 static tutti_status judge_all(restoring *r, tutti_error *err)
 {
     tutti_status s = TUTTI_OK;
@@ -181,6 +193,7 @@ static tutti_status judge_all(restoring *r, tutti_error *err)
         return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory to compare it", r->path);
     for (size_t k = 0; k < r->v->count && !s; k++)
         s = judge(r, k, err);
+    judge_metrics(r);
     return s ? s : load_report_judge(&r->report, r->path, r->c, r->rules->strict, err);
 }
 

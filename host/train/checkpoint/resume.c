@@ -108,6 +108,8 @@ static tutti_status load_checkpoint(trainer *t, const char *path, const checkpoi
     if (t->fits && !t->resume.strict && (s = check_settings(t, path, c, err)))
         goto fail;
     clock_read(t, clock);
+    t->resume.stopped =
+        t->resume.stopped && own; /* what stopped another run is not this one's */
     if (!checkpoint_is_sealed(c)) {
         (void)snprintf(text, sizeof text,
                        "%s: is of an older format, whose checksum does not cover names and "

@@ -29,6 +29,26 @@ static bool has_limit_of(const json_node *record, const run_file *file)
                                                                  text, sizeof text)) == 0);
 }
 
+/* Of an attempt, or the record's own: the batches of one that came to its end, else 0. */
+static int64_t finished_batches(const json_node *attempt)
+{
+    const char *status = json_string(json_get(attempt, "status"));
+    return status && strcmp(status, RECORD_FINISHED) == 0
+               ? json_int(json_get(attempt, "batches"))
+               : 0;
+}
+
+/* The most batches at which an attempt came to its end, whatever its settings were. */
+static int64_t last_finish(const json_node *record, const json_node *attempts)
+{
+    int64_t last = finished_batches(record);
+    for (size_t k = 0; attempts && k < json_count(attempts); k++) {
+        const int64_t batches = finished_batches(json_at(attempts, k));
+        last = batches > last ? batches : last;
+    }
+    return last;
+}
+
 /* How the run once began: `record` is of the attempt that this one goes on from.  False: no memory. */
 static bool keep_start(run_record *r, const json_node *record, const run_file *file)
 {
@@ -42,6 +62,7 @@ static bool keep_start(run_record *r, const json_node *record, const run_file *f
     text_buffer b = {.data = NULL};
     r->finished = status && strcmp(status, RECORD_FINISHED) == 0;
     r->unended = status && !r->finished && !json_get(record, "nothing_left");
+    r->finished_at = last_finish(record, attempts);
     r->ended_at = r->finished && same && has_limit_of(record, file) ? batches : 0;
     free(r->start);
     r->start = start ? json_text(start) : NULL;

@@ -102,7 +102,8 @@ typedef struct trainer_resume {
     bool unended;     /* an attempt before this one has not come to the run's end */
     bool ended;       /* one has, at the batch of the checkpoint that is taken up */
     bool over;        /* nothing is left to do */
-    bool stopped;     /* stop_training had been called when the checkpoint was written */
+    bool
+        stopped; /* stop_training was called before the run's own checkpoint was written, and its end did not come */
 } trainer_resume;
 
 typedef struct run_repeat run_repeat; /* record/repeat.h */
@@ -120,9 +121,10 @@ typedef struct run_record {
     bool unended; /* as the record has it, an attempt before this one was not finished */
     bool
         finished; /* the attempt before this one was; its record stays until there is more to do */
-    int64_t ended_at; /* batches of one that was, of these settings; 0: none was */
-    bool planned;     /* kernels are chosen */
-    bool broken;      /* it cannot be written, which has been said */
+    int64_t ended_at;    /* batches of one that was, of these settings; 0: none was */
+    int64_t finished_at; /* the most of any that was, of whatever settings */
+    bool planned;        /* kernels are chosen */
+    bool broken;         /* it cannot be written, which has been said */
 } run_record;
 
 /* What a run that trains writes. */

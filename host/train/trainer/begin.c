@@ -62,13 +62,16 @@ static void tell_idle_groups(trainer *t)
 /* What rank 0's record of the run says of attempts before this one, which takes up what it finds or is told. */
 static tutti_status look_back(trainer *t, bool finds, tutti_error *err)
 {
-    enum { UNENDED = 1, ENDED = 2 };
+    enum { UNENDED = 1, ENDED = 2, STOPPED = 4 };
     const run_record *r = &t->files.record;
     const bool ended = finds && r->ended_at && r->ended_at == t->run.clock.now.batch;
-    int32_t known = r->unended ? UNENDED : ended ? ENDED : 0;
+    /* An attempt that came to its end there was stopped: one with a longer limit goes on. */
+    const bool stopped = finds && t->resume.stopped && r->finished_at < t->run.clock.now.batch;
+    int32_t known = r->unended ? UNENDED | (stopped ? STOPPED : 0) : ended ? ENDED : 0;
     const tutti_status s = distributed_take_first(&t->distributed, &known, err);
-    t->resume.unended = known == UNENDED;
+    t->resume.unended = (known & UNENDED) != 0;
     t->resume.ended = known == ENDED;
+    t->resume.stopped = (known & STOPPED) != 0;
     return s;
 }
 

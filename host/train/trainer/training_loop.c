@@ -380,7 +380,7 @@ tutti_status training_save_asked(trainer *t, tutti_error *err)
 
 void training_stop_again(trainer *t)
 {
-    if (!t->resume.stopped || !t->resume.unended)
+    if (!t->resume.stopped)
         return;
     clock_stop(&t->run.clock);
     run_log_message(&t->run.log, TUTTI_LOG_INFO, "train",
@@ -403,7 +403,7 @@ void training_over(trainer *t, tutti_status status)
 {
     t->failed = status && status != TUTTI_E_INTERRUPTED;
     if (!t->resume.over) /* what was refused is refused again */
-        t->resume.unended = t->resume.ended = false;
+        t->resume.unended = t->resume.ended = t->resume.stopped = false;
 }
 
 /* ---- several ranks ---- */
