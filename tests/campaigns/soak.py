@@ -125,6 +125,14 @@ def check(tally, tutti, names, there):
             tally.fail(sentence)
 
 
+def looked_enough(given, until):
+    """Whether a run that has been looked at so need not go on. Caches and queues of one on a busy machine may have their size
+    late: where few looks tell of growth, it is looked at four times as often before it is judged."""
+    if given.hours:
+        return lambda looks: len(looks) >= 16 and time.monotonic() > until
+    return lambda looks: len(looks) >= given.samples and (given.evil or len(looks) >= 4 * given.samples or not growth(looks, False))
+
+
 def main():
     words = parser(__doc__)
     words.add_argument("folder", help="of the evil plugin")
@@ -145,13 +153,11 @@ def main():
         check(tally, tutti, names, there)
     for k, name in enumerate([] if given.check else names):
         until = tally.begun + 3600 * (given.hours or 0) * (k + 1) / len(names)
-        enough = (lambda looks, until=until: len(looks) >= 16 and time.monotonic() > until) if given.hours else \
-            (lambda looks: len(looks) >= given.samples)
         with tempfile.TemporaryDirectory(prefix="tutti_soak_") as folder:
             folder = pathlib.Path(folder)
             try:
                 run = the_run(tally, tutti, folder, given, name, there, server)
-                grown, figures = soak(tutti, folder, run, options, enough, (given.hours or 0) >= 1)
+                grown, figures = soak(tutti, folder, run, options, looked_enough(given, until), (given.hours or 0) >= 1)
                 judge(tally, name, grown, given.evil)
                 tally.values[name] = figures
             except Failed as why:
