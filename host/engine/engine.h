@@ -109,6 +109,11 @@ int64_t engine_event_count(const engine *e, int32_t event);
 void engine_count_by(engine *e, const int64_t *(*counter)(void *ctx, int32_t event), void *ctx);
 /* The attribute that a custom event counts; NULL when it has none. */
 int64_t *engine_event_attribute(engine *e, int32_t event);
+/* Events are numbered from 0 to one less; not each number is one. */
+int32_t engine_events(const engine *e);
+/* What filters count of an event that comes more than once in a run and that no clock counts, for checkpoints: how often it
+ * was fired, or its attribute.  NULL: another event. */
+int64_t *engine_own_count(engine *e, int32_t event);
 
 /* tutti.engine/1 of this engine; lives as long as it. */
 const tutti_engine_v1 *engine_service(engine *e);

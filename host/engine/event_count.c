@@ -54,6 +54,27 @@ tutti_status engine_name_events(engine *e, tutti_error *err)
     return TUTTI_OK;
 }
 
+int32_t engine_events(const engine *e)
+{
+    return TUTTI_EVENT_CUSTOM + (int32_t)e->options.nevents;
+}
+
+int64_t *engine_own_count(engine *e, int32_t event)
+{
+    switch (event) {
+    case TUTTI_EVENT_EVAL_BEFORE_ALL:
+    case TUTTI_EVENT_EVAL_START:
+    case TUTTI_EVENT_EVAL_END:
+    case TUTTI_EVENT_EVAL_AFTER_ALL:
+    case TUTTI_EVENT_DATALOADER_STOP_ITERATION:
+        return &e->slots[event].fires;
+    default:
+        if (event < TUTTI_EVENT_CUSTOM || event >= engine_events(e))
+            return NULL;
+        return e->slots[event].attribute ? e->slots[event].attribute : &e->slots[event].fires;
+    }
+}
+
 int64_t engine_event_count(const engine *e, int32_t event)
 {
     const tutti_timestamp *t = e->options.time, *eval = e->options.eval_time;

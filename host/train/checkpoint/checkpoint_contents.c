@@ -204,6 +204,28 @@ tutti_status contents_spread(trainer *t, const checkpoint_contents *v, tutti_err
     return s;
 }
 
+/* A rate that a plugin has set stays until the schedule sets it. */
+static tutti_status add_rates(trainer *t, checkpoint_contents *v, bool all, tutti_error *err)
+{
+    tutti_status s = TUTTI_OK;
+    for (size_t k = 0; k < t->updater.ngroups && !s; k++) {
+        optimizer_group *g = &t->updater.groups[k];
+        const tutti_tensor rate = flat(&g->lr, TUTTI_F64, 1);
+        if (all || g->given)
+            s = contents_add(v, &rate, err, RATE_PREFIX "%zu", k);
+    }
+    return s;
+}
+
+static tutti_status add_scaler(trainer *t, checkpoint_contents *v, tutti_error *err)
+{
+    const tutti_tensor scale = scaler_state(&t->scaler), skips = scaler_skips_state(&t->scaler);
+    if (!t->scaler.on)
+        return TUTTI_OK;
+    const tutti_status s = contents_add(v, &scale, err, "run.loss_scale");
+    return s ? s : contents_add(v, &skips, err, SKIPS_ITEM);
+}
+
 /* What it has of the last batch: the end of an epoch logs it. */
 static tutti_status add_metric(checkpoint_contents *v, const metric_set *m, size_t k,
                                tutti_error *err)
@@ -221,7 +243,7 @@ tutti_status contents_collect(trainer *t, const contents_parts *parts, int64_t *
 {
     const uint32_t n = t->run.net ? net_weight_count(t->run.net) : 0;
     v->capacity = (size_t)n * (1 + TUTTI_OPTIMIZER_MAX_SLOTS) + count_objects(t) + t->nevals +
-                  t->train.metrics.count + 2;
+                  t->train.metrics.count + t->updater.ngroups + 3;
     v->list = calloc(v->capacity, sizeof *v->list);
     v->names = calloc(v->capacity, sizeof *v->names);
     v->owners = calloc(v->capacity, sizeof *v->owners);
@@ -232,9 +254,10 @@ tutti_status contents_collect(trainer *t, const contents_parts *parts, int64_t *
     tutti_status s = collect_slots(t, parts, v, err);
     if (s == TUTTI_OK)
         s = contents_add(v, &c, err, "run.clock");
-    c = scaler_state(&t->scaler);
-    if (s == TUTTI_OK && t->scaler.on)
-        s = contents_add(v, &c, err, "run.loss_scale");
+    if (s == TUTTI_OK)
+        s = add_scaler(t, v, err);
+    if (s == TUTTI_OK)
+        s = add_rates(t, v, !parts, err);
     for (size_t k = 0; s == TUTTI_OK && k < t->nevals; k++) {
         c = flat(&t->evals[k].due.last_batch, TUTTI_I64, 1);
         s = contents_add(v, &c, err, "evaluation.%s", t->evals[k].spec->label);
@@ -345,8 +368,9 @@ void clock_write(const trainer *t, int64_t *clock)
     memcpy(clock + 2 * CLOCK_FIELDS, &t->run.clock.scheduled.iteration,
            CLOCK_FIELDS * sizeof *clock);
     clock[CLOCK_STEP] = t->updater.step;
-    clock[CLOCK_HAS_PREVIOUS] =
-        t->run.clock.has_previous | (t->run.clock.stopped ? CLOCK_STOPPED : 0);
+    clock[CLOCK_HAS_PREVIOUS] = t->run.clock.has_previous |
+                                (t->run.clock.stopped ? CLOCK_STOPPED : 0) |
+                                (t->resume.left ? CLOCK_LEFT : 0);
 }
 
 void clock_read(trainer *t, const int64_t *clock)
@@ -361,4 +385,5 @@ void clock_read(trainer *t, const int64_t *clock)
     t->scalars.settled = false;
     t->run.clock.has_previous = (clock[CLOCK_HAS_PREVIOUS] & 1) != 0;
     t->resume.stopped = (clock[CLOCK_HAS_PREVIOUS] & CLOCK_STOPPED) != 0;
+    t->resume.left = (clock[CLOCK_HAS_PREVIOUS] & CLOCK_LEFT) != 0;
 }

@@ -9,7 +9,9 @@
 
 /* Tensors: "model.<path>", "optimizer.<slot>.<path>", "<owner>.<item>" (state_owners.h),
  * "evaluation.<label>": the batch at which it was last due, i64, or -3 less that where it is not done yet, "run.clock": the
- * counters below, i64, with amp_fp16 "run.loss_scale", and "metric.<k>.<name>": the sums of a metric of training, f64.  Texts: "run" (the run file), the
+ * counters below, i64, with amp_fp16 "run.loss_scale", and "metric.<k>.<name>": the sums of a metric of training, f64;
+ * "run.rate.<k>", f64, of an optimizer group whose rate a plugin has set; with amp_fp16 "run.skipped", f64: updates that were
+ * left out in a row, the batch of the first, the scale behind the last.  Texts: "run" (the run file), the
  * provenance's, and "loop", what the loop of training_on_checkpoint keeps; CONTENTS_KEY is there where a file has
  * weights alone. */
 #define CONTENTS_KEY "contents"
@@ -17,11 +19,14 @@
 enum {
     CLOCK_FIELDS = 14,             /* counters of a timestamp: of now, before, last schedule */
     CLOCK_STEP = 3 * CLOCK_FIELDS, /* optimizer updates */
-    CLOCK_HAS_PREVIOUS,            /* 1; and CLOCK_STOPPED, where stop_training was called */
+    CLOCK_HAS_PREVIOUS,            /* 1, and flags */
     CLOCK_SIZE,
-    CLOCK_STOPPED = 2
+    CLOCK_STOPPED = 2, /* stop_training was called */
+    CLOCK_LEFT = 4     /* the checkpoint event of the batch or epoch is still to come */
 };
 #define METRIC_PREFIX "metric."
+#define RATE_PREFIX "run.rate."
+#define SKIPS_ITEM "run.skipped"
 
 typedef struct checkpoint_contents {
     checkpoint_item *list;

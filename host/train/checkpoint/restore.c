@@ -89,8 +89,9 @@ static tutti_status check_missing(const restoring *r, size_t k, tutti_error *err
                                 "by another version or other settings of it",
                                 r->path, name, instance_name(o->instance));
     }
-    if (has_prefix(name, "evaluation.") || strcmp(name, "run.loss_scale") == 0)
-        return TUTTI_OK; /* the run that wrote it had no such evaluation or precision */
+    if (has_prefix(name, "evaluation.") || strcmp(name, "run.loss_scale") == 0 ||
+        has_prefix(name, RATE_PREFIX) || strcmp(name, SKIPS_ITEM) == 0)
+        return TUTTI_OK; /* the run that wrote it had no such evaluation, precision or rate */
     return tutti_fail(err, TUTTI_E_NOTFOUND,
                       "%s: has no %s; it was written by another model or optimizer", r->path,
                       name);
@@ -185,6 +186,16 @@ static void judge_metrics(restoring *r)
     m->updated = m->updated || (taken > 0 && taken == m->count);
 }
 
+static void judge_rates(restoring *r)
+{
+    updater *u = &r->t->updater;
+    for (size_t k = 0, group = 0; k < r->v->count; k++)
+        if (has_prefix(r->v->list[k].name, RATE_PREFIX) && group < u->ngroups) {
+            u->groups[group].given = r->taken[k];
+            group++;
+        }
+}
+
 static tutti_status judge_all(restoring *r, tutti_error *err)
 {
     tutti_status s = TUTTI_OK;
@@ -194,6 +205,7 @@ static tutti_status judge_all(restoring *r, tutti_error *err)
     for (size_t k = 0; k < r->v->count && !s; k++)
         s = judge(r, k, err);
     judge_metrics(r);
+    judge_rates(r);
     return s ? s : load_report_judge(&r->report, r->path, r->c, r->rules->strict, err);
 }
 

@@ -6,6 +6,7 @@
 
 #include "train/checkpoint/checkpoint_contents.h"
 #include "train/checkpoint/class_check.h"
+#include "train/checkpoint/progress.h"
 #include "train/checkpoint/provenance.h"
 #include "train/checkpoint/reproduction.h"
 #include "train/checkpoint/restore.h"
@@ -104,6 +105,9 @@ static tutti_status load_checkpoint(trainer *t, const char *path, const checkpoi
         (s = t->hooks.load(t->hooks.ctx, path, checkpoint_value(c, "loop"), err)))
         goto fail;
     if ((s = contents_spread(t, &v, err)))
+        goto fail;
+    const char *progress = t->resume.whole ? checkpoint_value(c, PROGRESS_KEY) : NULL;
+    if (t->fits && progress && (s = progress_take(t, path, progress, err)))
         goto fail;
     if (t->fits && !t->resume.strict && (s = check_settings(t, path, c, err)))
         goto fail;

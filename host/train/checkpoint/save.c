@@ -5,6 +5,7 @@
 #include "plugin/crash/crash.h"
 #include "train/checkpoint/checkpoint_contents.h"
 #include "train/checkpoint/class_check.h"
+#include "train/checkpoint/progress.h"
 #include "train/checkpoint/provenance.h"
 #include "train/checkpoint/reproduction.h"
 #include "train/checkpoint_file/checkpoint_index.h"
@@ -34,7 +35,8 @@ typedef struct saved_state {
     provenance objects;
     reproduction computed;
     char *loop;
-    char *classes; /* class_names_json */
+    char *progress; /* progress.h */
+    char *classes;  /* class_names_json */
     char samples[24];
 } saved_state;
 
@@ -48,6 +50,7 @@ static void saved_free(void *what)
     reproduction_fini(&w->computed);
     provenance_fini(&w->objects);
     free(w->loop);
+    free(w->progress);
     free(w->classes);
     free(w->path);
     free(w->shard);
@@ -65,6 +68,8 @@ static tutti_status prepare(trainer *t, saved_state *w, tutti_error *err)
         s = scalars_fetch(&t->scalars, NULL, err);
     if (!s && t->hooks.save)
         s = t->hooks.save(t->hooks.ctx, &w->loop, err);
+    if (!s)
+        s = progress_text(t, &w->progress, err);
     if (!s)
         s = class_names_json(&t->train, &w->classes, err);
     return s ? s : provenance_write(&t->run, state_owners_text(t), &w->objects, err);
@@ -156,6 +161,7 @@ static tutti_status saved_write(const void *what, tutti_error *err)
                                {"objects", o->objects},
                                {"surgery", o->surgery},
                                {"frozen", o->frozen},
+                               {PROGRESS_KEY, w->progress},
                                {NULL, NULL},
                                {NULL, NULL}};
     size_t n = sizeof texts / sizeof *texts - 2;

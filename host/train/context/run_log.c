@@ -9,13 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void keep(run_log *l, const tutti_named_value *from)
+static void keep(run_log *l, const char *of, const logged_value *from)
 {
     for (uint32_t k = 0; k < l->nvalues; k++)
-        if (strcmp(l->values[k].name, from->name) == 0) {
+        if (strcmp(l->values[k].name, of) == 0) {
             l->values[k].value = from->value;
-            l->values[k].least = fmin(l->values[k].least, from->value);
-            l->values[k].most = fmax(l->values[k].most, from->value);
+            l->values[k].least = fmin(l->values[k].least, from->least);
+            l->values[k].most = fmax(l->values[k].most, from->most);
             return;
         }
     if (l->nvalues == l->capacity) {
@@ -28,17 +28,17 @@ static void keep(run_log *l, const tutti_named_value *from)
         l->values = values;
         l->capacity = capacity;
     }
-    char *name = strdup(from->name);
+    char *name = strdup(of);
     if (!name) {
         l->lacks_memory = true;
         return;
     }
-    l->values[l->nvalues++] = (logged_value){name, from->value, from->value, from->value};
+    l->values[l->nvalues++] = (logged_value){name, from->value, from->least, from->most};
 }
 
-void run_log_restore(run_log *l, const tutti_named_value *value)
+void run_log_restore(run_log *l, const char *name, const logged_value *value)
 {
-    keep(l, value);
+    keep(l, name, value);
 }
 
 void run_log_metrics(run_log *l, const tutti_named_value *values, uint32_t n)
@@ -49,7 +49,8 @@ void run_log_metrics(run_log *l, const tutti_named_value *values, uint32_t n)
 void run_log_metrics_at(run_log *l, const tutti_named_value *values, uint32_t n, uint64_t step)
 {
     for (uint32_t k = 0; k < n; k++)
-        keep(l, &values[k]);
+        keep(l, values[k].name,
+             &(logged_value){NULL, values[k].value, values[k].value, values[k].value});
     FOR_EACH_LOGGER(l, i, table, "metrics")
     {
         tutti_error e = TUTTI_ERROR_INIT;

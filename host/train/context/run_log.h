@@ -52,8 +52,8 @@ void run_log_fini(run_log *l);
  * reported to the terminal and does not stop the training.  [step] */
 void run_log_metrics(run_log *l, const tutti_named_value *values, uint32_t n);
 void run_log_metrics_at(run_log *l, const tutti_named_value *values, uint32_t n, uint64_t step);
-/* Keeps a value that was logged before the checkpoint from which the run goes on; loggers have had it.  [step] */
-void run_log_restore(run_log *l, const tutti_named_value *value);
+/* Keeps what was logged of that name before the checkpoint from which the run goes on; loggers have had it.  [step] */
+void run_log_restore(run_log *l, const char *name, const logged_value *value);
 /* The last value of that name; NULL when there is none. */
 const double *run_log_value(const run_log *l, const char *name);
 

@@ -103,6 +103,8 @@ typedef struct trainer_resume {
     bool ended;       /* one has, at the batch of the checkpoint that is taken up */
     bool over;        /* nothing is left to do */
     bool
+        left; /* a call behind which a checkpoint event comes was left before the checkpoint was written */
+    bool
         stopped; /* stop_training was called before the run's own checkpoint was written, and its end did not come */
 } trainer_resume;
 

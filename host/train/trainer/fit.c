@@ -236,17 +236,49 @@ static tutti_status fit(trainer *t, const fit_options *o, tutti_error *err)
     return training_stop_by_signal(t, err);
 }
 
+/* Whether the forward pass of a batch that does not count yet has been, or may have been. */
+static bool is_inside_step(const trainer *t)
+{
+    switch (t->evaluation.event) {
+    case TUTTI_EVENT_BEFORE_FORWARD:
+    case TUTTI_EVENT_AFTER_FORWARD:
+    case TUTTI_EVENT_BEFORE_LOSS:
+    case TUTTI_EVENT_AFTER_LOSS:
+    case TUTTI_EVENT_BEFORE_BACKWARD:
+    case TUTTI_EVENT_AFTER_BACKWARD:
+    case TUTTI_EVENT_AFTER_TRAIN_BATCH:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Such as the running statistics of batch norm. */
+static bool has_buffers(const net *n)
+{
+    for (uint32_t k = 0; k < net_weight_count(n); k++)
+        if (!(net_weight(n, k)->flags & TUTTI_WEIGHT_TRAINABLE) && !net_frozen(n, k))
+            return true;
+    return false;
+}
+
 /* The operator does not wait for what is under way.  Weights are those after the last batch, for plugins
- * are called before an update or after the batch is counted. */
+ * are called before an update or after the batch is counted; buffers may have the batch under way. */
 static tutti_status leave(trainer *t, tutti_error *err)
 {
     tutti_error stopped = TUTTI_ERROR_INIT;
-    tutti_status s = t->begun ? trainer_owe_evaluations(t, &stopped) : TUTTI_OK;
-    if (t->begun)
-        return tutti_fail(err, s ? s : training_stop_by_signal(t, &stopped),
-                          "%s; the call under way was left", stopped.text);
-    return tutti_fail(err, TUTTI_E_INTERRUPTED, "stopped by signal %d before the first batch",
-                      trainer_signal());
+    if (!t->begun)
+        return tutti_fail(err, TUTTI_E_INTERRUPTED,
+                          "stopped by signal %d before the first batch", trainer_signal());
+    if (is_inside_step(t) && t->run.net && has_buffers(t->run.net))
+        return tutti_fail(
+            err, TUTTI_E_INTERRUPTED,
+            "stopped by signal %d after batch %lld; the call under way was left, and "
+            "nothing is saved: the model's buffers have a part of the next batch",
+            trainer_signal(), (long long)t->run.clock.now.batch);
+    const tutti_status s = trainer_owe_evaluations(t, &stopped);
+    return tutti_fail(err, s ? s : training_stop_by_signal(t, &stopped),
+                      "%s; the call under way was left", stopped.text);
 }
 
 tutti_status trainer_fit(trainer *t, const fit_options *o, tutti_error *err)

@@ -191,25 +191,50 @@ static tutti_status open_engine(trainer *t, tutti_error *err)
     return s;
 }
 
-static tutti_status open_participant(trainer *t, run_part *part, bool is_logger,
-                                     tutti_error *err)
+static tutti_status join(trainer *t, instance *i, bool is_logger, tutti_error *err)
 {
     participants *p = &t->run.participants;
-    instance **i = &p->items[p->count];
-    if (is_logger && !distributed_first(&t->distributed))
-        return TUTTI_OK; /* rank 0 logs */
-    tutti_status s = context_open(&t->run, part, i, err);
-    if (s)
-        return s;
-    p->count++;
-    s = engine_add(t->run.engine, *i, err);
+    tutti_status s = engine_add(t->run.engine, i, err);
     if (s)
         return s;
     p->nloggers += is_logger; /* the engine knows which of them have begun */
     t->run.log.loggers = p->items;
     t->run.log.nloggers = p->nloggers;
-    s = add_loss(t, *i, err);
-    return s ? s : add_wrapper(t, *i, err);
+    s = add_loss(t, i, err);
+    return s ? s : add_wrapper(t, i, err);
+}
+
+/* What saves checkpoints comes last of its kind, in the order of the run file: a checkpoint has what the others have done. */
+static void savers_last(instance **items, size_t n)
+{
+    for (size_t k = 0, left = n; left; left--) {
+        instance *i = items[k];
+        if (!instance_query(i, TUTTI_SAVER_V1)) {
+            k++;
+            continue;
+        }
+        memmove(&items[k], &items[k + 1], (n - k - 1) * sizeof(instance *));
+        items[n - 1] = i;
+    }
+}
+
+/* Those of one kind: all are opened before the engine has the first of them. */
+static tutti_status open_kind(trainer *t, run_parts *parts, bool loggers, tutti_error *err)
+{
+    participants *p = &t->run.participants;
+    const size_t first = p->count;
+    tutti_status s = TUTTI_OK;
+    if (loggers && !distributed_first(&t->distributed))
+        return TUTTI_OK; /* rank 0 logs */
+    for (size_t k = 0; s == TUTTI_OK && k < parts->count; k++) {
+        s = context_open(&t->run, &parts->items[k], &p->items[p->count], err);
+        p->count += s == TUTTI_OK;
+    }
+    if (s == TUTTI_OK)
+        savers_last(&p->items[first], p->count - first);
+    for (size_t k = first; s == TUTTI_OK && k < p->count; k++)
+        s = join(t, p->items[k], loggers, err);
+    return s;
 }
 
 static tutti_status open_participants(trainer *t, tutti_error *err)
@@ -228,9 +253,8 @@ static tutti_status open_participants(trainer *t, tutti_error *err)
     t->run.log.told_tables = t->run.log.told_images = !t->observers.writes; /* rank 0 logs */
     if (s == TUTTI_OK)
         s = observers_open(&t->observers, &t->run, err);
-    for (size_t l = 0; l < 4; l++)
-        for (size_t k = 0; s == TUTTI_OK && k < lists[l]->count; k++)
-            s = open_participant(t, &lists[l]->items[k], l == 0, err);
+    for (size_t l = 0; s == TUTTI_OK && l < 4; l++)
+        s = open_kind(t, lists[l], l == 0, err);
     if (s == TUTTI_OK)
         s = trainer_bind_evaluations(t, err);
     if (s == TUTTI_OK)

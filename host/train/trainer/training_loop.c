@@ -172,7 +172,8 @@ bool training_value(const trainer *t, uint32_t k, tutti_named_value *ret_value)
 
 void training_restore_value(trainer *t, const tutti_named_value *value)
 {
-    run_log_restore(&t->run.log, value);
+    run_log_restore(&t->run.log, value->name,
+                    &(logged_value){NULL, value->value, value->value, value->value});
 }
 
 void training_log_epoch(trainer *t)
@@ -260,11 +261,12 @@ tutti_status training_evaluate_owed(trainer *t, tutti_error *err)
 {
     if (t->run.clock.now.batch == 0) /* a checkpoint was loaded without its clock */
         trainer_owe_no_evaluations(t);
-    if (!trainer_owes_evaluations(t))
+    if (!trainer_owes_evaluations(t) && !t->resume.left)
         return TUTTI_OK;
     const tutti_status s = trainer_evaluate_owed(t, err);
     if (s || training_owes_evaluations(t))
         return s;
+    t->resume.left = false;
     return trainer_event(t,
                          t->run.clock.now.batch_in_epoch ? TUTTI_EVENT_BATCH_CHECKPOINT
                                                          : TUTTI_EVENT_EPOCH_CHECKPOINT,

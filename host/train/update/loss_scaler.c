@@ -153,7 +153,7 @@ void scaler_count(loss_scaler *s, uint64_t step, bool skipped, double scale)
         return;
     }
     if (s->skipped++ == 0)
-        s->first_skipped = step;
+        s->first_skipped = (double)step;
     s->told_scale = scale;
     (void)snprintf(
         text, sizeof text,
@@ -199,6 +199,12 @@ tutti_status scaler_update(loss_scaler *s, tutti_error *err)
     scaler_count(s, (uint64_t)s->run->clock.now.batch, s->found, s->scale);
     s->found = false;
     return TUTTI_OK;
+}
+
+tutti_tensor scaler_skips_state(loss_scaler *s)
+{
+    const tutti_desc d = {{3}, 1, TUTTI_F64};
+    return (tutti_tensor){&s->skipped, d, TUTTI_DEVICE_CPU, 0};
 }
 
 tutti_tensor scaler_state(loss_scaler *s)

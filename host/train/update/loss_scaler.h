@@ -19,10 +19,11 @@ typedef struct loss_scaler {
     double scale; /* these two are what a checkpoint keeps */
     double clean; /* updates since the last change */
     bool on;
-    bool found;       /* the gradients of this batch are not finite, as far as the host knows */
-    uint64_t skipped; /* the last updates in a row that were left out */
-    uint64_t first_skipped; /* the batch of the first of these */
-    double told_scale;      /* behind the last of these */
+    bool found; /* the gradients of this batch are not finite, as far as the host knows */
+    double
+        skipped; /* the last updates in a row that were left out; a checkpoint keeps these three, too */
+    double first_skipped; /* the batch of the first of these */
+    double told_scale;    /* behind the last of these */
 } loss_scaler;
 
 void scaler_init(loss_scaler *s, run_context *run, host_mirrors *mirrors,
@@ -36,6 +37,7 @@ bool scaler_skips(const loss_scaler *s);
 TUTTI_NODISCARD tutti_status scaler_update(loss_scaler *s, tutti_error *err);
 /* Counts whether the update of batch `step` was left out, and says so with the scale since. */
 void scaler_count(loss_scaler *s, uint64_t step, bool skipped, double scale);
-tutti_tensor scaler_state(loss_scaler *s); /* a view for checkpoints: f64 (2) */
+tutti_tensor scaler_state(loss_scaler *s);       /* a view for checkpoints: f64 (2) */
+tutti_tensor scaler_skips_state(loss_scaler *s); /* likewise: f64 (3) */
 
 #endif

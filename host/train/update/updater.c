@@ -260,6 +260,8 @@ tutti_status updater_refit(updater *u, tutti_error *err)
 tutti_status updater_schedule(updater *u, tutti_error *err)
 {
     u->run->clock.scheduled = u->run->clock.now;
+    for (size_t k = 0; k < u->ngroups; k++)
+        u->groups[k].given = false;
     return updater_reschedule(u, err);
 }
 
@@ -285,7 +287,8 @@ tutti_status updater_reschedule(updater *u, tutti_error *err)
         factor *= one;
     }
     for (size_t k = 0; k < u->ngroups; k++)
-        u->groups[k].lr = u->groups[k].table->lr * factor;
+        if (!u->groups[k].given)
+            u->groups[k].lr = u->groups[k].table->lr * factor;
     return TUTTI_OK;
 }
 

@@ -16,6 +16,7 @@ typedef struct optimizer_group {
     const tutti_optimizer_v1 *table;
     const char *match; /* shell pattern of weights' paths */
     double lr;         /* of now */
+    bool given;        /* a plugin has set it since the schedule last did */
     bool kernel;       /* it updates weights on the run's device */
     bool by_weight;    /* an update of it is one whole weight */
 } optimizer_group;

@@ -119,8 +119,10 @@ static double lr(void *ctx, uint32_t k)
 static void set_lr(void *ctx, uint32_t k, double rate)
 {
     updater *u = ((weights_service *)ctx)->updater;
-    if (k < u->ngroups)
-        u->groups[k].lr = rate;
+    if (k >= u->ngroups)
+        return;
+    u->groups[k].lr = rate;
+    u->groups[k].given = true;
 }
 
 static float *gradient_factor(void *ctx)
