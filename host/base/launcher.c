@@ -7,7 +7,12 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
+
+enum { HEARD_MS = 5000 };
 
 /* Slurm's counts the tasks of a job step, which is what srun starts; a batch script has none. */
 static const struct {
@@ -69,6 +74,27 @@ tutti_status launcher_processes(int *ret_count, const char **ret_name, tutti_err
     return TUTTI_OK;
 }
 
+/* Whether `fd` is a pipe with bytes that its reader has not taken.  Of a file or a terminal nothing is lost. */
+static bool is_unread(int fd)
+{
+    struct stat now;
+    int n = 0;
+    return fstat(fd, &now) == 0 && S_ISFIFO(now.st_mode) && ioctl(fd, FIONREAD, &n) == 0 &&
+           n > 0;
+}
+
+/* MPICH's proxy looks at requests before it looks at what ranks say, and ends without what it has not read.  What it has
+ * read goes ahead of a request. */
+void launcher_be_heard(void)
+{
+    const struct timespec a_while = {0, 1000000};
+    if (!getenv("PMI_FD"))
+        return;
+    (void)fflush(stdout);
+    for (int k = 0; k < HEARD_MS && (is_unread(STDOUT_FILENO) || is_unread(STDERR_FILENO)); k++)
+        (void)nanosleep(&a_while, NULL);
+}
+
 /* By PMI's request of that name.  Slurm's srun, which names the job, takes it only behind others. */
 void launcher_end_job(int status)
 {
@@ -78,6 +104,7 @@ void launcher_end_job(int status)
     if (getenv("TUTTI_WORLD_SIZE") || getenv("PMI_JOBID") || !fd_text ||
         !read_count(fd_text, &fd) || !size_text || !read_count(size_text, &size) || size < 2)
         return;
+    launcher_be_heard();
     const int n = snprintf(line, sizeof line, "cmd=abort exitcode=%d\n", status);
     (void)!write(fd, line, (size_t)n); /* else the others wait as before */
 }

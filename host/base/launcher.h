@@ -16,5 +16,8 @@ TUTTI_NODISCARD tutti_status launcher_processes(int *ret_count, const char **ret
  * the others wait for it without an end; Open MPI's ends them by the exit status, and srun does with --kill-on-bad-exit:
  * nothing happens there, nor where this process is alone.  [control] */
 void launcher_end_job(int status);
+/* Before a job is ended: waits, some 5 seconds at most, until a launcher of PMI has read what this process has said, which it
+ * may lose.  [control] */
+void launcher_be_heard(void);
 
 #endif

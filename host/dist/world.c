@@ -143,6 +143,8 @@ void world_leave(world *w, bool failed)
     if (!w)
         return;
     background_fini(&w->background);
+    if (failed || atomic_load(&w->broken)) /* a comm may have its launcher end all */
+        launcher_be_heard();
     instance_call c = instance_enter(w->options.comm, "leave");
     w->table->leave(w->self, failed && !w->agreed);
     instance_leave(&c);

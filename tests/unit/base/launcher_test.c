@@ -4,8 +4,12 @@
 #include "tutti_check.h"
 
 #include <fcntl.h>
+#include <poll.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static void clear(void)
@@ -120,17 +124,69 @@ START_TEST(mpichs_launcher_is_told_to_end_the_job)
 }
 END_TEST
 
+/* Like MPICH's proxy with two ranks: it hears stderr and requests; the child says why, then ends the job. */
+static pid_t begin_rank(int said[2], int asked[2])
+{
+    static const char why[] = "why";
+    char fd[16];
+    ck_assert_int_eq(pipe(said), 0);
+    ck_assert_int_eq(pipe(asked), 0);
+    (void)snprintf(fd, sizeof fd, "%d", asked[1]);
+    ck_assert_int_eq(setenv("PMI_FD", fd, 1), 0);
+    ck_assert_int_eq(setenv("PMI_SIZE", "2", 1), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        (void)dup2(said[1], STDERR_FILENO);
+        if (write(STDERR_FILENO, why, strlen(why)) == (ssize_t)strlen(why))
+            launcher_end_job(2);
+        _exit(0);
+    }
+    ck_assert_int_gt(child, 0);
+    return child;
+}
+
+static bool comes(int fd, int ms)
+{
+    struct pollfd one = {fd, POLLIN, 0};
+    return poll(&one, 1, ms) == 1;
+}
+
+START_TEST(what_was_said_is_read_before_the_job_ends)
+{
+    int said[2], asked[2];
+    char got[64];
+    const pid_t child = begin_rank(said, asked);
+    ck_assert(comes(said[0], 20000));
+    ck_assert(!comes(asked[0], 300)); /* not while nobody has read it */
+    ck_assert_int_eq(read(said[0], got, sizeof got), 3);
+    ck_assert(comes(asked[0], 20000));
+    ck_assert_int_eq(waitpid(child, NULL, 0), child);
+}
+END_TEST
+
+START_TEST(who_reads_nothing_is_not_waited_for_for_ever)
+{
+    int said[2], asked[2];
+    const pid_t child = begin_rank(said, asked);
+    ck_assert(comes(asked[0], 60000));
+    ck_assert_int_eq(waitpid(child, NULL, 0), child);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("launcher");
     TCase *t = tcase_create("all");
     tcase_add_checked_fixture(t, clear, NULL);
+    tcase_set_timeout(t, 120);
     tcase_add_test(t, without_a_launcher_there_is_one_process);
     tcase_add_test(t, a_launcher_is_known_by_its_variable);
     tcase_add_test(t, what_is_no_number_is_no_launcher);
     tcase_add_test(t, what_is_set_by_hand_is_a_number);
     tcase_add_test(t, several_that_nobody_counts_are_refused);
     tcase_add_test(t, mpichs_launcher_is_told_to_end_the_job);
+    tcase_add_test(t, what_was_said_is_read_before_the_job_ends);
+    tcase_add_test(t, who_reads_nothing_is_not_waited_for_for_ever);
     suite_add_tcase(s, t);
     return tutti_run(s);
 }
