@@ -18,6 +18,16 @@ load "\"$first\", \"load_weights_only\": true"
 check "weights alone" "$TUTTI" train load.json --quiet
 check "leave the clock" test -e other/ep0-ba10.safetensors
 
+# A run that is resumed goes on from its own checkpoint, whatever it began with.
+for event in after_load fit_start; do
+  load "\"$first\", \"load_weights_only\": true, \"event\": \"$event\""
+  check "a run with weights at $event" "$TUTTI" train load.json --quiet
+  cp other/ep2-ba30.safetensors want.safetensors
+  rm other/ep2-ba30.safetensors other/*latest*
+  check "goes on" "$TUTTI" train load.json --quiet --resume other/ep1-ba20.safetensors
+  check "without them" python3 "$e2e/same_weights.py" want.safetensors other/ep2-ba30.safetensors
+done
+
 # Each evaluation is then the file's.
 "$TUTTI" eval run.json --checkpoint "$last" --quiet >want.txt
 load "\"$last\", \"load_weights_only\": true, \"event\": \"eval_start\""

@@ -70,6 +70,39 @@ START_TEST(weights_come_each_time)
 }
 END_TEST
 
+/* Weights of a batch that has been trained on are not overwritten; later events are the user's choice. */
+START_TEST(a_run_that_is_resumed_keeps_what_it_has)
+{
+    static const struct {
+        const char *name;
+        int32_t event;
+    } early[] = {{"after_load", TUTTI_EVENT_AFTER_LOAD}, {"fit_start", TUTTI_EVENT_FIT_START}};
+    tutti_error err = TUTTI_ERROR_INIT;
+    char want[200];
+    for (int k = 0; k < 2; k++) {
+        ck_assert_ok(open_it(1, 1, early[k].name, &err), err);
+        run.time.batch = 7;
+        ck_assert_hears(&run, &it, early[k].event);
+        ck_assert_str_eq(asked, "");
+        (void)snprintf(want, sizeof want,
+                       "/a/b.safetensors is not loaded at %s: the run goes on after batch 7",
+                       early[k].name);
+        ck_assert_str_eq(run.noted, want);
+        run.time.batch = 0; /* one that begins */
+        ck_assert_hears(&run, &it, early[k].event);
+        ck_assert_str_eq(asked, "/a/b.safetensors 1 1: model.head\n");
+        subject_close(&it);
+        stage_fini(&run);
+    }
+    ck_assert_ok(open_it(1, 1, "eval_start", &err), err);
+    run.time.batch = 7;
+    ck_assert_hears(&run, &it, TUTTI_EVENT_EVAL_START);
+    ck_assert_str_eq(asked, "/a/b.safetensors 1 1: model.head\n");
+    subject_close(&it);
+    stage_fini(&run);
+}
+END_TEST
+
 START_TEST(a_run_that_has_begun_takes_weights_alone)
 {
     tutti_error err = TUTTI_ERROR_INIT;
@@ -88,6 +121,7 @@ int main(void)
     suite_add_tcase(suite, tc);
     tcase_add_test(tc, the_file_is_loaded_at_its_event_alone);
     tcase_add_test(tc, weights_come_each_time);
+    tcase_add_test(tc, a_run_that_is_resumed_keeps_what_it_has);
     tcase_add_test(tc, a_run_that_has_begun_takes_weights_alone);
     return tutti_run(suite);
 }

@@ -3,9 +3,16 @@
 #define TUTTI_USE_MINOR 1 /* load */
 #include "../callback.h"
 #include "tutti/checkpoint.h"
+#include "tutti/log.h"
+#include "tutti/state.h"
+
+#include <stdbool.h>
+#include <stdio.h>
 
 typedef struct load_checkpoint {
     const tutti_checkpoint_v1 *checkpoint;
+    const tutti_state_v1 *state;
+    const tutti_log_v1 *log; /* may be NULL */
     const char *path;
     const char *event; /* its name */
     tutti_load how;
@@ -18,12 +25,16 @@ static tutti_status loading_open(const tutti_host *host, const tutti_params *par
     const tutti_param *ignored = tutti_param_find(params, "ignore_keys");
     const tutti_checkpoint_v1 *checkpoint =
         callback_service(host, "load_checkpoint", TUTTI_CHECKPOINT_V1, err);
-    if (!checkpoint)
+    const tutti_state_v1 *state =
+        callback_service(host, "load_checkpoint", TUTTI_STATE_V1, err);
+    if (!checkpoint || !state)
         return TUTTI_E_UNSUPPORTED;
     load_checkpoint *l = calloc(1, sizeof *l + (ignored->count + 1) * sizeof *l->ignored);
     if (!l)
         return tutti_fail(err, TUTTI_E_NOMEM, "load_checkpoint: no memory");
     l->checkpoint = checkpoint;
+    l->state = state;
+    l->log = host->query(host->ctx, TUTTI_LOG_V1);
     l->path = tutti_param_str(params, "load_path");
     l->event = tutti_param_str(params, "event");
     for (uint64_t k = 0; k < ignored->count; k++)
@@ -48,12 +59,33 @@ static tutti_status loading_check(const tutti_params *params, tutti_error *err)
                             event);
 }
 
+/* Events between a checkpoint that the run goes on from and its first batch: the file would take the place of what the
+ * checkpoint has just given. */
+static bool follows_resume(int32_t event)
+{
+    return event == TUTTI_EVENT_AFTER_LOAD || event == TUTTI_EVENT_FIT_START;
+}
+
+static void tell_left(const load_checkpoint *l)
+{
+    char text[1200];
+    (void)snprintf(text, sizeof text,
+                   "%s is not loaded at %s: the run goes on after batch %lld", l->path,
+                   l->event, (long long)l->state->time->batch);
+    if (l->log)
+        l->log->write(l->log->ctx, TUTTI_LOG_INFO, text);
+}
+
 static tutti_status loading_event(void *self, const tutti_event *event, tutti_error *err)
 {
     const load_checkpoint *l = self;
-    return strcmp(event->name, l->event) == 0
-               ? l->checkpoint->load(l->checkpoint->ctx, l->path, &l->how, err)
-               : TUTTI_OK;
+    if (strcmp(event->name, l->event) != 0)
+        return TUTTI_OK;
+    if (follows_resume(event->id) && l->state->time->batch > 0) {
+        tell_left(l);
+        return TUTTI_OK;
+    }
+    return l->checkpoint->load(l->checkpoint->ctx, l->path, &l->how, err);
 }
 
 CALLBACK_PLUGIN_CHECKED("load_checkpoint", loading_check, .open = loading_open,
