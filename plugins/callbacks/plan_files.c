@@ -68,11 +68,12 @@ static tutti_status make_folder(const char *who, char *path, tutti_error *err)
     }
 }
 
-tutti_status plan_files_claim(plan_files *m, tutti_error *err)
+tutti_status plan_files_claim(plan_files *m, const tutti_timestamp *now, tutti_error *err)
 {
     const struct dirent *entry;
+    m->goes_on = now->batch > 0;
     tutti_status s = m->rank ? TUTTI_OK : make_folder(m->who, m->folder, err);
-    DIR *dir = s || m->rank || m->overwrite ? NULL : opendir(m->folder);
+    DIR *dir = s || m->rank || m->overwrite || m->goes_on ? NULL : opendir(m->folder);
     while (dir && !s && (entry = readdir(dir)))
         if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
             s = tutti_fail(err, TUTTI_E_EXISTS,
@@ -118,12 +119,26 @@ static void add_name(const plan_files *m, const tutti_timestamp *t, const char *
     (void)snprintf(to + strlen(to), size - strlen(to), "%s", end);
 }
 
-static FILE *open_file(const plan_files *m, const tutti_timestamp *t, const char *end,
-                       char *path, size_t size, tutti_error *err)
+static void set_file_path(const plan_files *m, const tutti_timestamp *t, const char *end,
+                          char *path, size_t size)
 {
     (void)snprintf(path, size, "%s/", m->folder);
     add_name(m, t, m->filename, end, path, size);
-    FILE *f = fopen(path, m->overwrite ? "w" : "wx");
+}
+
+bool plan_files_exists(const plan_files *m, const tutti_timestamp *t, const char *end)
+{
+    char path[PLAN_FILES_PATH + 256];
+    struct stat st;
+    set_file_path(m, t, end, path, sizeof path);
+    return stat(path, &st) == 0;
+}
+
+static FILE *open_file(const plan_files *m, const tutti_timestamp *t, const char *end,
+                       char *path, size_t size, tutti_error *err)
+{
+    set_file_path(m, t, end, path, size);
+    FILE *f = fopen(path, m->overwrite || m->goes_on ? "w" : "wx");
     if (!f)
         (void)tutti_fail(err, TUTTI_E_IO, "%s: cannot write %s: %s", m->who, path,
                          strerror(errno));
@@ -147,7 +162,7 @@ static void send_file(const plan_files *m, const tutti_timestamp *t, const char 
         return;
     add_name(m, t, m->remote_name, end, name, sizeof name);
     const tutti_upload what = {.struct_size = sizeof what,
-                               .overwrite = m->overwrite,
+                               .overwrite = m->overwrite || m->goes_on,
                                .remote_name = name,
                                .path = path};
     const tutti_status s =

@@ -24,6 +24,7 @@ typedef struct plan_files {
     const tutti_log_v1 *log;    /* may be NULL */
     int32_t rank;
     bool overwrite;
+    bool goes_on; /* the run does, from a checkpoint: files in the folder are its own */
     char folder[PLAN_FILES_PATH];
 } plan_files;
 
@@ -34,8 +35,12 @@ TUTTI_NODISCARD tutti_status plan_files_init(plan_files *m, const char *who,
 /* Whether the filename is one.  [any] */
 TUTTI_NODISCARD tutti_status plan_files_check(const char *who, const tutti_params *params,
                                               tutti_error *err);
-/* On INIT: rank 0 makes the folder; unless files may be written over, it is empty.  [step] */
-TUTTI_NODISCARD tutti_status plan_files_claim(plan_files *m, tutti_error *err);
+/* Once a checkpoint has been taken, if any, with the time of the run: rank 0 makes the folder.  Unless files may be written
+ * over, it is empty in a run that begins; one that goes on writes over its own.  [step] */
+TUTTI_NODISCARD tutti_status plan_files_claim(plan_files *m, const tutti_timestamp *now,
+                                              tutti_error *err);
+/* Whether there is a FOLDER/FILENAME with `end` behind it.  [step] */
+bool plan_files_exists(const plan_files *m, const tutti_timestamp *t, const char *end);
 
 /* FOLDER/FILENAME with `end` behind it: what `facts` and the plan's results are, behind the JSON members `members`
  * ("\"text\": 1, "; may be empty).  [step] */

@@ -35,6 +35,8 @@ for a in r:
         assert a is b or not together or apart, (a, b)
 PY
 says "files are not written over" 1 \
-  'tutti: memory_snapshot on init: runs/small/torch_traces has files already: choose another folder, or set overwrite' \
+  'tutti: memory_snapshot on fit_start: runs/small/torch_traces has files already: choose another folder, or set overwrite' \
   "$TUTTI" train run.json --quiet --set max_duration=1ba
+check "by a run that begins: one that goes on has its own" "$TUTTI" train run.json --quiet --set max_duration=12ba --resume auto
+check "and does not take it again" grep -q '"batch": 4,' runs/small/torch_traces/snapshot.json
 finish

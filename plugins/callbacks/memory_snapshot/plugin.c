@@ -3,21 +3,29 @@
 #define TUTTI_USE_MINOR 1 /* tutti.plan/1 */
 #include "../callback.h"
 #include "../plan_files.h"
+#include "tutti/stateful.h"
+
+#include <stdio.h>
+
+/* All of one type: checkpoints have it. */
+typedef struct progress {
+    int64_t skip;  /* batches that are left to skip */
+    int64_t start; /* of the interval; -1: not begun */
+    int64_t done;
+} progress;
 
 typedef struct memory_snapshot {
     plan_files files;
-    int64_t skip;  /* batches that are left to skip */
-    int64_t start; /* of the interval; -1: not begun */
+    progress progress;
     tutti_time interval;
-    bool done;
 } memory_snapshot;
 
 static tutti_status snapshot_open(const tutti_host *host, const tutti_params *params,
                                   void **ret_self, tutti_error *err)
 {
-    memory_snapshot m = {.skip = tutti_param_i64(params, "skip_batches"),
-                         .start = -1,
-                         .interval = tutti_param_time(params, "interval")};
+    memory_snapshot m = {
+        .progress = {.skip = tutti_param_i64(params, "skip_batches"), .start = -1},
+        .interval = tutti_param_time(params, "interval")};
     const tutti_status s = plan_files_init(&m.files, "memory_snapshot", host, params, err);
     memory_snapshot *self = s ? NULL : malloc(sizeof *self);
     if (!self)
@@ -47,24 +55,50 @@ static tutti_status take_snapshot(const plan_files *m, const tutti_timestamp *t,
 static tutti_status snapshot_event(void *self, const tutti_event *event, tutti_error *err)
 {
     memory_snapshot *m = self;
-    if (event->id == TUTTI_EVENT_INIT)
-        return plan_files_claim(&m->files, err);
-    if (m->done)
+    progress *p = &m->progress;
+    if (event->id == TUTTI_EVENT_FIT_START)
+        return plan_files_claim(&m->files, event->time, err);
+    if (p->done)
         return TUTTI_OK;
     const int64_t now = tutti_timestamp_get(event->time, m->interval.unit);
     if (event->id == TUTTI_EVENT_BATCH_START) {
-        m->start = m->start < 0 && m->skip == 0 ? now : m->start;
+        p->start = p->start < 0 && p->skip == 0 ? now : p->start;
         return TUTTI_OK;
     }
-    if (m->skip > 0) {
-        m->skip--;
+    if (p->skip > 0) {
+        p->skip--;
         return TUTTI_OK;
     }
-    if (m->start < 0 || now < m->start + m->interval.count)
+    if (p->start < 0 || now < p->start + m->interval.count)
         return TUTTI_OK;
-    m->done = true;
+    p->done = 1;
     return take_snapshot(&m->files, event->time, err);
 }
 
+static tutti_status snapshot_items(void *self, tutti_state_item *items, uint32_t capacity,
+                                   uint32_t *ret_count, tutti_error *err)
+{
+    memory_snapshot *m = self;
+    (void)err;
+    *ret_count = 1;
+    if (capacity >= 1) {
+        memset(items, 0, sizeof *items);
+        (void)snprintf(items->name, sizeof items->name, "progress");
+        items->tensor = (tutti_tensor){
+            .data = &m->progress, .desc = {{3}, 1, TUTTI_I64}, .device = TUTTI_DEVICE_CPU};
+    }
+    return TUTTI_OK;
+}
+
+static const void *snapshot_query(void *self, const char *interface_id)
+{
+    static const tutti_stateful_v1 stateful = {.struct_size = sizeof stateful,
+                                               .items = snapshot_items,
+                                               .flags = TUTTI_STATEFUL_MAY_BE_NEW};
+    (void)self;
+    return strcmp(interface_id, TUTTI_STATEFUL_V1) == 0 ? &stateful : NULL;
+}
+
 CALLBACK_PLUGIN_CHECKED("memory_snapshot", snapshot_check, .open = snapshot_open,
-                        .run_event = snapshot_event, .close = callback_close);
+                        .run_event = snapshot_event, .close = callback_close,
+                        .query = snapshot_query);

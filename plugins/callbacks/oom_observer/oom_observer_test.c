@@ -8,11 +8,11 @@
 static stage run;
 static subject it;
 static const tutti_memory_observer_v1 *observer;
+static given g;
 static char text[4096];
 
 static tutti_status open_it(const char *filename, int64_t entries, tutti_error *err)
 {
-    given g;
     given_init(&g);
     given_int(&g, "max_entries", entries);
     given_string(&g, "folder", "deep/traces");
@@ -42,7 +42,7 @@ START_TEST(a_failure_is_written_with_its_plan)
     tutti_error err = TUTTI_ERROR_INIT;
     char want[400];
     ck_assert_ok(open_it("rank{rank}_{run_name}", 100, &err), err);
-    ck_assert_hears(&run, &it, TUTTI_EVENT_INIT);
+    ck_assert_hears(&run, &it, TUTTI_EVENT_AFTER_LOAD);
     run.time.batch = 7;
     run_out(1, 4096, 1024);
     (void)stage_file(&run, "deep/traces/rank0_trial_snapshot.json", text, sizeof text);
@@ -67,7 +67,7 @@ START_TEST(later_failures_have_files_of_their_own_and_need_no_plan)
 {
     tutti_error err = TUTTI_ERROR_INIT;
     ck_assert_ok(open_it("oom", 1, &err), err);
-    ck_assert_hears(&run, &it, TUTTI_EVENT_INIT);
+    ck_assert_hears(&run, &it, TUTTI_EVENT_AFTER_LOAD);
     run_out(1, 4096, 1024);
     (void)stage_file(&run, "deep/traces/oom_snapshot.json", text, sizeof text);
     ck_assert_ptr_nonnull(strstr(text, "matmul"));
@@ -94,10 +94,34 @@ START_TEST(a_folder_with_files_is_left_alone)
     ck_assert_ok(open_it("oom", 1, &err), err);
     (void)snprintf(command, sizeof command, "mkdir -p '%s/deep/traces/old'", run.run_folder);
     ck_assert_int_eq(system(command), 0); /* NOLINT(cert-env33-c) our own folder */
-    ck_assert_int_eq(stage_event(&run, &it, TUTTI_EVENT_INIT, &err), TUTTI_E_EXISTS);
+    ck_assert_int_eq(stage_event(&run, &it, TUTTI_EVENT_AFTER_LOAD, &err), TUTTI_E_EXISTS);
     ck_assert_ptr_nonnull(strstr(err.text, "oom_observer: "));
     ck_assert_ptr_nonnull(strstr(err.text, "traces has files already: choose another folder, "
                                            "or set overwrite"));
+    subject_close(&it);
+    stage_fini(&run);
+}
+END_TEST
+
+/* A failure that ended the process is in no checkpoint: its files are what is known of it. */
+START_TEST(a_run_that_is_resumed_goes_on_behind_its_files)
+{
+    tutti_error err = TUTTI_ERROR_INIT;
+    ck_assert_ok(open_it("oom", 1, &err), err);
+    ck_assert_hears(&run, &it, TUTTI_EVENT_AFTER_LOAD);
+    run_out(1, 4096, 1024);
+    run_out(1, 4096, 1024);
+    subject_close(&it);
+    ck_assert_ok(subject_open(&it, PLUGIN_PATH, TUTTI_KIND_CALLBACK, "oom_observer", &g,
+                              run.services, &err),
+                 err);
+    run.time.batch = 7;
+    ck_assert_hears(&run, &it, TUTTI_EVENT_AFTER_LOAD);
+    run_out(1, 4096, 512);
+    (void)stage_file(&run, "deep/traces/oom_snapshot.json", text, sizeof text);
+    ck_assert_ptr_nonnull(strstr(text, "\"available_bytes\": 1024"));
+    (void)stage_file(&run, "deep/traces/oom.3_snapshot.json", text, sizeof text);
+    ck_assert_ptr_nonnull(strstr(text, "\"available_bytes\": 512"));
     subject_close(&it);
     stage_fini(&run);
 }
@@ -122,6 +146,7 @@ int main(void)
     tcase_add_test(tc, a_failure_is_written_with_its_plan);
     tcase_add_test(tc, later_failures_have_files_of_their_own_and_need_no_plan);
     tcase_add_test(tc, a_folder_with_files_is_left_alone);
+    tcase_add_test(tc, a_run_that_is_resumed_goes_on_behind_its_files);
     tcase_add_test(tc, a_name_is_no_path);
     return tutti_run(suite);
 }

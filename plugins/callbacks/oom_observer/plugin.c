@@ -39,8 +39,7 @@ static tutti_status observer_check(const tutti_params *params, tutti_error *err)
 
 static tutti_status observer_event(void *self, const tutti_event *event, tutti_error *err)
 {
-    (void)event; /* INIT alone */
-    return plan_files_claim(&((oom_observer *)self)->files, err);
+    return plan_files_claim(&((oom_observer *)self)->files, event->time, err); /* AFTER_LOAD */
 }
 
 /* The failure as members of JSON; the sentence is cut where there is no room. */
@@ -75,18 +74,27 @@ static void tell_written(const oom_observer *o)
         o->log->write(o->log->ctx, TUTTI_LOG_WARNING, text);
 }
 
-/* The first failure has upstream's names, later ones their number in them. */
+/* The first failure has upstream's names, later ones their number in them: ends of both.  A run that goes on begins behind
+ * what it has written: a failure that ended it is not in its checkpoint. */
+static void next_names(oom_observer *o, char json[48], char picture[48])
+{
+    do {
+        char number[16] = "";
+        if (o->count++)
+            (void)snprintf(number, sizeof number, ".%u", o->count);
+        (void)snprintf(json, 48, "%s_snapshot.json", number);
+        (void)snprintf(picture, 48, "%s_segment_plot.html", number);
+    } while (o->files.goes_on && plan_files_exists(&o->files, o->state->time, json));
+}
+
 static tutti_status observer_failed(void *self, const tutti_memory_failure *failure,
                                     tutti_error *err)
 {
     oom_observer *o = self;
-    char number[16] = "", json[48], picture[48], members[2048];
+    char json[48], picture[48], members[2048];
     tutti_plan_facts facts = {.struct_size = sizeof facts};
     tutti_error none = TUTTI_ERROR_INIT;
-    if (o->count++)
-        (void)snprintf(number, sizeof number, ".%u", o->count);
-    (void)snprintf(json, sizeof json, "%s_snapshot.json", number);
-    (void)snprintf(picture, sizeof picture, "%s_segment_plot.html", number);
+    next_names(o, json, picture);
     const bool known = o->files.plan->describe(o->files.plan->ctx, &facts, &none) == TUTTI_OK;
     write_members(failure, members, sizeof members);
     tutti_status s = plan_files_json(&o->files, o->state->time, json, members, &facts, err);
