@@ -1,11 +1,14 @@
 /* mlperf_test.c - the callback through its entry function: its files beside those of Composer's MLPerfCallback. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#define TUTTI_USE_MINOR 2
 #include "run_check.h"
+#include "stateful_check.h"
 
 #include <sys/stat.h>
 
 static stage run;
 static subject it;
+static given g;
 static char text[16384];
 static uint32_t sets = 2; /* of data */
 
@@ -42,7 +45,6 @@ static void begin(void)
 
 static void open_it(const char *benchmark, const char *system, const char *command)
 {
-    given g;
     tutti_error err = TUTTI_ERROR_INIT;
     given_init(&g);
     given_path(&g, "root_folder", run.run_folder);
@@ -69,7 +71,7 @@ static void open_it(const char *benchmark, const char *system, const char *comma
         err);
 }
 
-static void train_an_epoch(double accuracy)
+static void begin_epoch(void)
 {
     ck_assert_hears(&run, &it, TUTTI_EVENT_EPOCH_START);
     for (int k = 0; k < 4; k++)
@@ -77,6 +79,11 @@ static void train_an_epoch(double accuracy)
     stage_next_epoch(&run);
     ck_assert_hears(&run, &it, TUTTI_EVENT_EPOCH_END);
     ck_assert_hears(&run, &it, TUTTI_EVENT_EVAL_START);
+}
+
+static void train_an_epoch(double accuracy)
+{
+    begin_epoch();
     stage_value(&run, "metrics/test/accuracy", accuracy);
     ck_assert_hears(&run, &it, TUTTI_EVENT_EVAL_END);
 }
@@ -166,6 +173,86 @@ START_TEST(bert_counts_samples)
 }
 END_TEST
 
+/* The next process takes the run up as it is now. */
+static void resume(void)
+{
+    stateful_resume(&it, PLUGIN_PATH, TUTTI_KIND_CALLBACK, &g);
+    ck_assert_hears(&run, &it, TUTTI_EVENT_INIT);
+    ck_assert_hears(&run, &it, TUTTI_EVENT_FIT_START);
+}
+
+/* It has the lines of one that nothing stopped. */
+START_TEST(a_run_that_is_resumed_goes_on_in_its_file)
+{
+    begin();
+    open_it("resnet", "box", "true");
+    ck_assert_hears(&run, &it, TUTTI_EVENT_INIT);
+    ck_assert_hears(&run, &it, TUTTI_EVENT_FIT_START);
+    train_an_epoch(0.5);
+    resume();
+    train_an_epoch(0.75);
+    static const char want[] =
+        BEGINS("resnet") EPOCH_BEGINS("0") EPOCH_ENDS("1", "0.5") EPOCH_BEGINS("1")
+            EPOCH_ENDS("2", "0.75") POINT("run_stop", "null", "\"status\": \"success\"");
+    ck_assert_str_eq(lines("results/box/resnet/result_0.txt"), want);
+    resume();
+    train_an_epoch(0.8); /* the timed run is over */
+    ck_assert_str_eq(lines("results/box/resnet/result_0.txt"), want);
+    subject_close(&it);
+    stage_fini(&run);
+}
+END_TEST
+
+/* What a killed process wrote behind its last checkpoint, and an evaluation that was cut, come again. */
+START_TEST(what_is_done_again_is_there_once)
+{
+    char command[600];
+    begin();
+    open_it("resnet", "box", "true");
+    ck_assert_hears(&run, &it, TUTTI_EVENT_INIT);
+    ck_assert_hears(&run, &it, TUTTI_EVENT_FIT_START);
+    begin_epoch();
+    run.cut = 1;
+    ck_assert_hears(&run, &it, TUTTI_EVENT_EVAL_END);
+    run.cut = 0;
+    (void)snprintf(command, sizeof command,
+                   "echo undone >>'%s/results/box/resnet/result_0.txt'", run.run_folder);
+    tutti_state_item items[STATEFUL_ITEMS];
+    (void)stateful_items(&it, items);
+    const int64_t mark = *(const int64_t *)items[0].tensor.data;
+    subject_close(&it);
+    ck_assert_int_eq(system(command), 0); /* NOLINT(cert-env33-c) our own folder */
+    open_it("resnet", "box", "true");
+    (void)stateful_items(&it, items);
+    memcpy(items[0].tensor.data, &mark, sizeof mark);
+    ck_assert_hears(&run, &it, TUTTI_EVENT_INIT);
+    ck_assert_hears(&run, &it, TUTTI_EVENT_FIT_START);
+    ck_assert_hears(&run, &it, TUTTI_EVENT_EVAL_START);
+    stage_value(&run, "metrics/test/accuracy", 0.5);
+    ck_assert_hears(&run, &it, TUTTI_EVENT_EVAL_END);
+    ck_assert_str_eq(lines("results/box/resnet/result_0.txt"),
+                     BEGINS("resnet") EPOCH_BEGINS("0") EPOCH_ENDS("1", "0.5"));
+    subject_close(&it);
+    stage_fini(&run);
+}
+END_TEST
+
+START_TEST(a_file_that_is_gone_begins_late_and_that_is_told)
+{
+    begin();
+    open_it("resnet", "box", "true");
+    run.time.batch = 4;
+    ck_assert_hears(&run, &it, TUTTI_EVENT_INIT);
+    ck_assert_hears(&run, &it, TUTTI_EVENT_FIT_START);
+    ck_assert_str_eq(lines("results/box/resnet/result_0.txt"), BEGINS("resnet"));
+    ck_assert_ptr_nonnull(strstr(run.noted,
+                                 "result_0.txt is not there; it begins after batch 4, "
+                                 "so that it is no valid submission"));
+    subject_close(&it);
+    stage_fini(&run);
+}
+END_TEST
+
 START_TEST(the_system_is_described)
 {
     begin();
@@ -222,7 +309,8 @@ START_TEST(what_is_wrong_ends_the_run)
     ck_fails(TUTTI_EVENT_EVAL_END, TUTTI_E_NOTFOUND, "there is no metrics/test/accuracy");
     subject_close(&it);
     open_it("resnet", "box", "true");
-    ck_fails(TUTTI_EVENT_INIT, TUTTI_E_EXISTS, "already exists; give another index");
+    ck_assert_hears(&run, &it, TUTTI_EVENT_INIT);
+    ck_fails(TUTTI_EVENT_FIT_START, TUTTI_E_EXISTS, "already exists; give another index");
     subject_close(&it);
     open_it("resnet", "other", "false");
     ck_fails(TUTTI_EVENT_INIT, TUTTI_E_FAIL,
@@ -242,6 +330,9 @@ int main(void)
     suite_add_tcase(suite, tc);
     tcase_add_test(tc, the_result_is_upstreams_line_by_line);
     tcase_add_test(tc, bert_counts_samples);
+    tcase_add_test(tc, a_run_that_is_resumed_goes_on_in_its_file);
+    tcase_add_test(tc, what_is_done_again_is_there_once);
+    tcase_add_test(tc, a_file_that_is_gone_begins_late_and_that_is_told);
     tcase_add_test(tc, the_system_is_described);
     tcase_add_test(tc, without_a_command_the_operator_is_told_and_the_system_gets_a_name);
     tcase_add_test(tc, what_is_wrong_ends_the_run);

@@ -6,6 +6,7 @@
 #include "mllog.h"
 #include "system.h"
 #include "tutti/log.h"
+#include "tutti/stateful.h"
 #include "tutti/world.h"
 
 #include <errno.h>
@@ -27,18 +28,35 @@ typedef struct mlperf {
     bool writes; /* in this process */
     bool counts_samples;
     system_facts system;
-    FILE *out; /* NULL: not open yet, or the timed run is over */
+    /* To the head, then to the file; NULL: another process writes, or the timed run is over. */
+    FILE *out;
+    /* What a run that begins has on top of its file; NULL once training has begun. */
+    char *head;
+    size_t head_bytes;
+    off_t eval_at;   /* bytes of the file before the evaluation under way */
+    int64_t mark;    /* in checkpoints, as the next: bytes of the file; -1: none */
+    int64_t is_over; /* the timed run is */
     char path[PATH_SIZE];
 } mlperf;
 
 #define POINT(m, key, value, metadata)                                                         \
     mllog_line((m)->out, MLLOG_POINT, key, value, metadata, __LINE__)
 
+static tutti_status fail_to_write(const mlperf *m, tutti_error *err)
+{
+    return tutti_fail(err, TUTTI_E_IO, "mlperf: cannot write %s: %s", m->path, strerror(errno));
+}
+
 static tutti_status check_written(const mlperf *m, tutti_error *err)
 {
-    if (!m->out || (fflush(m->out) == 0 && !ferror(m->out)))
-        return TUTTI_OK;
-    return tutti_fail(err, TUTTI_E_IO, "mlperf: cannot write %s: %s", m->path, strerror(errno));
+    return !m->out || (fflush(m->out) == 0 && !ferror(m->out)) ? TUTTI_OK
+                                                               : fail_to_write(m, err);
+}
+
+/* Training has begun, and the target is not met. */
+static bool is_timed(const mlperf *m)
+{
+    return m->out && !m->head;
 }
 
 /* ---- init ---- */
@@ -110,7 +128,8 @@ static tutti_status clear_cache(const mlperf *m, tutti_error *err)
     return s;
 }
 
-static tutti_status open_files(mlperf *m, tutti_error *err)
+/* The file itself waits for training: whether the run has one already is known once a checkpoint has been taken. */
+static tutti_status open_head(mlperf *m, tutti_error *err)
 {
     char below[1024], description[PATH_SIZE];
     (void)snprintf(below, sizeof below, "systems/%s.json", m->system.name);
@@ -121,14 +140,8 @@ static tutti_status open_files(mlperf *m, tutti_error *err)
                    m->benchmark, (long long)m->index);
     if ((s = set_path(m, m->path, below, err)))
         return s;
-    m->out = fopen(m->path, "wxe");
-    if (m->out)
-        return TUTTI_OK;
-    return errno == EEXIST
-               ? tutti_fail(err, TUTTI_E_EXISTS,
-                            "mlperf: %s already exists; give another index", m->path)
-               : tutti_fail(err, TUTTI_E_IO, "mlperf: cannot write %s: %s", m->path,
-                            strerror(errno));
+    m->out = open_memstream(&m->head, &m->head_bytes);
+    return m->out ? TUTTI_OK : tutti_fail(err, TUTTI_E_NOMEM, "mlperf: no memory");
 }
 
 static tutti_status mlperf_begin(mlperf *m, tutti_error *err)
@@ -141,13 +154,85 @@ static tutti_status mlperf_begin(mlperf *m, tutti_error *err)
                                     {"submission_status", m->system.status}};
     m->system.device = m->monitor.state->device(m->monitor.state->ctx);
     system_look(&m->system, m->system_name);
-    tutti_status s = open_files(m, err);
+    tutti_status s = open_head(m, err);
     if (s || (s = clear_cache(m, err)))
         return s;
     mllog_line(m->out, MLLOG_START, "init_start", NULL, NULL, __LINE__);
     for (size_t k = 0; k < sizeof facts / sizeof *facts; k++)
         POINT(m, facts[k][0], mllog_text(facts[k][1], text, sizeof text), NULL);
     return TUTTI_OK;
+}
+
+/* ---- the file ---- */
+
+static tutti_status open_result(mlperf *m, const char *mode, tutti_error *err)
+{
+    m->out = fopen(m->path, mode);
+    if (m->out)
+        return TUTTI_OK;
+    return errno == EEXIST
+               ? tutti_fail(err, TUTTI_E_EXISTS,
+                            "mlperf: %s already exists; give another index", m->path)
+               : fail_to_write(m, err);
+}
+
+/* What is behind `bytes` goes. */
+static tutti_status cut_result(const mlperf *m, off_t bytes, tutti_error *err)
+{
+    return fflush(m->out) || ftruncate(fileno(m->out), bytes) || fseeko(m->out, bytes, SEEK_SET)
+               ? fail_to_write(m, err)
+               : TUTTI_OK;
+}
+
+/* The run goes on behind what its checkpoint knows of: what came after that is done again.  The head stays the first
+ * process's, so that time between processes counts too. */
+static tutti_status continue_result(mlperf *m, tutti_error *err)
+{
+    const tutti_status s = open_result(m, "r+e", err);
+    if (s)
+        return s;
+    const off_t size = fseeko(m->out, 0, SEEK_END) ? -1 : ftello(m->out);
+    const off_t known = (off_t)m->mark;
+    if (size < 0)
+        return fail_to_write(m, err);
+    return known >= 0 && known < size ? cut_result(m, known, err) : TUTTI_OK;
+}
+
+static tutti_status begin_result(mlperf *m, tutti_error *err)
+{
+    const tutti_status s = open_result(m, "wxe", err);
+    if (!s)
+        (void)fwrite(m->head, 1, m->head_bytes, m->out);
+    return s;
+}
+
+static void tell_late(const mlperf *m)
+{
+    char text[PATH_SIZE + 200];
+    (void)snprintf(
+        text, sizeof text,
+        "%s is not there; it begins after batch %lld, so that it is no valid submission",
+        m->path, (long long)m->monitor.state->time->batch);
+    m->log->write(m->log->ctx, TUTTI_LOG_WARNING, text);
+}
+
+/* The head is whole; *ret_new: it is in the file. */
+static tutti_status take_result(mlperf *m, bool *ret_new, tutti_error *err)
+{
+    const bool resumed = m->monitor.state->time->batch > 0;
+    const bool whole = fclose(m->out) == 0;
+    m->out = NULL;
+    *ret_new = false;
+    if (!whole)
+        return tutti_fail(err, TUTTI_E_NOMEM, "mlperf: no memory");
+    if (resumed && m->is_over)
+        return TUTTI_OK;
+    if (resumed && access(m->path, F_OK) == 0)
+        return continue_result(m, err);
+    if (resumed)
+        tell_late(m);
+    *ret_new = true;
+    return begin_result(m, err);
 }
 
 /* ---- training ---- */
@@ -159,16 +244,22 @@ static void add_count(const mlperf *m, const char *key, int64_t value)
     POINT(m, key, text, NULL);
 }
 
-static tutti_status start_run(const mlperf *m, tutti_error *err)
+static tutti_status start_run(mlperf *m, tutti_error *err)
 {
+    bool is_new;
     const tutti_state_v1 *state = m->monitor.state;
     tutti_data train = {.struct_size = sizeof train}, eval = train, more = train;
     if (!state->data(state->ctx, 0, &train) || !state->data(state->ctx, 1, &eval) ||
         state->data(state->ctx, 2, &more))
         return tutti_fail(err, TUTTI_E_ARG,
                           "mlperf: want training data and exactly one evaluation");
-    if (!m->out)
+    if (!m->head)
         return TUTTI_OK;
+    const tutti_status s = take_result(m, &is_new, err);
+    free(m->head);
+    m->head = NULL;
+    if (s || !is_new)
+        return s;
     add_count(m, "seed", (int64_t)*state->seed);
     add_count(m, "global_batch_size", train.batch_size);
     add_count(m, "device_train_microbatch_size", state->microbatch_size(state->ctx));
@@ -201,6 +292,13 @@ static void end_timed_run(mlperf *m)
     POINT(m, "run_stop", NULL, "\"status\": \"success\"");
     (void)fclose(m->out);
     m->out = NULL;
+    m->is_over = 1;
+}
+
+/* Nothing is known of an evaluation that is cut: the run that goes on does it again. */
+static tutti_status drop_eval(const mlperf *m, tutti_error *err)
+{
+    return is_timed(m) ? cut_result(m, m->eval_at, err) : TUTTI_OK;
 }
 
 static tutti_status end_eval(mlperf *m, const tutti_event *event, tutti_error *err)
@@ -209,12 +307,12 @@ static tutti_status end_eval(mlperf *m, const tutti_event *event, tutti_error *e
     char text[96], number[32];
     double accuracy = 0.0;
     if (tutti_eval_is_cut(state))
-        return TUTTI_OK;
+        return drop_eval(m, err);
     tutti_status s = monitor_read(&m->monitor, &accuracy, err);
     if (s)
         return s;
     const bool met = accuracy > m->target;
-    if (m->out) {
+    if (is_timed(m)) {
         POINT(m, "eval_stop", NULL, mlperf_progress(m, event, "epoch_num", "", text));
         POINT(m, "eval_accuracy", mllog_number(accuracy, number, sizeof number),
               mlperf_progress(m, event, "epoch_num", "", text));
@@ -233,15 +331,17 @@ static tutti_status mlperf_event(void *self, const tutti_event *event, tutti_err
     mlperf *m = self;
     char text[96];
     tutti_status s = TUTTI_OK;
+    if (event->id == TUTTI_EVENT_EVAL_START && is_timed(m))
+        m->eval_at = ftello(m->out);
     if (event->id == TUTTI_EVENT_INIT)
         s = m->writes ? mlperf_begin(m, err) : TUTTI_OK;
     else if (event->id == TUTTI_EVENT_FIT_START)
         s = start_run(m, err);
     else if (event->id == TUTTI_EVENT_EVAL_END)
         s = end_eval(m, event, err);
-    else if (m->out && event->id == TUTTI_EVENT_EPOCH_START)
+    else if (is_timed(m) && event->id == TUTTI_EVENT_EPOCH_START)
         start_epoch(m, event);
-    else if (m->out)
+    else if (is_timed(m))
         POINT(m, event->id == TUTTI_EVENT_EPOCH_END ? "epoch_stop" : "eval_start", NULL,
               mlperf_progress(m, event, "epoch_num", "", text));
     return s ? s : check_written(m, err);
@@ -259,6 +359,7 @@ static tutti_status mlperf_fill(mlperf *m, const tutti_host *host, const tutti_p
     if (!m->monitor.state || !m->monitor.metrics || !m->log)
         return TUTTI_E_UNSUPPORTED;
     m->monitor.who = "mlperf";
+    m->mark = -1;
     m->monitor.metric = tutti_param_str(params, "metric_name");
     m->monitor.label = tutti_param_str(params, "metric_label");
     m->root = tutti_param_str(params, "root_folder");
@@ -298,9 +399,42 @@ static tutti_status mlperf_close(void *self, tutti_error *err)
     const tutti_status s = check_written(m, err);
     if (m->out)
         (void)fclose(m->out);
+    free(m->head);
     free(m);
     return s;
 }
 
-CALLBACK_PLUGIN("mlperf", .open = mlperf_open, .run_event = mlperf_event,
-                .close = mlperf_close);
+/* What a checkpoint knows of is on the disk before it.  A file that cannot be written ends the run at the next event, and
+ * keeps no checkpoint from being written. */
+static tutti_status mlperf_items(void *self, tutti_state_item *items, uint32_t capacity,
+                                 uint32_t *ret_count, tutti_error *err)
+{
+    mlperf *m = self;
+    (void)err;
+    *ret_count = 2;
+    if (capacity < 2)
+        return TUTTI_OK;
+    if (is_timed(m) && fflush(m->out) == 0) {
+        (void)fsync(fileno(m->out)); /* some file systems have none */
+        m->mark = (int64_t)ftello(m->out);
+    }
+    memset(items, 0, 2 * sizeof *items);
+    (void)snprintf(items[0].name, sizeof items[0].name, "mark");
+    (void)snprintf(items[1].name, sizeof items[1].name, "is_over");
+    items[0].tensor = items[1].tensor = (tutti_tensor){
+        .data = &m->mark, .desc = {.dtype = TUTTI_I64}, .device = TUTTI_DEVICE_CPU};
+    items[1].tensor.data = &m->is_over;
+    return TUTTI_OK;
+}
+
+static const void *mlperf_query(void *self, const char *interface_id)
+{
+    static const tutti_stateful_v1 stateful = {.struct_size = sizeof stateful,
+                                               .items = mlperf_items,
+                                               .flags = TUTTI_STATEFUL_MAY_BE_NEW};
+    (void)self;
+    return strcmp(interface_id, TUTTI_STATEFUL_V1) == 0 ? &stateful : NULL;
+}
+
+CALLBACK_PLUGIN("mlperf", .open = mlperf_open, .run_event = mlperf_event, .close = mlperf_close,
+                .query = mlperf_query);
