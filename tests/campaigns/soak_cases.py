@@ -23,7 +23,7 @@ CALLBACKS = [
     {"name": "optimizer_monitor", "batch_log_interval": CYCLE}, {"name": "speed_monitor"},
     {"name": "system_metrics_monitor"}, {"name": "activation_monitor", "interval": RARELY},
     # Once, and at the end or never: that they are there costs nothing as time goes by.
-    {"name": "memory_snapshot", "interval": RARELY, "overwrite": True}, {"name": "oom_observer", "overwrite": True},
+    {"name": "memory_snapshot", "interval": RARELY}, {"name": "oom_observer"},
 ]
 # These end a run; with these settings they only look.
 STOPPERS = [
