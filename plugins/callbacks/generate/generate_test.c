@@ -1,6 +1,7 @@
 /* generate_test.c - the callback through its entry function, with a model that counts. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "run_check.h"
+#include "stateful_check.h"
 
 #include "tutti/dataset.h"
 #include "tutti/rng.h"
@@ -246,6 +247,33 @@ START_TEST(texts_come_every_interval_and_at_the_end)
 }
 END_TEST
 
+/* The time before the first batch. */
+static const tutti_timestamp *before_it(void *ctx)
+{
+    static const tutti_timestamp zero = {.struct_size = sizeof zero};
+    (void)ctx;
+    return &zero;
+}
+
+/* The end of an epoch, and of training, may come at the batch of the checkpoint that the run goes on from. */
+START_TEST(a_run_that_is_resumed_prints_no_text_again)
+{
+    static const char *const prompts[] = {"a"};
+    subject it;
+    settings(prompts, 1, 1, 1);
+    open_it(&it);
+    ck_assert_hears(&t.stage, &it, TUTTI_EVENT_FIT_START);
+    t.stage.state.previous = before_it;
+    one_batch(&it);
+    ck_assert_int_eq(t.runs, 1);
+    stateful_resume(&it, PLUGIN_PATH, TUTTI_KIND_CALLBACK, &g);
+    ck_assert_hears(&t.stage, &it, TUTTI_EVENT_FIT_START);
+    ck_assert_hears(&t.stage, &it, TUTTI_EVENT_EPOCH_CHECKPOINT);
+    ck_assert_int_eq(t.runs, 1);
+    subject_close(&it);
+}
+END_TEST
+
 START_TEST(draws_depend_on_the_batch_and_come_again)
 {
     static const char *const prompts[] = {"a"};
@@ -345,6 +373,7 @@ int main(void)
     tcase_add_test(tc, the_window_grows_with_the_text);
     tcase_add_test(tc, lines_and_broken_characters_are_made_fit_for_loggers);
     tcase_add_test(tc, texts_come_every_interval_and_at_the_end);
+    tcase_add_test(tc, a_run_that_is_resumed_prints_no_text_again);
     tcase_add_test(tc, draws_depend_on_the_batch_and_come_again);
     tcase_add_test(tc, logits_that_are_no_numbers_are_a_warning);
     tcase_add_test(tc, what_cannot_generate_is_refused);

@@ -5,6 +5,7 @@
 #include "sample.h"
 #include "tutti/dataset.h"
 #include "tutti/rng.h"
+#include "tutti/stateful.h"
 #include "tutti/train.h"
 #include "tutti/vocabulary.h"
 #include "write.h"
@@ -35,11 +36,11 @@ typedef struct generate {
     int64_t new_tokens;
     double temperature;
     int64_t top_k;
-    int64_t length;  /* T */
-    int64_t classes; /* tokens with a meaning */
-    int64_t last_batch;
-    int32_t *window; /* tokens (count, length), then as many document_ids and position_ids */
-    float *scratch;  /* (classes) */
+    int64_t length;     /* T */
+    int64_t classes;    /* tokens with a meaning */
+    int64_t last_batch; /* that texts came after; -1: none.  In checkpoints */
+    int32_t *window;    /* tokens (count, length), then as many document_ids and position_ids */
+    float *scratch;     /* (classes) */
 } generate;
 
 static tutti_status generate_close(void *self, tutti_error *err)
@@ -308,5 +309,29 @@ static tutti_status generate_event(void *self, const tutti_event *event, tutti_e
     }
 }
 
+static tutti_status generate_items(void *self, tutti_state_item *items, uint32_t capacity,
+                                   uint32_t *ret_count, tutti_error *err)
+{
+    generate *own = self;
+    (void)err;
+    *ret_count = 1;
+    if (capacity >= 1) {
+        memset(items, 0, sizeof *items);
+        (void)snprintf(items->name, sizeof items->name, "last_batch");
+        items->tensor = (tutti_tensor){
+            .data = &own->last_batch, .desc = {.dtype = TUTTI_I64}, .device = TUTTI_DEVICE_CPU};
+    }
+    return TUTTI_OK;
+}
+
+static const void *generate_query(void *self, const char *interface_id)
+{
+    static const tutti_stateful_v1 stateful = {.struct_size = sizeof stateful,
+                                               .items = generate_items,
+                                               .flags = TUTTI_STATEFUL_MAY_BE_NEW};
+    (void)self;
+    return strcmp(interface_id, TUTTI_STATEFUL_V1) == 0 ? &stateful : NULL;
+}
+
 CALLBACK_PLUGIN("generate", .open = generate_open, .run_event = generate_event,
-                .close = generate_close);
+                .close = generate_close, .query = generate_query);
