@@ -1,12 +1,14 @@
 /* activation_monitor_test.c - the callback through its entry function, beside what Composer's computed. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "run_check.h"
+#include "stateful_check.h"
 #include "tutti/activations.h"
 
 enum { MOST = 64 };
 
 static stage run;
 static subject it;
+static given g;
 static float numbers[MOST];
 static tutti_tensor input, output;
 static int observed;
@@ -33,7 +35,6 @@ static tutti_status observe(void *ctx, tutti_activation_fn each, void *each_ctx,
 
 static void open_it(const char *ignored, int64_t interval, int32_t unit)
 {
-    given g;
     tutti_error err = TUTTI_ERROR_INIT;
     stage_init(&run);
     observed = 0;
@@ -194,9 +195,26 @@ START_TEST(the_interval_is_kept)
 }
 END_TEST
 
+START_TEST(an_epoch_is_logged_once_also_in_a_run_that_is_resumed)
+{
+    open_it(NULL, 1, TUTTI_UNIT_EPOCH);
+    input = output = fill((tutti_desc){{2, 3}, 2, TUTTI_F32}, 1, 1, 1.0f);
+    stage_next_epoch(&run);
+    for (int k = 0; k < 2; k++) {
+        ck_assert_hears(&run, &it, TUTTI_EVENT_AFTER_FORWARD);
+        ck_assert_int_eq(observed, 1);
+        stage_next_batch(&run);
+        stateful_resume(&it, PLUGIN_PATH, TUTTI_KIND_CALLBACK, &g);
+    }
+    stage_next_epoch(&run);
+    ck_assert_hears(&run, &it, TUTTI_EVENT_AFTER_FORWARD);
+    ck_assert_int_eq(observed, 2);
+    close_it();
+}
+END_TEST
+
 START_TEST(an_interval_of_nothing_is_refused)
 {
-    given g;
     tutti_error err = TUTTI_ERROR_INIT;
     stage_init(&run);
     given_init(&g);
@@ -218,6 +236,7 @@ int main(void)
     tcase_add_test(tc, inputs_and_outputs_of_every_module_are_named);
     tcase_add_test(tc, ignore_module_types_are_parts_of_paths);
     tcase_add_loop_test(tc, the_interval_is_kept, 0, 2);
+    tcase_add_test(tc, an_epoch_is_logged_once_also_in_a_run_that_is_resumed);
     tcase_add_test(tc, an_interval_of_nothing_is_refused);
     return tutti_run(suite);
 }

@@ -2,16 +2,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define TUTTI_USE_MINOR 1
 #include "run_check.h"
+#include "stateful_check.h"
 
 static stage run;
 static subject it;
+static given g;
 static float input[2 * 2 * 2], outputs[2 * 2 * 2 * 3];
 static int32_t target[2 * 2 * 2];
 
 static tutti_status open_with(int64_t interval, int32_t unit, const char *mode, int64_t images,
                               tutti_error *err)
 {
-    given g;
     given_init(&g);
     given_time(&g, "interval", interval, unit);
     given_enum(&g, "mode", mode,
@@ -67,6 +68,19 @@ START_TEST(epochs_are_an_interval_too)
         stage_next_batch(&run);
         if (k == 3)
             stage_next_epoch(&run);
+    }
+    close_it();
+}
+END_TEST
+
+START_TEST(an_epoch_is_logged_once_also_in_a_run_that_is_resumed)
+{
+    open_it(1, TUTTI_UNIT_EPOCH, "input", 1);
+    for (int k = 0; k < 2; k++) {
+        ck_assert_hears(&run, &it, TUTTI_EVENT_BEFORE_FORWARD);
+        ck_assert_uint_eq(run.nimages, 1);
+        stage_next_batch(&run);
+        stateful_resume(&it, PLUGIN_PATH, TUTTI_KIND_CALLBACK, &g);
     }
     close_it();
 }
@@ -193,6 +207,7 @@ int main(void)
     suite_add_tcase(suite, tc);
     tcase_add_test(tc, the_interval_begins_at_batch_0_and_counts_batches);
     tcase_add_test(tc, epochs_are_an_interval_too);
+    tcase_add_test(tc, an_epoch_is_logged_once_also_in_a_run_that_is_resumed);
     tcase_add_test(tc, each_evaluation_begins_with_images);
     tcase_add_test(tc, an_image_that_leaves_0_to_1_is_stretched);
     tcase_add_test(tc, segmentation_has_the_likeliest_class_and_the_target);
