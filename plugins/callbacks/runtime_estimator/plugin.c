@@ -4,19 +4,19 @@
 #include "tutti/log.h"
 #include "tutti/metrics.h"
 #include "tutti/state.h"
+#include "tutti/stateful.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { MAX_EVALS = 64 };
+enum { MAX_EVALS = 64, LABEL_SIZE = 64 };
 
-/* One evaluation's times so far; the first is often slower and is left out once there are more. */
+/* One evaluation's times in this process; the first is often slower and is left out once there are more. */
 typedef struct eval_times {
-    char label[64];
     double first;
     double rest;     /* seconds of all but the first */
     double interval; /* fraction of the run between two of them */
-    int64_t count;
+    int64_t timed;
 } eval_times;
 
 typedef struct runtime_estimator {
@@ -31,6 +31,8 @@ typedef struct runtime_estimator {
     uint32_t nevals;
     int32_t disabled;
     eval_times evals[MAX_EVALS];
+    char labels[MAX_EVALS][LABEL_SIZE]; /* in checkpoints, as the next; "" behind the last */
+    int64_t counts[MAX_EVALS];          /* in the whole run */
 } runtime_estimator;
 
 static tutti_status estimator_open(const tutti_host *host, const tutti_params *params,
@@ -99,8 +101,8 @@ static double evals_to_come(const runtime_estimator *e)
     double sum = 0.0;
     for (uint32_t k = 0; k < e->nevals; k++) {
         const eval_times *v = &e->evals[k];
-        const double mean = v->count > 1 ? v->rest / (double)(v->count - 1) : v->first;
-        const double left = v->interval > 0.0 ? 1.0 / v->interval - (double)v->count : 0.0;
+        const double mean = v->timed > 1 ? v->rest / (double)(v->timed - 1) : v->first;
+        const double left = v->interval > 0.0 ? 1.0 / v->interval - (double)e->counts[k] : 0.0;
         sum += left > 0.0 ? mean * left : 0.0;
     }
     return sum;
@@ -121,27 +123,32 @@ static void runtime_estimator_estimate(runtime_estimator *e, const tutti_timesta
     e->metrics->log(e->metrics->ctx, &v, 1);
 }
 
+static void add_seconds(eval_times *v, double seconds)
+{
+    if (v->timed)
+        v->rest += seconds;
+    else
+        v->first = seconds;
+    v->timed++;
+}
+
+/* How often it comes is known from the whole run, how long it takes from what this process has measured. */
 static void note_eval(runtime_estimator *e, const tutti_event *event)
 {
     const char *label = e->state->eval_label(e->state->ctx);
-    const double seconds = (double)event->eval_time->total_ns * 1e-9;
     uint32_t k = 0;
-    if (e->start < 0.0 || !label)
+    if (event->time->batch == 0 || !label)
         return; /* before training, or on its own */
-    while (k < e->nevals && strcmp(e->evals[k].label, label) != 0)
+    while (k < e->nevals && strncmp(e->labels[k], label, LABEL_SIZE - 1) != 0)
         k++;
     if (k == MAX_EVALS)
         return;
-    eval_times *v = &e->evals[k];
-    if (k == e->nevals) {
-        e->nevals++;
-        (void)snprintf(v->label, sizeof v->label, "%s", label);
-        v->first = seconds;
-    } else {
-        v->rest += seconds;
-    }
-    v->count++;
-    v->interval = runtime_estimator_elapsed(e, event->time) / (double)v->count;
+    if (k == e->nevals)
+        (void)snprintf(e->labels[e->nevals++], LABEL_SIZE, "%s", label);
+    e->counts[k]++;
+    if (e->start >= 0.0)
+        add_seconds(&e->evals[k], (double)event->eval_time->total_ns * 1e-9);
+    e->evals[k].interval = runtime_estimator_elapsed(e, event->time) / (double)e->counts[k];
 }
 
 static tutti_status estimator_event(void *self, const tutti_event *event, tutti_error *err)
@@ -162,5 +169,42 @@ static tutti_status estimator_event(void *self, const tutti_event *event, tutti_
     return TUTTI_OK;
 }
 
+static tutti_status estimator_items(void *self, tutti_state_item *items, uint32_t capacity,
+                                    uint32_t *ret_count, tutti_error *err)
+{
+    runtime_estimator *e = self;
+    (void)err;
+    *ret_count = 2;
+    if (capacity >= 2) {
+        memset(items, 0, 2 * sizeof *items);
+        (void)snprintf(items[0].name, sizeof items[0].name, "labels");
+        items[0].tensor = (tutti_tensor){
+            e->labels, {{MAX_EVALS, LABEL_SIZE}, 2, TUTTI_U8}, TUTTI_DEVICE_CPU, 0};
+        (void)snprintf(items[1].name, sizeof items[1].name, "counts");
+        items[1].tensor =
+            (tutti_tensor){e->counts, {{MAX_EVALS}, 1, TUTTI_I64}, TUTTI_DEVICE_CPU, 0};
+    }
+    return TUTTI_OK;
+}
+
+static tutti_status estimator_restored(void *self, tutti_error *err)
+{
+    runtime_estimator *e = self;
+    (void)err;
+    for (e->nevals = 0; e->nevals < MAX_EVALS && e->labels[e->nevals][0]; e->nevals++)
+        e->labels[e->nevals][LABEL_SIZE - 1] = '\0';
+    return TUTTI_OK;
+}
+
+static const void *estimator_query(void *self, const char *interface_id)
+{
+    static const tutti_stateful_v1 stateful = {.struct_size = sizeof stateful,
+                                               .items = estimator_items,
+                                               .restored = estimator_restored,
+                                               .flags = TUTTI_STATEFUL_MAY_BE_NEW};
+    (void)self;
+    return strcmp(interface_id, TUTTI_STATEFUL_V1) == 0 ? &stateful : NULL;
+}
+
 CALLBACK_PLUGIN("runtime_estimator", .open = estimator_open, .run_event = estimator_event,
-                .close = callback_close);
+                .close = callback_close, .query = estimator_query);

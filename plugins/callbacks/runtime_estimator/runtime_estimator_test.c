@@ -1,14 +1,15 @@
 /* runtime_estimator_test.c - the callback through its entry function. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "run_check.h"
+#include "stateful_check.h"
 
 static stage run;
 static subject it;
+static given g;
 
 /* A run of 3 epochs of 4 batches of 20 ms. */
 static void open_it(int64_t skip, const char *unit, int64_t index)
 {
-    given g;
     tutti_error err = TUTTI_ERROR_INIT;
     given_init(&g);
     given_int(&g, "skip_batches", skip);
@@ -89,6 +90,26 @@ START_TEST(evaluations_to_come_are_counted_without_their_slow_first)
 }
 END_TEST
 
+/* How often an evaluation comes is the whole run's: of four, the third is the first of this process. */
+START_TEST(evaluations_before_a_resume_count)
+{
+    open_it(0, "seconds", 0);
+    for (int k = 1; k <= 9; k++) {
+        batch(0);
+        if (k % 4 == 0)
+            stage_next_epoch(&run);
+        if (k % 3 == 0)
+            evaluate(k < 9 ? 9.0 : 1.0);
+        if (k == 6)
+            stateful_resume(&it, PLUGIN_PATH, TUTTI_KIND_CALLBACK, &g);
+    }
+    batch(0);
+    ck_assert_close(run.values[0].value, 2 * 0.02 + 1.0, 1e-9);
+    subject_close(&it);
+    stage_fini(&run);
+}
+END_TEST
+
 START_TEST(a_run_without_an_end_has_no_estimate)
 {
     open_it(0, "seconds", 0);
@@ -113,6 +134,7 @@ int main(void)
     tcase_add_test(tc, what_is_left_takes_as_long_as_what_was);
     tcase_add_test(tc, an_epochs_true_length_counts_once_it_is_known);
     tcase_add_test(tc, evaluations_to_come_are_counted_without_their_slow_first);
+    tcase_add_test(tc, evaluations_before_a_resume_count);
     tcase_add_test(tc, a_run_without_an_end_has_no_estimate);
     return tutti_run(suite);
 }
