@@ -339,13 +339,19 @@ enum {
     WALL = 10
 }; /* the last counters of a clock are nanoseconds */
 
-/* Whether it may differ: what a saver and loggers remember of their files, and times of the wall, which end
- * in _ns. */
+static bool ends_with(const char *name, const char *end)
+{
+    const size_t n = strlen(name), m = strlen(end);
+    return n > m && strcmp(name + n - m, end) == 0;
+}
+
+/* Whether it may differ: what a saver, loggers and callbacks remember of their files, which this run has not, and times of
+ * the wall, which end in _ns. */
 static bool may_differ(const char *name)
 {
-    const size_t n = strlen(name);
-    return strstr(name, "saver.saved") || (n > 3 && strcmp(name + n - 3, "_ns") == 0) ||
-           (strncmp(name, "logger.", 7) == 0 && n > 5 && strcmp(name + n - 5, ".mark") == 0);
+    const bool watches = strncmp(name, "logger.", 7) == 0 || strncmp(name, "callback.", 9) == 0;
+    return strstr(name, "saver.saved") || ends_with(name, "_ns") ||
+           (watches && ends_with(name, ".mark"));
 }
 
 static bool same_tensor(const char *name, const tutti_tensor *a, const tutti_tensor *b)
