@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# own_files_test.sh - callbacks with files of their own, and those that log now and then, in runs that a signal or a kill
+# ends: the run that goes on is not in its own way, and what it has at its end is what one that was not stopped has.
+. "$(dirname "$0")/lib.sh"
+unruly="$(dirname "$TUTTI")/tests/fixtures/unruly"
+
+small_run '"loggers": [{"name": "jsonl", "flush_interval": 1}], "microbatch_size": 32' | python3 -c '
+import json, sys
+run = json.load(sys.stdin)
+run["callbacks"] = [
+    {"name": "mlperf", "root_folder": "submission", "index": 0, "metric_label": "test", "target": 2, "system_name": "box"},
+    {"name": "memory_snapshot", "interval": "3ba"}, {"name": "oom_observer", "folder": "oom"},
+    {"name": "activation_monitor", "interval": "1ep"}, {"name": "image_visualizer", "interval": "1ep", "num_images": 1},
+    {"name": "runtime_estimator"}] + [run["callbacks"][0] | {"interval": "5ba", "keep": -1}]
+json.dump(run, open("run.json", "w"))'
+
+# What a run in folder $1 has: the submission without its times, what was logged how often, the snapshots.
+has() {
+  sed 's/"time_ms": [0-9]*, //' "$1/submission/results/box/resnet/result_0.txt"
+  grep -c '"activations/l2_norm/_output.0"' "$1/runs/small/log.jsonl"
+  grep -c '"Images/Train"' "$1/runs/small/log.jsonl"
+  grep -ho '"batch": [0-9]*,' "$1"/runs/small/torch_traces/*.json
+}
+train() { (cd "$1" && shift && "$TUTTI" train run.json "$@" >out.txt 2>err.txt); }
+ends_as_whole() {
+  check "$1: it goes on" train cut --resume auto || cat cut/err.txt
+  check "$1: it has what one has that was not stopped" bash -c "$(declare -f has); diff <(has whole) <(has cut)"
+}
+
+mkdir whole
+cp run.json whole
+check "a run" train whole
+check "has a line for each evaluation" test "$(has whole | grep -c '"eval_accuracy"')" = 3
+for on in batch_end:4 batch_end:13 eval_batch_end:1 eval_batch_end:4; do
+  rm -rf cut
+  mkdir cut
+  cp run.json cut
+  train cut --plugin-path "$unruly" --set "handlers=[{\"on\": \"${on%:*}\", \"call\": \"unruly.interrupt_at\", \"args\": [${on#*:}]}]"
+  check "stopped at $on" test $? -eq 130 || cat cut/err.txt
+  ends_as_whole "stopped at $on"
+done
+
+# As after a kill: files have more than the newest checkpoint knows of.
+for saved in ep0-ba5 ep1-ba15; do
+  rm -rf cut
+  cp -r whole cut
+  find cut/saves -type f -newer "cut/saves/$saved.safetensors" ! -name "$saved.*" -delete
+  ln -sf "$saved.safetensors" cut/saves/latest.safetensors
+  sed -i 's/"status": "finished"/"status": "running"/' cut/runs/small/record.json
+  ends_as_whole "killed after $saved"
+done
+
+# As of programs that kept none of it: it begins anew.
+rm -rf cut
+cp -r whole cut
+mv cut/saves/ep1-ba15.safetensors old.safetensors
+rm cut/saves/*
+for item in mlperf.mark mlperf.is_over memory_snapshot.progress activation_monitor.logged image_visualizer.last runtime_estimator.labels runtime_estimator.counts; do
+  check "the checkpoint has $item" python3 "$e2e/rewrite_checkpoint.py" old.safetensors older.safetensors "callback.$item" "callback.$item.lost"
+  mv older.safetensors old.safetensors
+done
+check "a checkpoint without them is gone on from" train cut --resume ../old.safetensors || cat cut/err.txt
+
+says "a run that begins leaves a result alone" 1 \
+  'tutti: mlperf: cache_clear_cmd is not set: a valid submission needs it
+tutti: mlperf on fit_start: whole/submission/results/box/resnet/result_0.txt already exists; give another index' \
+  sh -c "cd whole && '$TUTTI' train run.json --quiet"
+finish
