@@ -4,6 +4,7 @@
 #define HOST_LOOP_LOOP_INTERNAL_H
 
 #include "engine/handlers/handlers.h"
+#include "loop/loop_place.h"
 #include "tutti_host/loop.h"
 
 #include <stdatomic.h>
@@ -73,6 +74,8 @@ typedef struct loop_source {
 typedef struct loop_counters {
     int64_t iter_counter;
     int64_t iterations; /* made in this epoch */
+    bool open;          /* an epoch has begun and not ended */
+    bool under_way;     /* the iteration is counted, and its process has not returned */
     bool has_first;
     int64_t first; /* iter_counter at which the next epoch starts, if has_first */
 } loop_counters;

@@ -114,6 +114,17 @@ static tutti_status step_start(tutti_loop *l, tutti_error *err)
     return fire_checked(l, TUTTI_EVENT_STARTED, PHASE_NEXT_EPOCH, err);
 }
 
+/* iter_counter at which the next epoch starts: a state that was loaded goes on within one. */
+static int64_t first_counter(const tutti_loop *l)
+{
+    const int64_t length = l->state.epoch_length, iteration = l->state.iteration;
+    if (l->counters.has_first)
+        return l->counters.first;
+    if (l->source.open)
+        return 0;
+    return length > 0 ? iteration % length : iteration;
+}
+
 static tutti_status step_next_epoch(tutti_loop *l, tutti_error *err)
 {
     if (loop_done(l) || l->source.starved || atomic_load(&l->requests.terminate)) {
@@ -121,6 +132,8 @@ static tutti_status step_next_epoch(tutti_loop *l, tutti_error *err)
         return GO_ON;
     }
     l->state.epoch++;
+    l->counters.open = true;
+    l->counters.iter_counter = first_counter(l);
     const double began = loop_clock();
     const tutti_status s = fire(l, TUTTI_EVENT_EPOCH_STARTED, err);
     l->clocks.handlers = loop_clock() - began;
@@ -132,17 +145,11 @@ static tutti_status step_next_epoch(tutti_loop *l, tutti_error *err)
 
 static tutti_status step_open_data(tutti_loop *l, tutti_error *err)
 {
-    if (!l->source.open) {
-        const tutti_status s = loop_data_open(l, err);
-        if (s)
-            return s;
-        if (!l->counters.has_first) {
-            const int64_t length = l->state.epoch_length;
-            l->counters.first = length > 0 ? l->state.iteration % length : l->state.iteration;
-        }
-        l->counters.has_first = true;
-    }
-    l->counters.iter_counter = l->counters.has_first ? l->counters.first : 0;
+    const int64_t first = first_counter(l);
+    const tutti_status s = l->source.open ? TUTTI_OK : loop_data_open(l, err);
+    if (s)
+        return s;
+    l->counters.iter_counter = first;
     l->counters.has_first = false;
     l->source.exhausted = false;
     l->counters.iterations = 0;
@@ -155,6 +162,7 @@ static tutti_status step_epoch_over(tutti_loop *l, tutti_error *err)
 {
     double seconds = l->clocks.handlers + loop_clock() - l->clocks.epoch;
     l->state.epoch_seconds = seconds;
+    l->counters.open = l->counters.under_way = false;
     if (atomic_load(&l->requests.terminate_epoch) != FLAG_SKIP) {
         const double began = loop_clock();
         const tutti_status s = fire(l, TUTTI_EVENT_EPOCH_COMPLETED, err);
@@ -246,6 +254,7 @@ static tutti_status step_fetched(tutti_loop *l, tutti_error *err)
 {
     l->counters.iter_counter++;
     l->counters.iterations++;
+    l->counters.under_way = true;
     l->source.exhausted = false;
     l->state.iteration++;
     return fire_checked(l, TUTTI_EVENT_ITERATION_STARTED, PHASE_PROCESS, err);
@@ -256,6 +265,7 @@ static tutti_status step_process(tutti_loop *l, tutti_error *err)
     void *output = NULL;
     tutti_status s =
         l->options.process(l, l->state.batch, &output, l->options.process_ctx, err);
+    l->counters.under_way = l->counters.under_way && s != TUTTI_OK;
     s = s ? check_status(s, "the process function", err) : take_signal(l, err);
     if (s)
         return s;
@@ -363,11 +373,38 @@ static tutti_status cut_epoch(tutti_loop *l, phase from, tutti_error *err)
                           from == PHASE_START ? "started" : "epoch_started");
     const tutti_loop_firing firing = {.event = TUTTI_EVENT_TERMINATE_SINGLE_EPOCH,
                                       .iter_counter = l->counters.iter_counter};
+    l->counters.under_way = false; /* it stays counted, and is not made */
     tutti_status s = fire_with(l, &firing, err);
     if (!s)
         s = loop_data_restart(l, l->counters.iter_counter, err);
     if (!s)
         l->phase = PHASE_EPOCH_OVER;
+    return s;
+}
+
+void loop_open_epoch(tutti_loop *l)
+{
+    l->state.epoch++;
+    l->counters.iter_counter = l->counters.first;
+    l->counters.open = true;
+}
+
+tutti_status loop_end_epoch(tutti_loop *l, bool cut, bool skip, tutti_error *err)
+{
+    loop_counters *c = &l->counters;
+    const tutti_loop_firing end = {.event = TUTTI_EVENT_EPOCH_COMPLETED},
+                            cuts = {.event = TUTTI_EVENT_TERMINATE_SINGLE_EPOCH,
+                                    .iter_counter = c->first};
+    loop_open_epoch(l);
+    tutti_status s = cut ? loop_fire(l, &cuts, err) : TUTTI_OK;
+    if (s || atomic_load(&l->requests.signal)) /* which the step takes */
+        return s;
+    if (cut && (s = loop_data_restart(l, c->first, err)))
+        return s;
+    c->open = false;
+    c->first = 0;
+    s = cut && skip ? TUTTI_OK : loop_fire(l, &end, err);
+    atomic_store(&l->requests.terminate_epoch, FLAG_NO);
     return s;
 }
 

@@ -117,6 +117,13 @@ static tutti_status resume(tutti_loop *l, const tutti_loop_run_args *a, tutti_er
     return TUTTI_OK;
 }
 
+/* Of a run that a handler has freed of its limit, or whose state says so. */
+static bool goes_on_without_limit(const tutti_loop *l, const tutti_loop_run_args *a)
+{
+    return (l->state.iteration > 0 || l->state.epoch > 0) && a->max_epochs == TUTTI_LOOP_NONE &&
+           a->max_iters == TUTTI_LOOP_NONE;
+}
+
 /* `restarts`: a state at its limit begins from zero. */
 static tutti_status run(tutti_loop *l, const tutti_loop_run_args *a, bool restarts,
                         tutti_error *err)
@@ -133,7 +140,8 @@ static tutti_status run(tutti_loop *l, const tutti_loop_run_args *a, bool restar
         return s;
     const bool unlimited =
         st->max_epochs == TUTTI_LOOP_NONE && st->max_iters == TUTTI_LOOP_NONE;
-    const bool anew = unlimited || (restarts && l->phase == PHASE_IDLE && loop_done(l));
+    const bool anew = (unlimited && (restarts || !goes_on_without_limit(l, a))) ||
+                      (restarts && l->phase == PHASE_IDLE && loop_done(l));
     s = anew ? start_anew(l, a, e) : resume(l, a, e);
     if (s)
         return s;
@@ -141,6 +149,7 @@ static tutti_status run(tutti_loop *l, const tutti_loop_run_args *a, bool restar
         l->state.data = a->data;
     if (l->phase == PHASE_IDLE) {
         l->state.seed = a->seed;
+        l->counters.open = l->counters.under_way = false; /* those of the run before */
         l->phase = PHASE_START;
     }
     l->running = true;

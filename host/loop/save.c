@@ -73,6 +73,24 @@ tutti_status tutti_loop_state_dict(tutti_loop *l, int by_epoch, char **ret_text,
     return TUTTI_OK;
 }
 
+loop_place loop_get_place(const tutti_loop *l)
+{
+    const loop_counters *c = &l->counters;
+    /* That of an epoch which is to be cut is not made. */
+    const bool again = c->under_way && !atomic_load(&l->requests.terminate_epoch);
+    return (loop_place){.iteration = l->state.iteration - again,
+                        .epochs = l->state.epoch - c->open,
+                        .iterations = c->open        ? c->iter_counter - again
+                                      : c->has_first ? c->first
+                                                     : 0};
+}
+
+void loop_set_place(tutti_loop *l, int64_t epochs, int64_t iterations)
+{
+    l->state.epoch = epochs;
+    l->counters = (loop_counters){.has_first = true, .first = iterations};
+}
+
 /* What a text says, before anything of it is taken up. */
 typedef struct loaded {
     int64_t epoch_length;
@@ -80,6 +98,8 @@ typedef struct loaded {
     int64_t epoch;
     int64_t max_epochs;
     int64_t max_iters;
+    bool placed;   /* the epoch is known beside the text */
+    int64_t first; /* and iterations of the next one */
     bool has_rng;
     tutti_loop_rng rng;
 } loaded;
@@ -135,18 +155,21 @@ static tutti_status read_counts(const json_node *root, loaded *in, tutti_error *
     if (!json_get(root, "max_epochs") == !json_get(root, "max_iters"))
         return tutti_fail(err, TUTTI_E_ARG,
                           "exactly one of max_epochs and max_iters is wanted");
+    const int64_t epochs = in->epoch;
     tutti_status s = read_number(root, "epoch_length", &in->epoch_length, err);
     if (!s)
         s = read_number(root, "iteration", &in->iteration, err);
     if (!s)
         s = read_number(root, "epoch", &in->epoch, err);
+    if (in->placed)
+        in->epoch = epochs;
     if (!s)
         s = read_number(root, "max_epochs", &in->max_epochs, err);
     if (!s)
         s = read_number(root, "max_iters", &in->max_iters, err);
     if (!s && in->iteration == TUTTI_LOOP_NONE && in->epoch == TUTTI_LOOP_NONE)
         s = tutti_fail(err, TUTTI_E_ARG, "%s is null", iteration ? "iteration" : "epoch");
-    if (!s)
+    if (!s && !in->placed)
         s = complete_counts(in, err);
     if (!s)
         s = check_limit("max_epochs", in->max_epochs, in->epoch, err);
@@ -189,9 +212,8 @@ static tutti_status take_values(tutti_loop *l, const json_node *root, tutti_erro
     return TUTTI_OK;
 }
 
-static tutti_status load(tutti_loop *l, const json_node *root, tutti_error *err)
+static tutti_status load(tutti_loop *l, const json_node *root, loaded in, tutti_error *err)
 {
-    loaded in = {0};
     if (json_type(root) != JSON_OBJECT)
         return tutti_fail(err, TUTTI_E_ARG, "the state of a loop is %s, want an object",
                           json_type_name(root));
@@ -207,11 +229,12 @@ static tutti_status load(tutti_loop *l, const json_node *root, tutti_error *err)
         return s;
     l->state.epoch_length = in.epoch_length;
     l->state.iteration = in.iteration;
-    l->state.epoch = in.epoch;
     l->state.max_epochs = in.max_epochs;
     l->state.max_iters = in.max_iters;
     l->random.saved = in.rng;
     l->random.has_saved = in.has_rng;
+    loop_set_place(l, in.epoch, in.first);
+    l->counters.has_first = in.placed; /* else by the epoch_length that is in force then */
     l->source.discovered = false;
     l->phase =
         PHASE_IDLE; /* an interrupted run would go on with counters that are not its own */
@@ -219,7 +242,7 @@ static tutti_status load(tutti_loop *l, const json_node *root, tutti_error *err)
     return TUTTI_OK;
 }
 
-tutti_status tutti_loop_load_state_dict(tutti_loop *l, const char *text, tutti_error *err)
+static tutti_status load_text(tutti_loop *l, const char *text, loaded in, tutti_error *err)
 {
     if (l->running)
         return tutti_fail(err, TUTTI_E_STATE, "the loop is running");
@@ -227,7 +250,19 @@ tutti_status tutti_loop_load_state_dict(tutti_loop *l, const char *text, tutti_e
     tutti_status s = json_parse("state", text, strlen(text), &doc, err);
     if (s)
         return s;
-    s = load(l, json_root(doc), err);
+    s = load(l, json_root(doc), in, err);
     json_free(doc);
     return s;
+}
+
+tutti_status tutti_loop_load_state_dict(tutti_loop *l, const char *text, tutti_error *err)
+{
+    return load_text(l, text, (loaded){.placed = false}, err);
+}
+
+tutti_status loop_load_at(tutti_loop *l, const char *text, int64_t epochs, int64_t iterations,
+                          tutti_error *err)
+{
+    return load_text(l, text, (loaded){.epoch = epochs, .placed = true, .first = iterations},
+                     err);
 }

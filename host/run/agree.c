@@ -24,21 +24,22 @@ typedef struct run_word {
 
 _Static_assert(sizeof(run_word) <= FRAME_BYTES, "one exchange has it");
 
-static void ask_loop(tutti_loop *loop, int request, int32_t skip)
+void run_ask(loop_run *l, int request, bool skip)
 {
+    l->kept.requests[request] = 1 + skip;
     if (request == RUN_TERMINATE)
-        tutti_loop_terminate(loop, skip);
+        tutti_loop_terminate(l->loop, skip);
     else if (request == RUN_TERMINATE_EPOCH)
-        tutti_loop_terminate_epoch(loop, skip);
+        tutti_loop_terminate_epoch(l->loop, skip);
     else
-        tutti_loop_interrupt(loop);
+        tutti_loop_interrupt(l->loop);
 }
 
 void run_request(loop_run *l, int request, bool skip)
 {
     int32_t *asked = &l->ranks.asked[request];
     if (!l->ranks.count)
-        ask_loop(l->loop, request, skip);
+        run_ask(l, request, skip);
     else if (*asked <= skip)
         *asked = 1 + skip;
 }
@@ -102,7 +103,7 @@ static void take_words(loop_run *l, const run_word *all)
         for (int32_t r = 0; r < l->ranks.count; r++)
             asked = all[r].asked[k] > asked ? all[r].asked[k] : asked;
         if (asked)
-            ask_loop(l->loop, k, asked - 1);
+            run_ask(l, k, asked > 1);
         l->ranks.asked[k] = 0;
     }
     int32_t signal = 0;

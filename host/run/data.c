@@ -15,6 +15,8 @@ static tutti_status restart(void *ctx, tutti_error *err)
         l->pass++;
         l->place = 0;
     }
+    l->fetched = false;
+    l->found = l->found || l->placed;
     l->placed = false;
     return training_seek(l->trainer, l->pass, l->place, err);
 }
@@ -22,6 +24,8 @@ static tutti_status restart(void *ctx, tutti_error *err)
 static tutti_status seek(void *ctx, int64_t position, tutti_error *err)
 {
     loop_run *l = ctx;
+    if (l->found) /* also where the pass before was cut */
+        return TUTTI_OK;
     l->place = position;
     return training_seek(l->trainer, l->pass, position, err);
 }
@@ -36,6 +40,8 @@ static tutti_status next(void *ctx, void **ret_batch, tutti_error *err)
     if (samples == 0)
         return TUTTI_LOOP_END;
     training_begin_batch(l->trainer, samples, &l->batch);
+    l->place++;
+    l->fetched = true;
     *ret_batch = &l->batch;
     return TUTTI_OK;
 }

@@ -33,8 +33,11 @@ static tutti_status before(loop_run *l, int32_t event, tutti_error *err)
 {
     if (event == TUTTI_EVENT_STARTED)
         training_start_clock(l->trainer);
+    if (event == TUTTI_EVENT_EPOCH_STARTED)
+        l->kept.requests[RUN_TERMINATE_EPOCH] = 0; /* what there was has ended its epoch */
     if (event == TUTTI_EVENT_EPOCH_COMPLETED) {
         training_end_batch(l->trainer); /* of an epoch that was cut */
+        l->fetched = false;
         return training_end_epoch(l->trainer, err);
     }
     return event == TUTTI_EVENT_COMPLETED ? training_flush(l->trainer, err) : TUTTI_OK;
@@ -43,21 +46,48 @@ static tutti_status before(loop_run *l, int32_t event, tutti_error *err)
 bool run_owes_epoch_end(const loop_run *l)
 {
     const tutti_loop_state *st = tutti_loop_get_state(l->loop);
-    return l->taken_up && st->epoch_length > 0 && st->iteration > 0 &&
-           st->iteration % st->epoch_length == 0 &&
-           trainer_time(l->trainer)->batch_in_epoch > 0;
+    const int64_t made = loop_get_place(l->loop).iterations;
+    return l->taken_up && made > 0 &&
+           (l->kept.requests[RUN_TERMINATE_EPOCH] ||
+            (st->epoch_length > 0 && made >= st->epoch_length));
+}
+
+/* As behind its last iteration, or behind terminate_epoch, which the data begin anew behind. */
+static tutti_status end_epoch(loop_run *l, tutti_error *err)
+{
+    const int32_t cut = l->kept.requests[RUN_TERMINATE_EPOCH];
+    l->placed = l->placed && !cut;
+    l->found = l->found || cut;
+    return loop_end_epoch(l->loop, cut != 0, cut > 1, err);
+}
+
+/* What had ended the run when the checkpoint was written does so again, unless it goes on from that end. */
+static bool ends_again(loop_run *l)
+{
+    int32_t *asked = &l->kept.requests[RUN_TERMINATE];
+    if (!training_is_midway(l->trainer))
+        *asked = 0;
+    if (!*asked)
+        return false;
+    run_ask(l, RUN_TERMINATE, *asked > 1);
+    if (!training_is_stopped(l->trainer))
+        training_message(l->trainer, TUTTI_LOG_INFO, "run",
+                         "a function ended the run before the checkpoint; what is left is its "
+                         "end");
+    return true;
 }
 
 static tutti_status end_taken_up(loop_run *l, tutti_error *err)
 {
-    const bool owes = run_owes_epoch_end(l);
+    const bool taken_up = l->taken_up, owes = run_owes_epoch_end(l);
     l->taken_up = l->asked = false;
     const tutti_status s = training_evaluate_owed(l->trainer, err);
+    const bool ends = taken_up && ends_again(l);
     /* Ranks know the same of signals; what stops one alone stops all behind the next event at which they meet. */
-    const bool stopped = !l->ranks.count && training_is_stopped(l->trainer);
-    if (s || !owes || trainer_signal() || stopped)
-        return s;
-    return tutti_loop_fire(l->loop, TUTTI_EVENT_EPOCH_COMPLETED, err);
+    const bool stopped = ends || (!l->ranks.count && training_is_stopped(l->trainer));
+    if (stopped && loop_get_place(l->loop).iterations > 0)
+        loop_open_epoch(l->loop);
+    return s || !owes || trainer_signal() || stopped ? s : end_epoch(l, err);
 }
 
 /* Behind the evaluations of the event. */

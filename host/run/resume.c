@@ -62,42 +62,102 @@ static void take_values(loop_run *l, const json_node *values)
     }
 }
 
+/* What functions have asked of the loop, and set. */
+static void add_kept(const loop_run *l, const loop_place *at, text_buffer *b)
+{
+    const int32_t *asked = l->kept.requests;
+    text_add(b, ", \"epochs\": %" PRId64 ", \"iterations\": %" PRId64, at->epochs,
+             at->iterations);
+    if (asked[RUN_TERMINATE])
+        text_add(b, ", \"terminate\": %d", (int)asked[RUN_TERMINATE]);
+    if (asked[RUN_TERMINATE_EPOCH] && at->iterations > 0)
+        text_add(b, ", \"terminate_epoch\": %d", (int)asked[RUN_TERMINATE_EPOCH]);
+    if (l->kept.data) {
+        text_add(b, ", \"data\": ");
+        text_add_quoted(b, l->kept.data);
+    }
+    if (isfinite(l->output))
+        text_add(b, ", \"output\": %.17g", l->output);
+    run_save_limits(l, b);
+}
+
 /* An iteration that is under way is made again: it counts once its batch has. */
 static tutti_status save(void *ctx, char **ret_text, tutti_error *err)
 {
     loop_run *l = ctx;
     tutti_loop_state *st = tutti_loop_get_state(l->loop);
     const int64_t iteration = st->iteration;
+    const loop_place at = loop_get_place(l->loop);
     char *dict = NULL;
     text_buffer b = {0};
     tutti_status s = training_flush(l->trainer, err);
     if (s)
         return s;
-    st->iteration = trainer_time(l->trainer)->batch;
+    st->iteration = at.iteration;
     s = tutti_loop_state_dict(l->loop, 0, &dict, err);
     st->iteration = iteration;
     if (s)
         return s;
     text_add(&b, "{\"state\": %s, \"pass\": %" PRId64 ", \"place\": %" PRId64, dict, l->pass,
-             l->place);
+             l->place - l->fetched);
     free(dict);
     add_attributes(l, &b);
     add_values(l, &b);
+    add_kept(l, &at, &b);
     text_add(&b, l->asked ? ", \"asked\": true}" : "}");
     *ret_text = b.data;
     return b.failed ? tutti_fail(err, TUTTI_E_NOMEM, "no memory for the loop's state")
                     : TUTTI_OK;
 }
 
-static tutti_status take(loop_run *l, const json_node *root, tutti_error *err)
+/* Where epochs are not said, they follow from the iterations. */
+static tutti_status take_state(loop_run *l, const json_node *root, tutti_error *err)
 {
-    const custom_event *customs;
-    const size_t n = registry_events(l->registry, &customs);
+    const json_node *epochs = json_get(root, "epochs");
     char *dict = json_text(json_get(root, "state"));
     if (!dict)
         return tutti_fail(err, TUTTI_E_FORMAT, "the loop's state is missing");
-    const tutti_status s = tutti_loop_load_state_dict(l->loop, dict, err);
+    l->kept.older = epochs == NULL;
+    const tutti_status s = epochs ? loop_load_at(l->loop, dict, json_int(epochs),
+                                                 json_int(json_get(root, "iterations")), err)
+                                  : tutti_loop_load_state_dict(l->loop, dict, err);
     free(dict);
+    return s;
+}
+
+static tutti_status take_kept(loop_run *l, const json_node *root, tutti_error *err)
+{
+    const char *data = json_string(json_get(root, "data"));
+    const json_node *output = json_get(root, "output");
+    if (!output)
+        output = json_get(json_get(root, "values"), "output");
+    l->output = output ? json_real(output) : (double)NAN;
+    l->kept.requests[RUN_TERMINATE] = (int32_t)json_int(json_get(root, "terminate"));
+    l->kept.requests[RUN_TERMINATE_EPOCH] =
+        (int32_t)json_int(json_get(root, "terminate_epoch"));
+    run_take_limits(l, json_get(root, "limits"));
+    const tutti_status s = data ? run_use_data(l, data, err) : TUTTI_OK;
+    return s == TUTTI_E_NOTFOUND
+               ? tutti_fail(err, s, "the loop goes through the data of %s, which the run lacks",
+                            data)
+               : s;
+}
+
+static void take_attributes(loop_run *l, const json_node *attributes)
+{
+    const custom_event *customs;
+    const size_t n = registry_events(l->registry, &customs);
+    for (size_t k = 0; k < n; k++) {
+        int64_t *value = engine_event_attribute(l->engine, TUTTI_EVENT_CUSTOM + (int32_t)k);
+        const json_node *kept = value ? json_get(attributes, customs[k].attribute) : NULL;
+        if (kept)
+            *value = json_int(kept);
+    }
+}
+
+static tutti_status take(loop_run *l, const json_node *root, tutti_error *err)
+{
+    const tutti_status s = take_state(l, root, err);
     if (s)
         return s;
     l->pass = json_int(json_get(root, "pass"));
@@ -106,14 +166,18 @@ static tutti_status take(loop_run *l, const json_node *root, tutti_error *err)
     l->taken_up = true;
     l->asked = json_bool(json_get(root, "asked"));
     take_values(l, json_get(root, "values"));
-    for (size_t k = 0; k < n; k++) {
-        int64_t *value = engine_event_attribute(l->engine, TUTTI_EVENT_CUSTOM + (int32_t)k);
-        const json_node *kept =
-            value ? json_get(json_get(root, "attributes"), customs[k].attribute) : NULL;
-        if (kept)
-            *value = json_int(kept);
-    }
-    return TUTTI_OK;
+    take_attributes(l, json_get(root, "attributes"));
+    return take_kept(l, root, err);
+}
+
+void run_place_older(loop_run *l)
+{
+    const tutti_loop_state *st = tutti_loop_get_state(l->loop);
+    if (!l->taken_up || !l->kept.older || st->epoch_length < 1 || st->iteration == 0)
+        return;
+    const int64_t made = st->iteration % st->epoch_length;
+    const bool owes = made == 0 && trainer_time(l->trainer)->batch_in_epoch > 0;
+    loop_set_place(l->loop, st->epoch - owes, owes ? st->epoch_length : made);
 }
 
 static tutti_status load(void *ctx, const char *path, const char *text, tutti_error *err)

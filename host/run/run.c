@@ -41,7 +41,7 @@ static tutti_status process(tutti_loop *loop, void *batch, void **ret_output, vo
     if (s)
         return s;
     training_count_batch(l->trainer, &l->batch);
-    l->place++;
+    l->fetched = false;
     *ret_output = &l->output;
     return TUTTI_OK;
 }
@@ -106,6 +106,7 @@ void loop_run_destroy(loop_run *l)
     tutti_loop_destroy(l->loop);
     free(l->dict);
     free(l->pending);
+    free(l->kept.data);
     free(l);
 }
 
@@ -114,32 +115,23 @@ bool loop_run_interrupted(const loop_run *l)
     return tutti_loop_interrupted(l->loop) != 0;
 }
 
-static bool has_reached_limit(const loop_run *l)
-{
-    const tutti_loop_state *st = tutti_loop_get_state(l->loop);
-    const tutti_loop_run_args *a = &l->run->loop.args;
-    if (l->asked)
-        return false; /* while a scheduled checkpoint of the last batch is the run's last */
-    if (a->max_iters != TUTTI_LOOP_NONE)
-        return st->iteration >= a->max_iters;
-    return st->epoch >= (a->max_epochs != TUTTI_LOOP_NONE ? a->max_epochs : 1);
-}
-
 /* A resumed run that has reached its limit would start anew. */
-static tutti_status check_limit(const loop_run *l, tutti_error *err)
+static tutti_status check_limit(const loop_run *l, const tutti_loop_run_args *a,
+                                tutti_error *err)
 {
     const tutti_loop_state *st = tutti_loop_get_state(l->loop);
-    if (!has_reached_limit(l) && training_has_ended(l->trainer))
+    const bool reached = run_has_reached(l, a);
+    if (!reached && training_has_ended(l->trainer))
         return tutti_fail(err, TUTTI_E_STATE,
                           "nothing is left to run: the run has come to its end after iteration "
                           "%lld; give a larger max_epochs or max_iters",
                           (long long)st->iteration);
-    if (!has_reached_limit(l) || !training_is_over(l->trainer))
+    if (!reached || !training_is_over(l->trainer))
         return TUTTI_OK;
     return tutti_fail(err, TUTTI_E_STATE,
                       "nothing is left to run: %lld epochs and %lld iterations have passed; "
                       "give a larger max_epochs or max_iters",
-                      (long long)st->epoch, (long long)st->iteration);
+                      (long long)run_epochs(l), (long long)st->iteration);
 }
 
 /* Takes up the state that a function has given; its limit is in force. */
@@ -149,20 +141,25 @@ static tutti_status go_back(loop_run *l, tutti_loop_run_args *args, tutti_error 
     free(l->pending);
     l->pending = NULL;
     l->pass = -1;
+    l->placed = l->found = false;
+    l->kept.limits = l->kept.length = true;
     memset(l->ranks.asked, 0, sizeof l->ranks.asked); /* of the loop that has ended */
+    memset(l->kept.requests, 0, sizeof l->kept.requests);
     args->max_epochs = args->max_iters = args->epoch_length = TUTTI_LOOP_NONE;
     return s;
 }
 
 static tutti_status go(loop_run *l, const char *resume, bool accept_bits, tutti_error *err)
 {
-    tutti_loop_run_args args = l->run->loop.args;
     tutti_status s = training_begin(l->trainer, resume, accept_bits, err);
-    if (s || (s = training_agree(l->trainer, check_limit(l, err), err)) ||
+    if (!s)
+        run_place_older(l);
+    tutti_loop_run_args args = run_limits(l);
+    if (s || (s = training_agree(l->trainer, check_limit(l, &args, err), err)) ||
         (s = training_plan(l->trainer, err)))
         return s;
     training_stop_again(l->trainer);
-    args.data = training_batches(l->trainer) < 0 ? NULL : &l->data;
+    args.data = training_batches(l->trainer) < 0 && !l->kept.data ? NULL : &l->data;
     s = tutti_loop_resume(l->loop, &args, err);
     while (!s && l->pending && !trainer_signal() && !(s = go_back(l, &args, err)))
         s = tutti_loop_run(l->loop, &args, err);

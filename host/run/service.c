@@ -63,6 +63,7 @@ static int64_t get_limit(void *ctx, int32_t which)
 static tutti_status set_limit(void *ctx, int32_t which, int64_t value, tutti_error *err)
 {
     static const char *const names[] = {"max_epochs", "max_iters", "epoch_length"};
+    loop_run *l = ctx;
     if (which < TUTTI_LOOP_MAX_EPOCHS || which > TUTTI_LOOP_EPOCH_LENGTH)
         return tutti_fail(err, TUTTI_E_ARG, "%d is no limit of a loop", (int)which);
     if (value != -1 && value < 1)
@@ -72,7 +73,9 @@ static tutti_status set_limit(void *ctx, int32_t which, int64_t value, tutti_err
     if (value != -1 && which != TUTTI_LOOP_EPOCH_LENGTH && get_limit(ctx, other) != -1)
         return tutti_fail(err, TUTTI_E_ARG, "%s is set: make it -1 to run by %s", names[other],
                           names[which]);
-    *limit_of(ctx, which) = value == -1 ? TUTTI_LOOP_NONE : value;
+    *limit_of(l, which) = value == -1 ? TUTTI_LOOP_NONE : value;
+    l->kept.limits = l->kept.limits || which != TUTTI_LOOP_EPOCH_LENGTH;
+    l->kept.length = l->kept.length || which == TUTTI_LOOP_EPOCH_LENGTH;
     return TUTTI_OK;
 }
 
@@ -102,14 +105,36 @@ static tutti_status load_state_dict(void *ctx, const char *json, tutti_error *er
     return TUTTI_OK;
 }
 
+tutti_status run_use_data(loop_run *l, const char *label, tutti_error *err)
+{
+    tutti_status s = training_use_data(l->trainer, label, err);
+    if (s)
+        return s;
+    char *copy = strdup(label);
+    if (!copy)
+        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for the data's label");
+    free(l->kept.data);
+    l->kept.data = copy;
+    l->ranks.data = (int64_t)tutti_hash(label);
+    return TUTTI_OK;
+}
+
+/* A handler of `started` says again what a run that is taken up has: that goes on in its place. */
+static bool is_placed_in(const loop_run *l, const char *label)
+{
+    return l->placed && strcmp(l->kept.data ? l->kept.data : "train", label) == 0;
+}
+
 static tutti_status set_data(void *ctx, const char *label, tutti_error *err)
 {
     loop_run *l = ctx;
-    const tutti_status s = training_use_data(l->trainer, label, err);
+    const bool stays = is_placed_in(l, label);
+    const tutti_status s = run_use_data(l, label, err);
+    if (s || stays)
+        return s;
     l->pass = -1;
-    l->placed = false;
-    l->ranks.data = s ? l->ranks.data : (int64_t)tutti_hash(label);
-    return s ? s : tutti_loop_set_data(l->loop, &l->data, err);
+    l->placed = l->found = false;
+    return tutti_loop_set_data(l->loop, &l->data, err);
 }
 
 static const tutti_error *exception(void *ctx)

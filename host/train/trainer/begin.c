@@ -62,16 +62,17 @@ static void tell_idle_groups(trainer *t)
 /* What rank 0's record of the run says of attempts before this one, which takes up what it finds or is told. */
 static tutti_status look_back(trainer *t, bool finds, tutti_error *err)
 {
-    enum { UNENDED = 1, ENDED = 2, STOPPED = 4 };
+    enum { UNENDED = 1, ENDED = 2, MIDWAY = 4 };
     const run_record *r = &t->files.record;
     const bool ended = finds && r->ended_at && r->ended_at == t->run.clock.now.batch;
     /* An attempt that came to its end there was stopped: one with a longer limit goes on. */
-    const bool stopped = finds && t->resume.stopped && r->finished_at < t->run.clock.now.batch;
-    int32_t known = r->unended ? UNENDED | (stopped ? STOPPED : 0) : ended ? ENDED : 0;
+    const bool midway = finds && r->finished_at < t->run.clock.now.batch;
+    int32_t known = r->unended ? UNENDED | (midway ? MIDWAY : 0) : ended ? ENDED : 0;
     const tutti_status s = distributed_take_first(&t->distributed, &known, err);
     t->resume.unended = (known & UNENDED) != 0;
     t->resume.ended = known == ENDED;
-    t->resume.stopped = (known & STOPPED) != 0;
+    t->resume.midway = (known & MIDWAY) != 0;
+    t->resume.stopped = t->resume.stopped && t->resume.midway;
     return s;
 }
 

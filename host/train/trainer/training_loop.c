@@ -389,6 +389,11 @@ void training_stop_again(trainer *t)
                     "training was stopped before the checkpoint; what is left is its end");
 }
 
+bool training_is_midway(const trainer *t)
+{
+    return t->resume.midway;
+}
+
 bool training_has_ended(trainer *t)
 {
     t->resume.over = t->resume.ended;
@@ -405,7 +410,7 @@ void training_over(trainer *t, tutti_status status)
 {
     t->failed = status && status != TUTTI_E_INTERRUPTED;
     if (!t->resume.over) /* what was refused is refused again */
-        t->resume.unended = t->resume.ended = t->resume.stopped = false;
+        t->resume.unended = t->resume.ended = t->resume.midway = t->resume.stopped = false;
 }
 
 /* ---- several ranks ---- */

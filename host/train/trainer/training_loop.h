@@ -96,6 +96,9 @@ TUTTI_NODISCARD tutti_status training_save_asked(trainer *t, tutti_error *err);
 /* Of a run that is taken up by "auto", and had been stopped by stop_training when a signal came: it stops again behind what
  * it owes.  [control] */
 void training_stop_again(trainer *t);
+/* Of a run that is taken up by "auto": whether no attempt before it has come to an end there, so that what had ended the run
+ * when the checkpoint was written ends it again.  [control] */
+bool training_is_midway(const trainer *t);
 /* Of a run that is taken up by "auto": whether it has come to its end already, wherever that was, such as by stop_training.
  * It then ends with an error that says so.  [control] */
 bool training_has_ended(trainer *t);
