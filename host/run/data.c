@@ -15,7 +15,7 @@ static tutti_status restart(void *ctx, tutti_error *err)
         l->pass++;
         l->place = 0;
     }
-    l->fetched = false;
+    l->fetched = l->ended = false;
     l->found = l->found || l->placed;
     l->placed = false;
     return training_seek(l->trainer, l->pass, l->place, err);
@@ -34,10 +34,13 @@ static tutti_status next(void *ctx, void **ret_batch, tutti_error *err)
 {
     loop_run *l = ctx;
     int64_t samples = 0;
+    if (l->ended) /* the loader would go on with a pass of its own */
+        return TUTTI_LOOP_END;
     const tutti_status s = training_next(l->trainer, &samples, err);
     if (s)
         return s;
-    if (samples == 0)
+    l->ended = samples == 0;
+    if (l->ended)
         return TUTTI_LOOP_END;
     training_begin_batch(l->trainer, samples, &l->batch);
     l->place++;

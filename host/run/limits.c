@@ -24,7 +24,7 @@ int64_t run_epochs(const loop_run *l)
 
 bool run_has_reached(const loop_run *l, const tutti_loop_run_args *a)
 {
-    if (l->asked)
+    if (l->asked || l->pending)
         return false; /* while a scheduled checkpoint of the last batch is the run's last */
     if (a->max_iters != TUTTI_LOOP_NONE)
         return tutti_loop_get_state(l->loop)->iteration >= a->max_iters;

@@ -76,6 +76,10 @@ static void add_kept(const loop_run *l, const loop_place *at, text_buffer *b)
         text_add(b, ", \"data\": ");
         text_add_quoted(b, l->kept.data);
     }
+    if (l->pending) {
+        text_add(b, ", \"pending\": ");
+        text_add_quoted(b, l->pending);
+    }
     if (isfinite(l->output))
         text_add(b, ", \"output\": %.17g", l->output);
     run_save_limits(l, b);
@@ -128,6 +132,7 @@ static tutti_status take_state(loop_run *l, const json_node *root, tutti_error *
 static tutti_status take_kept(loop_run *l, const json_node *root, tutti_error *err)
 {
     const char *data = json_string(json_get(root, "data"));
+    const char *pending = json_string(json_get(root, "pending"));
     const json_node *output = json_get(root, "output");
     if (!output)
         output = json_get(json_get(root, "values"), "output");
@@ -136,6 +141,8 @@ static tutti_status take_kept(loop_run *l, const json_node *root, tutti_error *e
     l->kept.requests[RUN_TERMINATE_EPOCH] =
         (int32_t)json_int(json_get(root, "terminate_epoch"));
     run_take_limits(l, json_get(root, "limits"));
+    if (pending && !(l->pending = strdup(pending)))
+        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for a loop's state");
     const tutti_status s = data ? run_use_data(l, data, err) : TUTTI_OK;
     return s == TUTTI_E_NOTFOUND
                ? tutti_fail(err, s, "the loop goes through the data of %s, which the run lacks",

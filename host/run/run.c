@@ -141,7 +141,7 @@ static tutti_status go_back(loop_run *l, tutti_loop_run_args *args, tutti_error 
     free(l->pending);
     l->pending = NULL;
     l->pass = -1;
-    l->placed = l->found = false;
+    l->placed = l->found = l->taken_up = false;
     l->kept.limits = l->kept.length = true;
     memset(l->ranks.asked, 0, sizeof l->ranks.asked); /* of the loop that has ended */
     memset(l->kept.requests, 0, sizeof l->kept.requests);
@@ -160,7 +160,8 @@ static tutti_status go(loop_run *l, const char *resume, bool accept_bits, tutti_
         return s;
     training_stop_again(l->trainer);
     args.data = training_batches(l->trainer) < 0 && !l->kept.data ? NULL : &l->data;
-    s = tutti_loop_resume(l->loop, &args, err);
+    if (!l->pending) /* else a checkpoint has it, which was written before the loop left off */
+        s = tutti_loop_resume(l->loop, &args, err);
     while (!s && l->pending && !trainer_signal() && !(s = go_back(l, &args, err)))
         s = tutti_loop_run(l->loop, &args, err);
     l->asked = trainer_signal() || tutti_loop_interrupted(l->loop);

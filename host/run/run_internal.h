@@ -41,6 +41,7 @@ struct loop_run {
     int64_t pass;         /* over the data, from 0; -1 before the first */
     int64_t place;        /* batches of this pass that have been fetched */
     bool fetched;         /* the last one has not been processed, and its epoch goes on */
+    bool ended;           /* it gives no more, until it begins anew */
     bool placed;          /* a checkpoint has said both: the next restart goes there */
     bool found;           /* and it has: a deterministic loop seeks no other place */
     bool taken_up;        /* a checkpoint was loaded, and no event has been heard since */

@@ -73,6 +73,19 @@ all "of other length than the data" "\"epoch_length\": 7, \"deterministic\": tru
 all "that is the last one" "\"handlers\": [$(cut iteration_completed 10)]" 9
 all "that an error ends" "\"handlers\": [$(call iteration_started fail '"no"' '"once": 3'), $(call exception_raised show)]" 2 3 5 9
 
+# A state that a function has given, and that the loop has not gone on from yet.
+back=$(call iteration_completed go_back '"{\"epoch_length\": 4, \"iteration\": 8, \"max_epochs\": 4}"' '"once": 3')
+all "another state" "\"handlers\": [$back]" 2 3 4 8
+
+# Of a checkpoint that does not say where it stands in its epochs, that follows from its iterations.
+whole "an older checkpoint" ""
+told whole | grep -v '^epoch_started' >whole/told.txt
+for k in 3 4 5; do
+  python3 "$e2e/rewrite_checkpoint.py" "$(ls whole/saves/*-ba$k.*)" older$k.safetensors '\"epochs\"' '\"unknown\"'
+  from "an older checkpoint" older$k.safetensors
+  check "an older checkpoint: behind $k" test "$(grep -c ^iteration_completed cut/told.txt)" = $((12 - k))
+done
+
 # Limits that functions set, in the midst of the run: they stay, unless the file has others since.
 limit() { call "$1" limit "$2, $3" "\"once\": $4"; }
 longer=$(limit epoch_completed 0 4 2)
@@ -91,6 +104,7 @@ rm -rf cut && cp -r whole cut
 (cd cut && tutti --resume auto --set max_epochs=5)
 says_ran "also one of another kind" "20 iterations, 5 epochs"
 
+all "an epoch without a length" "\"handlers\": [$(limit iteration_completed 2 -1 2), $(call iteration_completed end 'true, false' '"once": 22')]" 1 2 3 10 11 15
 # Data that functions set: once, or whenever the run starts.
 all "other data" "\"epoch_length\": 5, \"handlers\": [$(call iteration_completed use '"test"' '"once": 3'), $(call iteration_completed use '"train"' '"once": 9')],
   \"eval\": [{\"label\": \"test\", \"dataset\": {\"name\": \"glyphs\", \"samples\": 200, \"split\": \"test\"}, \"transforms\": [{\"name\": \"normalize\", \"mean\": [0.13], \"std\": [0.31]}], \"batch_size\": 64, \"metrics\": [{\"name\": \"accuracy\"}]}]" 2 3 4 6 8 9 10
@@ -104,6 +118,31 @@ for k in 1 3; do
   (cd cut && tutti --resume "$(ls ../whole/saves/*-ba$k.*)")
   check "an output is what it was, $k" test "$(grep ^started cut/out.txt)" = "$(grep "^iteration_completed 1.$k:" whole/out.txt | sed "s/.*:/started 0.$k:/")"
 done
+
+# stopped <what> <handlers> <event> <number>...: a signal at the <number>th such event; both attempts together are as the
+# whole run.
+stopped() {
+  local what=$1 handlers=$2 event=$3 number
+  whole "$what" "\"handlers\": [$handlers]"
+  shift 3
+  for number; do
+    rm -rf cut && mkdir cut && cp whole/run.json cut
+    (cd cut && tutti --set "handlers.$(grep -c '"call"' run.json)={\"on\": \"$event\", \"call\": \"unruly.interrupt_at\", \"args\": [$number]}")
+    check "$what, $number: a signal stops it" test $? -eq 130 || cat cut/err.txt
+    told cut >first.txt
+    (cd cut && tutti --resume auto)
+    check "$what, $number: it goes on" test $? -eq 0 || cat cut/err.txt
+    check "$what, $number: as the whole run" diff <(told whole | grep -v ^epoch_started | sort) <(cat first.txt <(told cut) | grep -v ^epoch_started | sort -u)
+    check "$what, $number: to the same end" python3 "$e2e/same_weights.py" "$(latest whole)" "$(latest cut)"
+  done
+}
+stopped "with a cut" "$(cut iteration_completed 2)" iteration_completed 2 3 6
+stopped "with its event" "$(cut iteration_completed 2)" terminate_single_epoch 1
+stopped "with a cut before an iteration" "$(cut iteration_started 3)" iteration_started 2 3 4
+stopped "with the last cut" "$(cut iteration_completed 10)" iteration_completed 10
+stopped "with other limits" "$exchanged" iteration_completed 2 5
+stopped "with another state" "$back" iteration_completed 2 3
+stopped "with an end" "$(call iteration_completed end 'true, false' '"once": 6')" iteration_completed 6
 
 # killed <iterations>: the whole run as it was when it had saved that file.
 killed() {
