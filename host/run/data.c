@@ -1,6 +1,10 @@
 /* data.c - the trainer's batches as the data of a loop. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "run/run_internal.h"
+#include "tutti/rng.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 static int64_t length(void *ctx)
 {
@@ -53,4 +57,18 @@ void run_fill_data(loop_run *l)
 {
     l->pass = -1;
     l->data = (tutti_loop_data){l, length, restart, next, seek};
+}
+
+tutti_status run_use_data(loop_run *l, const char *label, tutti_error *err)
+{
+    tutti_status s = training_use_data(l->trainer, label, err);
+    if (s)
+        return s;
+    char *copy = strdup(label);
+    if (!copy)
+        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for the data's label");
+    free(l->kept.data);
+    l->kept.data = copy;
+    l->ranks.data = (int64_t)tutti_hash(label);
+    return TUTTI_OK;
 }

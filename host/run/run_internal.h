@@ -89,12 +89,12 @@ TUTTI_NODISCARD tutti_status run_agree(loop_run *l, int32_t event, tutti_error *
 /* ---- data.c ---- */
 
 void run_fill_data(loop_run *l);
+/* The next restart of the data is of those.  E_NOTFOUND.  [step] */
+TUTTI_NODISCARD tutti_status run_use_data(loop_run *l, const char *label, tutti_error *err);
 
 /* ---- service.c: tutti.loop/1 ---- */
 
 void run_fill_service(loop_run *l);
-/* The next restart of the data is of those.  E_NOTFOUND.  [step] */
-TUTTI_NODISCARD tutti_status run_use_data(loop_run *l, const char *label, tutti_error *err);
 
 /* ---- resume.c: what a checkpoint keeps of the loop ---- */
 

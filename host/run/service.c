@@ -1,7 +1,6 @@
 /* service.c - tutti.loop/1: what functions of plugins can ask of the loop that calls them. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "run/run_internal.h"
-#include "tutti/rng.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -102,20 +101,6 @@ static tutti_status load_state_dict(void *ctx, const char *json, tutti_error *er
     free(l->pending);
     l->pending = copy;
     run_request(l, RUN_INTERRUPT, false);
-    return TUTTI_OK;
-}
-
-tutti_status run_use_data(loop_run *l, const char *label, tutti_error *err)
-{
-    tutti_status s = training_use_data(l->trainer, label, err);
-    if (s)
-        return s;
-    char *copy = strdup(label);
-    if (!copy)
-        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for the data's label");
-    free(l->kept.data);
-    l->kept.data = copy;
-    l->ranks.data = (int64_t)tutti_hash(label);
     return TUTTI_OK;
 }
 

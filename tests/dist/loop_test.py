@@ -100,6 +100,33 @@ def resumed(tutti, folder, report):
     report.check("what is over is said once", status == [0, 0] and "nothing is left to run" in err[0] and not err[1], f"{status} {err}")
 
 
+def kept(tutti, folder, report):
+    """What one rank has asked for is in the checkpoint behind it, and holds for other numbers of ranks that take it up."""
+    run = engine(handlers=[on("iteration_completed", "ask", 1, "terminate_epoch", once=2)])
+    run["callbacks"][0]["keep"] = -1
+    whole = start(tutti, folder, "cut", run, 2)
+    status, out, err = whole.end()
+    report.check("an epoch that one rank cuts", not any(status) and "ran 6 iterations, 2 epochs" in out[0], f"{status} {out} {err}")
+    for size in (1, 3):
+        for saved in ("ep0-ba2", "ep1-ba3"):
+            path = os.path.join(whole.folder, "runs/ranks/checkpoints", saved + ".safetensors")
+            world = start(tutti, folder, f"cut {saved} {size}", run, size, ["--resume", path])
+            status, out, err = world.end()
+            good = not any(status) and "ran 6 iterations, 2 epochs" in out[0]
+            report.check(f"is cut where {size} ranks go on from {saved}", good, f"{status} {out} {err}")
+            report.check("to the same bits", good and final(whole.folder) == final(world.folder), "tensors differ")
+    run["handlers"] = [on("iteration_completed", "ask", 1, "terminate", once=2)]
+    world = start(tutti, folder, "ended", run, 2)
+    world.end()
+    path = os.path.join(world.folder, "runs/ranks/record.json")
+    with open(path, encoding="utf-8") as f:
+        text = f.read()
+    with open(path, "w", encoding="utf-8") as f: # as of a run that is killed behind the checkpoint
+        f.write(text.replace('"status": "finished"', '"status": "running"'))
+    status, out, err = World(tutti, world.folder, 3, [*plugin("ranker"), "--resume", "auto"], command="run").end()
+    report.check("a run that one rank ends, ends again", not any(status) and "ran 2 iterations, 1 epochs" in out[0], f"{status} {out} {err}")
+
+
 PLACES = {
     (1, 0): ["rank 0 of 1, 0 of 1 on machine 0 of 1, by shared_memory, things 0 to 10"],
     (3, 2): ["rank 0 of 3, 0 of 2 on machine 0 of 2, by shared_memory, things 0 to 3",
@@ -299,4 +326,4 @@ def refused(tutti, folder, report):
 
 
 if __name__ == "__main__":
-    sys.exit(main([bits, moved, resumed, service, scarce, functions, single, asked, differences, failures, parting, stopped_alone, signals, refused]))
+    sys.exit(main([bits, moved, resumed, kept, service, scarce, functions, single, asked, differences, failures, parting, stopped_alone, signals, refused]))
