@@ -25,9 +25,9 @@ void loop_set_place(tutti_loop *l, int64_t epochs, int64_t iterations);
 TUTTI_NODISCARD tutti_status loop_load_at(tutti_loop *l, const char *text, int64_t epochs,
                                           int64_t iterations, tutti_error *err);
 
-/* Of a loaded state, in `started`: the epoch that it goes on in is under way, for a run that ends there.  [step] */
+/* Of a loaded state, in `started`: the epoch that it goes on in is under way; loop_set_place ends that.  [step] */
 void loop_open_epoch(tutti_loop *l);
-/* Instead: that epoch ends, as it does behind its last iteration; with `cut` as it does
+/* Behind it: that epoch ends, as it does behind its last iteration; with `cut` as it does
  * behind terminate_epoch, `skip` of which leaves out epoch_completed.  [step] */
 TUTTI_NODISCARD tutti_status loop_end_epoch(tutti_loop *l, bool cut, bool skip,
                                             tutti_error *err);

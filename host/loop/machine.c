@@ -395,7 +395,6 @@ tutti_status loop_end_epoch(tutti_loop *l, bool cut, bool skip, tutti_error *err
     const tutti_loop_firing end = {.event = TUTTI_EVENT_EPOCH_COMPLETED},
                             cuts = {.event = TUTTI_EVENT_TERMINATE_SINGLE_EPOCH,
                                     .iter_counter = c->first};
-    loop_open_epoch(l);
     tutti_status s = cut ? loop_fire(l, &cuts, err) : TUTTI_OK;
     if (s || atomic_load(&l->requests.signal)) /* which the step takes */
         return s;

@@ -171,9 +171,9 @@ static tutti_status read_counts(const json_node *root, loaded *in, tutti_error *
         s = tutti_fail(err, TUTTI_E_ARG, "%s is null", iteration ? "iteration" : "epoch");
     if (!s && !in->placed)
         s = complete_counts(in, err);
-    if (!s)
-        s = check_limit("max_epochs", in->max_epochs, in->epoch, err);
-    return s ? s : check_limit("max_iters", in->max_iters, in->iteration, err);
+    if (!s) /* a limit that a handler has set may have been passed */
+        s = check_limit("max_epochs", in->max_epochs, in->placed ? 1 : in->epoch, err);
+    return s ? s : check_limit("max_iters", in->max_iters, in->placed ? 1 : in->iteration, err);
 }
 
 static tutti_status read_rng(const json_node *root, loaded *in, tutti_error *err)

@@ -77,17 +77,25 @@ static bool ends_again(loop_run *l)
     return true;
 }
 
+/* The epoch of the checkpoint is under way meanwhile, and begins again where the run goes on in it. */
 static tutti_status end_taken_up(loop_run *l, tutti_error *err)
 {
     const bool taken_up = l->taken_up, owes = run_owes_epoch_end(l);
+    const loop_place at = loop_get_place(l->loop);
     l->taken_up = l->asked = false;
+    if (at.iterations > 0)
+        loop_open_epoch(l->loop);
     const tutti_status s = training_evaluate_owed(l->trainer, err);
     const bool ends = taken_up && ends_again(l);
     /* Ranks know the same of signals; what stops one alone stops all behind the next event at which they meet. */
     const bool stopped = ends || (!l->ranks.count && training_is_stopped(l->trainer));
-    if (stopped && loop_get_place(l->loop).iterations > 0)
-        loop_open_epoch(l->loop);
-    return s || !owes || trainer_signal() || stopped ? s : end_epoch(l, err);
+    if (s || trainer_signal() || stopped)
+        return s;
+    if (owes)
+        return end_epoch(l, err);
+    if (at.iterations > 0)
+        loop_set_place(l->loop, at.epochs, at.iterations);
+    return TUTTI_OK;
 }
 
 /* Behind the evaluations of the event. */

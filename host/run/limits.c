@@ -4,16 +4,14 @@
 
 #include <inttypes.h>
 
+/* Those of functions are in the loop's state. */
 tutti_loop_run_args run_limits(const loop_run *l)
 {
-    const tutti_loop_state *st = tutti_loop_get_state(l->loop);
     tutti_loop_run_args args = l->run->loop.args;
-    if (l->kept.limits) {
-        args.max_epochs = st->max_epochs;
-        args.max_iters = st->max_iters;
-    }
+    if (l->kept.limits)
+        args.max_epochs = args.max_iters = TUTTI_LOOP_NONE;
     if (l->kept.length)
-        args.epoch_length = st->epoch_length;
+        args.epoch_length = TUTTI_LOOP_NONE;
     return args;
 }
 
@@ -22,15 +20,20 @@ int64_t run_epochs(const loop_run *l)
     return tutti_loop_get_state(l->loop)->epoch + run_owes_epoch_end(l);
 }
 
-bool run_has_reached(const loop_run *l, const tutti_loop_run_args *a)
+bool run_has_reached(const loop_run *l)
 {
+    const tutti_loop_state *st = tutti_loop_get_state(l->loop);
+    const tutti_loop_run_args *a = &l->run->loop.args;
+    const bool own = l->kept.limits;
+    const int64_t epochs = own ? st->max_epochs : a->max_epochs,
+                  iters = own ? st->max_iters : a->max_iters;
     if (l->asked || l->pending)
         return false; /* while a scheduled checkpoint of the last batch is the run's last */
-    if (a->max_iters != TUTTI_LOOP_NONE)
-        return tutti_loop_get_state(l->loop)->iteration >= a->max_iters;
-    if (a->max_epochs != TUTTI_LOOP_NONE)
-        return run_epochs(l) >= a->max_epochs;
-    return !l->kept.limits && run_epochs(l) >= 1;
+    if (iters != TUTTI_LOOP_NONE)
+        return st->iteration >= iters;
+    if (epochs != TUTTI_LOOP_NONE)
+        return run_epochs(l) >= epochs;
+    return !own && run_epochs(l) >= 1;
 }
 
 /* ---- in checkpoints ---- */

@@ -1,4 +1,4 @@
-/* resume.c - what a checkpoint keeps of a loop: its state_dict, and where it stands in the data. */
+/* resume.c - what a checkpoint keeps of a loop: its state_dict, its place in epochs and data, what functions made of it. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/json.h"
 #include "base/text.h"

@@ -116,11 +116,10 @@ bool loop_run_interrupted(const loop_run *l)
 }
 
 /* A resumed run that has reached its limit would start anew. */
-static tutti_status check_limit(const loop_run *l, const tutti_loop_run_args *a,
-                                tutti_error *err)
+static tutti_status check_limit(const loop_run *l, tutti_error *err)
 {
     const tutti_loop_state *st = tutti_loop_get_state(l->loop);
-    const bool reached = run_has_reached(l, a);
+    const bool reached = run_has_reached(l);
     if (!reached && training_has_ended(l->trainer))
         return tutti_fail(err, TUTTI_E_STATE,
                           "nothing is left to run: the run has come to its end after iteration "
@@ -155,7 +154,7 @@ static tutti_status go(loop_run *l, const char *resume, bool accept_bits, tutti_
     if (!s)
         run_place_older(l);
     tutti_loop_run_args args = run_limits(l);
-    if (s || (s = training_agree(l->trainer, check_limit(l, &args, err), err)) ||
+    if (s || (s = training_agree(l->trainer, check_limit(l, err), err)) ||
         (s = training_plan(l->trainer, err)))
         return s;
     training_stop_again(l->trainer);

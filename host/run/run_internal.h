@@ -67,10 +67,10 @@ bool run_owes_epoch_end(const loop_run *l);
 
 /* ---- limits.c: of the file, and what functions have made of them ---- */
 
-/* What a run of this loop is given: a function's limit goes on from a checkpoint. */
+/* What a run of this loop is given: the file's, but where a function's goes on from a checkpoint. */
 tutti_loop_run_args run_limits(const loop_run *l);
-/* Whether a run that is taken up has reached the limit of `a`; and epochs that have passed, with one whose end is owed. */
-bool run_has_reached(const loop_run *l, const tutti_loop_run_args *a);
+/* Whether a run that is taken up has reached its limit; and epochs that have passed, with one whose end is owed. */
+bool run_has_reached(const loop_run *l);
 int64_t run_epochs(const loop_run *l);
 /* In a checkpoint: what the file said where a function said otherwise.  The loop's state has been loaded before. */
 void run_save_limits(const loop_run *l, text_buffer *b);

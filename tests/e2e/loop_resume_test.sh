@@ -90,6 +90,7 @@ done
 limit() { call "$1" limit "$2, $3" "\"once\": $4"; }
 longer=$(limit epoch_completed 0 4 2)
 all "a higher limit" "\"handlers\": [$longer]" 4 8 9 13
+all "a limit that has been passed" "\"handlers\": [$(limit epoch_completed 0 1 2)]" 4 5 7
 exchanged="$(limit iteration_completed 0 -1 2), $(limit iteration_completed 1 7 2)"
 all "another limit" "\"handlers\": [$exchanged]" 1 2 4 6
 all "no limit" "\"handlers\": [$(limit iteration_completed 0 -1 2), $(call iteration_completed end 'true, false' '"once": 14')]" 2 12 13
@@ -99,6 +100,12 @@ whole "a limit of the file" "\"handlers\": [$longer]"
 rm -rf cut && cp -r whole cut
 (cd cut && tutti --resume auto --set max_epochs=6)
 says_ran "a limit that the file has changed goes before that of a function" "24 iterations, 6 epochs"
+whole "a limit that was passed" "\"handlers\": [$(limit epoch_completed 0 1 2)]"
+rm -rf cut && cp -r whole cut
+(cd cut && tutti --resume auto)
+check "a limit that was passed leaves nothing" grep -q 'nothing is left to run' cut/err.txt
+(cd cut && tutti --resume auto --set max_epochs=5 --set handlers=[])
+says_ran "and is raised by the file" "20 iterations, 5 epochs"
 whole "a limit of iterations" "\"handlers\": [$exchanged]"
 rm -rf cut && cp -r whole cut
 (cd cut && tutti --resume auto --set max_epochs=5)
