@@ -39,8 +39,8 @@ MODELS = {
 
 
 def declared():
-    """{algorithm: its pairs.json}: "models" that it fits, "settings" with which it does something in three batches,
-    and, of what changes the model, the name under which it logs the number of "changed_modules"."""
+    """{algorithm: its pairs.json}: "models" that it fits, "settings" with which it does something in three batches; of what
+    changes the model, the name under which it logs the number of "changed_modules"; others that it is "not_beside"."""
     found = {}
     for path in sorted(pathlib.Path(SOURCE, "plugins").glob("*/*/pairs.json")):
         of = json.loads(path.read_text())
@@ -49,6 +49,7 @@ def declared():
 
 
 ALGORITHMS = declared()
+
 CHANGED = {name: of["changed_modules"] for name, of in ALGORITHMS.items() if "changed_modules" in of}
 
 
@@ -105,6 +106,11 @@ def chosen(model, pair, every):
             zlib.crc32("-".join((model, *pair)).encode()) % SHARE == 0)
 
 
+def apart(pair):
+    """One cannot be beside the other."""
+    return any(b in ALGORITHMS[a].get("not_beside", ()) for a, b in (pair, pair[::-1]))
+
+
 def main():
     model, every = sys.argv[1], "--every" in sys.argv[2:]
     base = MODELS[model]
@@ -112,7 +118,7 @@ def main():
     here = {p.name for p in pathlib.Path(SOURCE, "plugins/algorithms").iterdir() if p.is_dir()}
     wrong = [f"plugins/algorithms/{n} has no pairs.json" for n in sorted(here - set(ALGORITHMS))]
     wrong += [f"{n}: no model is called {m}" for n, of in ALGORITHMS.items() for m in of["models"] if m not in MODELS]
-    pairs = [p for p in itertools.permutations(sorted(fits), 2) if chosen(model, p, every)]
+    pairs = [p for p in itertools.permutations(sorted(fits), 2) if chosen(model, p, every) and not apart(p)]
     surgeries = sorted({n for p in pairs for n in p} & set(CHANGED))
     with tempfile.TemporaryDirectory() as tmp, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         work = pathlib.Path(tmp)
