@@ -9,50 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The counters of custom events, by name. */
-static void add_attributes(loop_run *l, text_buffer *b)
-{
-    const custom_event *customs;
-    const size_t n = registry_events(l->registry, &customs);
-    const char *comma = "";
-    text_add(b, ", \"attributes\": {");
-    for (size_t k = 0; k < n; k++) {
-        const int64_t *value =
-            engine_event_attribute(l->engine, TUTTI_EVENT_CUSTOM + (int32_t)k);
-        if (!value || *value == 0)
-            continue;
-        text_add(b, "%s", comma);
-        text_add_quoted(b, customs[k].attribute);
-        text_add(b, ": %" PRId64, *value);
-        comma = ", ";
-    }
-    text_add(b, "}");
-}
-
-/* Whether the same run logs the same number again: no time, no speed. */
-static bool is_result(const char *name)
-{
-    return strcmp(name, "output") == 0 || strncmp(name, "loss/", 5) == 0 ||
-           strncmp(name, "metrics/", 8) == 0;
-}
-
-/* What handlers of the next events may ask for. */
-static void add_values(const loop_run *l, text_buffer *b)
-{
-    tutti_named_value v;
-    const char *comma = "";
-    text_add(b, ", \"values\": {");
-    for (uint32_t k = 0; training_value(l->trainer, k, &v); k++) {
-        if (!is_result(v.name) || !isfinite(v.value))
-            continue;
-        text_add(b, "%s", comma);
-        text_add_quoted(b, v.name);
-        text_add(b, ": %.17g", v.value);
-        comma = ", ";
-    }
-    text_add(b, "}");
-}
-
+/* Of older checkpoints: newer ones have it beside the loop (train/checkpoint/progress.h). */
 static void take_values(loop_run *l, const json_node *values)
 {
     for (size_t k = 0; k < json_count(values); k++) {
@@ -105,8 +62,6 @@ static tutti_status save(void *ctx, char **ret_text, tutti_error *err)
     text_add(&b, "{\"state\": %s, \"pass\": %" PRId64 ", \"place\": %" PRId64, dict, l->pass,
              l->place - l->fetched);
     free(dict);
-    add_attributes(l, &b);
-    add_values(l, &b);
     add_kept(l, &at, &b);
     text_add(&b, l->asked ? ", \"asked\": true}" : "}");
     *ret_text = b.data;
@@ -150,6 +105,7 @@ static tutti_status take_kept(loop_run *l, const json_node *root, tutti_error *e
                : s;
 }
 
+/* Likewise. */
 static void take_attributes(loop_run *l, const json_node *attributes)
 {
     const custom_event *customs;

@@ -161,15 +161,6 @@ void training_log(trainer *t, const tutti_named_value *values, uint32_t n)
     run_log_metrics(&t->run.log, values, n);
 }
 
-bool training_value(const trainer *t, uint32_t k, tutti_named_value *ret_value)
-{
-    const run_log *l = &t->run.log;
-    if (k >= l->nvalues)
-        return false;
-    *ret_value = (tutti_named_value){l->values[k].name, l->values[k].value};
-    return true;
-}
-
 void training_restore_value(trainer *t, const tutti_named_value *value)
 {
     run_log_restore(&t->run.log, value->name,

@@ -67,8 +67,7 @@ TUTTI_NODISCARD tutti_status training_refit(trainer *t, tutti_error *err);
 /* To the loggers. */
 void training_log(trainer *t, const tutti_named_value *values, uint32_t n);
 void training_log_epoch(trainer *t);
-/* The k-th of the last values of all names, false behind them; and one of a checkpoint, which no logger hears. */
-bool training_value(const trainer *t, uint32_t k, tutti_named_value *ret_value);
+/* One of a checkpoint, which no logger hears. */
 void training_restore_value(trainer *t, const tutti_named_value *value);
 void training_message(trainer *t, int level, const char *component, const char *text);
 /* Logs the counters: those of tokens only where there are any, the epoch only at the end. */

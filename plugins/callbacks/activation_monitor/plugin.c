@@ -1,9 +1,9 @@
 /* plugin.c - activation_monitor: norms, means, maxima and kurtosis of what modules take and give. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "../callback.h"
+#include "../one_item.h"
 #include "tutti/activations.h"
 #include "tutti/metrics.h"
-#include "tutti/stateful.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -138,30 +138,8 @@ static tutti_status monitor_check(const tutti_params *params, tutti_error *err)
                : tutti_fail(err, TUTTI_E_RANGE, "activation_monitor: interval must be above 0");
 }
 
-static tutti_status monitor_items(void *self, tutti_state_item *items, uint32_t capacity,
-                                  uint32_t *ret_count, tutti_error *err)
-{
-    activation_monitor *own = self;
-    (void)err;
-    *ret_count = 1;
-    if (capacity >= 1) {
-        memset(items, 0, sizeof *items);
-        (void)snprintf(items->name, sizeof items->name, "logged");
-        items->tensor = (tutti_tensor){
-            .data = &own->logged, .desc = {.dtype = TUTTI_I64}, .device = TUTTI_DEVICE_CPU};
-    }
-    return TUTTI_OK;
-}
-
-static const void *monitor_query(void *self, const char *interface_id)
-{
-    static const tutti_stateful_v1 stateful = {.struct_size = sizeof stateful,
-                                               .items = monitor_items,
-                                               .flags = TUTTI_STATEFUL_MAY_BE_NEW};
-    (void)self;
-    return strcmp(interface_id, TUTTI_STATEFUL_V1) == 0 ? &stateful : NULL;
-}
+CALLBACK_KEEPS(activation_monitor, logged, .dtype = TUTTI_I64)
 
 CALLBACK_PLUGIN_CHECKED("activation_monitor", monitor_check, .open = monitor_open,
                         .run_event = monitor_event, .close = callback_close,
-                        .query = monitor_query);
+                        .query = callback_query);

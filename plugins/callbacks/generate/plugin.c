@@ -2,10 +2,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "../callback.h"
 #include "../interval.h"
+#include "../one_item.h"
 #include "sample.h"
 #include "tutti/dataset.h"
 #include "tutti/rng.h"
-#include "tutti/stateful.h"
 #include "tutti/train.h"
 #include "tutti/vocabulary.h"
 #include "write.h"
@@ -309,29 +309,7 @@ static tutti_status generate_event(void *self, const tutti_event *event, tutti_e
     }
 }
 
-static tutti_status generate_items(void *self, tutti_state_item *items, uint32_t capacity,
-                                   uint32_t *ret_count, tutti_error *err)
-{
-    generate *own = self;
-    (void)err;
-    *ret_count = 1;
-    if (capacity >= 1) {
-        memset(items, 0, sizeof *items);
-        (void)snprintf(items->name, sizeof items->name, "last_batch");
-        items->tensor = (tutti_tensor){
-            .data = &own->last_batch, .desc = {.dtype = TUTTI_I64}, .device = TUTTI_DEVICE_CPU};
-    }
-    return TUTTI_OK;
-}
-
-static const void *generate_query(void *self, const char *interface_id)
-{
-    static const tutti_stateful_v1 stateful = {.struct_size = sizeof stateful,
-                                               .items = generate_items,
-                                               .flags = TUTTI_STATEFUL_MAY_BE_NEW};
-    (void)self;
-    return strcmp(interface_id, TUTTI_STATEFUL_V1) == 0 ? &stateful : NULL;
-}
+CALLBACK_KEEPS(generate, last_batch, .dtype = TUTTI_I64)
 
 CALLBACK_PLUGIN("generate", .open = generate_open, .run_event = generate_event,
-                .close = generate_close, .query = generate_query);
+                .close = generate_close, .query = callback_query);

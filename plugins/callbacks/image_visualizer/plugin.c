@@ -2,12 +2,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define TUTTI_USE_MINOR 1 /* images */
 #include "../callback.h"
+#include "../one_item.h"
 #include "pixels.h"
 #include "tutti/dataset.h"
 #include "tutti/log.h"
 #include "tutti/metrics.h"
 #include "tutti/state.h"
-#include "tutti/stateful.h"
 #include "tutti/train.h"
 
 #include <stdio.h>
@@ -198,30 +198,8 @@ static tutti_status visualizer_event(void *self, const tutti_event *event, tutti
     return log_batch(v, evaluates ? "Images/Eval" : "Images/Train", err);
 }
 
-static tutti_status visualizer_items(void *self, tutti_state_item *items, uint32_t capacity,
-                                     uint32_t *ret_count, tutti_error *err)
-{
-    image_visualizer *own = self;
-    (void)err;
-    *ret_count = 1;
-    if (capacity >= 1) {
-        memset(items, 0, sizeof *items);
-        (void)snprintf(items->name, sizeof items->name, "last");
-        items->tensor = (tutti_tensor){
-            .data = &own->last, .desc = {.dtype = TUTTI_I64}, .device = TUTTI_DEVICE_CPU};
-    }
-    return TUTTI_OK;
-}
-
-static const void *visualizer_query(void *self, const char *interface_id)
-{
-    static const tutti_stateful_v1 stateful = {.struct_size = sizeof stateful,
-                                               .items = visualizer_items,
-                                               .flags = TUTTI_STATEFUL_MAY_BE_NEW};
-    (void)self;
-    return strcmp(interface_id, TUTTI_STATEFUL_V1) == 0 ? &stateful : NULL;
-}
+CALLBACK_KEEPS(image_visualizer, last, .dtype = TUTTI_I64)
 
 CALLBACK_PLUGIN_CHECKED("image_visualizer", visualizer_check, .open = visualizer_open,
                         .run_event = visualizer_event, .close = callback_close,
-                        .query = visualizer_query);
+                        .query = callback_query);

@@ -2,8 +2,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define TUTTI_USE_MINOR 1 /* tutti.plan/1 */
 #include "../callback.h"
+#include "../one_item.h"
 #include "../plan_files.h"
-#include "tutti/stateful.h"
 
 #include <stdio.h>
 
@@ -75,30 +75,8 @@ static tutti_status snapshot_event(void *self, const tutti_event *event, tutti_e
     return take_snapshot(&m->files, event->time, err);
 }
 
-static tutti_status snapshot_items(void *self, tutti_state_item *items, uint32_t capacity,
-                                   uint32_t *ret_count, tutti_error *err)
-{
-    memory_snapshot *m = self;
-    (void)err;
-    *ret_count = 1;
-    if (capacity >= 1) {
-        memset(items, 0, sizeof *items);
-        (void)snprintf(items->name, sizeof items->name, "progress");
-        items->tensor = (tutti_tensor){
-            .data = &m->progress, .desc = {{3}, 1, TUTTI_I64}, .device = TUTTI_DEVICE_CPU};
-    }
-    return TUTTI_OK;
-}
-
-static const void *snapshot_query(void *self, const char *interface_id)
-{
-    static const tutti_stateful_v1 stateful = {.struct_size = sizeof stateful,
-                                               .items = snapshot_items,
-                                               .flags = TUTTI_STATEFUL_MAY_BE_NEW};
-    (void)self;
-    return strcmp(interface_id, TUTTI_STATEFUL_V1) == 0 ? &stateful : NULL;
-}
+CALLBACK_KEEPS(memory_snapshot, progress, .dim = {3}, .rank = 1, .dtype = TUTTI_I64)
 
 CALLBACK_PLUGIN_CHECKED("memory_snapshot", snapshot_check, .open = snapshot_open,
                         .run_event = snapshot_event, .close = callback_close,
-                        .query = snapshot_query);
+                        .query = callback_query);
