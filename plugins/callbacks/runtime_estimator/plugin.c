@@ -1,5 +1,7 @@
 /* plugin.c - runtime_estimator: logs how long the run will still take. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#define TUTTI_USE_MINOR 2
+#define TUTTI_MIN_MINOR 0
 #include "../callback.h"
 #include "tutti/log.h"
 #include "tutti/metrics.h"
@@ -137,8 +139,8 @@ static void note_eval(runtime_estimator *e, const tutti_event *event)
 {
     const char *label = e->state->eval_label(e->state->ctx);
     uint32_t k = 0;
-    if (event->time->batch == 0 || !label)
-        return; /* before training, or on its own */
+    if (event->time->batch == 0 || !label || tutti_eval_is_cut(e->state))
+        return; /* before training, on its own, or done again when the run goes on */
     while (k < e->nevals && strncmp(e->labels[k], label, LABEL_SIZE - 1) != 0)
         k++;
     if (k == MAX_EVALS)

@@ -1,5 +1,6 @@
 /* runtime_estimator_test.c - the callback through its entry function. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#define TUTTI_USE_MINOR 2
 #include "run_check.h"
 #include "stateful_check.h"
 
@@ -100,8 +101,12 @@ START_TEST(evaluations_before_a_resume_count)
             stage_next_epoch(&run);
         if (k % 3 == 0)
             evaluate(k < 9 ? 9.0 : 1.0);
-        if (k == 6)
+        if (k == 6) { /* a signal has cut another one */
+            run.cut = 1;
+            evaluate(50.0);
+            run.cut = 0;
             stateful_resume(&it, PLUGIN_PATH, TUTTI_KIND_CALLBACK, &g);
+        }
     }
     batch(0);
     ck_assert_close(run.values[0].value, 2 * 0.02 + 1.0, 1e-9);
