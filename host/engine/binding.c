@@ -22,7 +22,7 @@ typedef struct bound_event {
 struct binding {
     const char *name;
     bound_function call; /* or, of the host's own: */
-    tutti_status (*own)(void *ctx, tutti_error *err);
+    tutti_status (*own)(void *ctx, int32_t event, tutti_error *err);
     void *own_ctx;
     bound_event *bound;
     size_t nbound;
@@ -244,7 +244,7 @@ binding *binding_read_own(registry *r, const json_node *node, int32_t fallback, 
 }
 
 void binding_own(binding *b, const char *name,
-                 tutti_status (*call)(void *ctx, tutti_error *err), void *ctx)
+                 tutti_status (*call)(void *ctx, int32_t event, tutti_error *err), void *ctx)
 {
     b->name = name;
     b->own = call;
@@ -281,6 +281,11 @@ const char *binding_plugin(const binding *b)
 const char *binding_manifest(const binding *b)
 {
     return b->own ? "tutti" : b->call.info.manifest;
+}
+
+bool binding_is_own(const binding *b)
+{
+    return b->own != NULL;
 }
 
 int binding_on_error(const binding *b)
@@ -375,7 +380,7 @@ tutti_status binding_call(binding *b, const tutti_engine_v1 *engine_table, int32
         b->call.engine = engine_table;
         double value = (double)NAN;
         const tutti_status s = b->own
-                                   ? b->own(b->own_ctx, err)
+                                   ? b->own(b->own_ctx, event, err)
                                    : function_call(&b->call, count ? *count : 0, &value, err);
         if (!s && !isnan(value))
             log_value(b, engine_table, value);

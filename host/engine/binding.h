@@ -24,7 +24,7 @@ extern const json_member binding_rows[];
 binding *binding_read_own(registry *r, const json_node *node, int32_t fallback, faults *f);
 /* What it is called, a text that outlives it, and what it calls. */
 void binding_own(binding *b, const char *name,
-                 tutti_status (*call)(void *ctx, tutti_error *err), void *ctx);
+                 tutti_status (*call)(void *ctx, int32_t event, tutti_error *err), void *ctx);
 
 /* The whole list "handlers"; whoever binds one sets its place to NULL.  [control] */
 typedef struct binding_list {
@@ -38,6 +38,7 @@ void bindings_free(binding_list *list);
 const char *binding_name(const binding *b);
 const char *binding_plugin(const binding *b);
 const char *binding_manifest(const binding *b);
+bool binding_is_own(const binding *b);  /* binding_own was called */
 int binding_on_error(const binding *b); /* ON_ERROR_* */
 const int32_t *binding_events(const binding *b, size_t *ret_count);
 

@@ -1,5 +1,6 @@
 /* dispatch.c - runs an event: who hears it, in turn, and what their failures do to the run. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/counts.h"
 #include "base/text.h"
 #include "engine/engine_internal.h"
 
@@ -158,38 +159,72 @@ static inline tutti_status run_algorithms(engine *e, const event_slot *slot, bre
     return matched ? apply_all(e, slot, matched, crumb, err) : TUTTI_OK;
 }
 
+/* Ignite's event at the same point of a training loop. */
+static int32_t ignite_counterpart(int32_t event)
+{
+    switch (event) {
+    case TUTTI_EVENT_FIT_START:
+        return TUTTI_EVENT_STARTED;
+    case TUTTI_EVENT_EPOCH_START:
+        return TUTTI_EVENT_EPOCH_STARTED;
+    case TUTTI_EVENT_BEFORE_DATALOADER:
+        return TUTTI_EVENT_GET_BATCH_STARTED;
+    case TUTTI_EVENT_AFTER_DATALOADER:
+        return TUTTI_EVENT_GET_BATCH_COMPLETED;
+    case TUTTI_EVENT_BATCH_START:
+        return TUTTI_EVENT_ITERATION_STARTED;
+    case TUTTI_EVENT_BATCH_END:
+        return TUTTI_EVENT_ITERATION_COMPLETED;
+    case TUTTI_EVENT_EPOCH_END:
+        return TUTTI_EVENT_EPOCH_COMPLETED;
+    case TUTTI_EVENT_FIT_END:
+        return TUTTI_EVENT_COMPLETED;
+    default:
+        return -1;
+    }
+}
+
 /* ---- listeners ---- */
+
+static inline tutti_status hear_one(engine *e, const event_slot *slot, const dispatch_entry *h,
+                                    breadcrumb *crumb, tutti_error *err)
+{
+    const tutti_event *event = &slot->event;
+    const participant *p = &e->parts[h->part];
+    const char *kind = p->class == CLASS_HANDLER ? "handler" : "callback";
+    tutti_error cause;
+    cause.struct_size = (uint32_t)sizeof cause;
+    cause.status = TUTTI_OK;
+    cause.text[0] = '\0';
+    if (e->debug && !p->disabled)
+        engine_debug(e, event->id, "Running %s %s", kind, p->name);
+    crumb->who = &h->who;
+    crumb->call = "run_event";
+    profiler *const profiled = p->disabled ? NULL : e->profiler;
+    const uint32_t span = profiled ? profiler_begin(profiled, kind, p->name, event->name) : 0;
+    const tutti_status s = h->hear(h->self, event, &cause);
+    if (profiled)
+        profiler_end(profiled, span);
+    return s == TUTTI_OK ? TUTTI_OK : failed(e, h->part, "run_event", event, s, &cause, err);
+}
+
+static bool waits(const engine *e, const event_slot *slot, const dispatch_entry *h)
+{
+    const participant *p = &e->parts[h->part];
+    const int32_t held = e->hooks.held - 1;
+    return held >= 0 && p->class == CLASS_HANDLER && !p->evaluates &&
+           (held == slot->event.id || held == ignite_counterpart(slot->event.id));
+}
 
 __attribute__((noinline)) static tutti_status run_listeners(engine *e, const event_slot *slot,
                                                             breadcrumb *crumb, tutti_error *err)
 {
-    const tutti_event *event = &slot->event;
     for (uint32_t k = 0; k < slot->nlisteners; k++) {
         const dispatch_entry *h = &slot->entries[slot->nalgorithms + k];
-        tutti_error cause;
-        cause.struct_size = (uint32_t)sizeof cause;
-        cause.status = TUTTI_OK;
-        cause.text[0] = '\0';
-        if (e->debug && !e->parts[h->part].disabled)
-            engine_debug(e, event->id, "Running %s %s",
-                         e->parts[h->part].class == CLASS_HANDLER ? "handler" : "callback",
-                         e->parts[h->part].name);
-        crumb->who = &h->who;
-        crumb->call = "run_event";
-        const participant *p = &e->parts[h->part];
-        profiler *const profiled = p->disabled ? NULL : e->profiler;
-        const char *kind = p->class == CLASS_HANDLER ? "handler" : "callback";
-        const uint32_t span =
-            profiled ? profiler_begin(profiled, kind, p->name, event->name) : 0;
-        const tutti_status s = h->hear(h->self, event, &cause);
-        if (profiled)
-            profiler_end(profiled, span);
-        if (s != TUTTI_OK) {
-            const tutti_status stop = failed(e, h->part, "run_event", event, s, &cause, err);
-            if (stop != TUTTI_OK)
-                return stop;
-        }
-        if (event->id == TUTTI_EVENT_INIT)
+        const tutti_status s = waits(e, slot, h) ? TUTTI_OK : hear_one(e, slot, h, crumb, err);
+        if (s != TUTTI_OK)
+            return s;
+        if (slot->event.id == TUTTI_EVENT_INIT)
             e->parts[h->part].begun = true;
     }
     return TUTTI_OK;
@@ -262,6 +297,47 @@ tutti_status engine_run_algorithms(engine *e, int32_t event, tutti_error *err)
     return s;
 }
 
+int32_t engine_held(const engine *e)
+{
+    return e->hooks.held - 1;
+}
+
+void engine_hold(engine *e, int32_t event)
+{
+    e->hooks.held = event + 1;
+}
+
+/* Those of one event. */
+static tutti_status run_waiting(engine *e, event_slot *slot, tutti_error *err)
+{
+    tutti_status s = TUTTI_OK;
+    slot->event.step = (uint64_t)e->options.time->batch;
+    crash_breadcrumb.at = &slot->event;
+    for (uint32_t k = 0; k < slot->nlisteners && s == TUTTI_OK; k++) {
+        const dispatch_entry *h = &slot->entries[slot->nalgorithms + k];
+        if (waits(e, slot, h))
+            s = hear_one(e, slot, h, &crash_breadcrumb, err);
+    }
+    return s;
+}
+
+tutti_status engine_run_held(engine *e, tutti_error *err)
+{
+    const int32_t event = engine_held(e);
+    if (event < 0)
+        return TUTTI_OK;
+    if (e->closed || !e->sealed)
+        return refuse(e, event, err);
+    const breadcrumb outer = crash_breadcrumb;
+    tutti_status s = run_waiting(e, &e->slots[event], err);
+    for (int32_t around = 0; around < COMPOSER_EVENT_END && !s; around++)
+        if (ignite_counterpart(around) == event)
+            s = run_waiting(e, &e->slots[around], err);
+    crash_breadcrumb = outer;
+    engine_hold(e, -1);
+    return s;
+}
+
 /* Who hears the event, in turn.  The thread's crumb is looked up once; what it said is put back. */
 static tutti_status run_gate(engine *e, event_slot *slot, tutti_error *err)
 {
@@ -317,31 +393,6 @@ tutti_status engine_run_event(engine *e, int32_t event, tutti_error *err)
     if (!(e->gate[k >> 6] >> (k & 63) & 1))
         return TUTTI_OK;
     return e->slow ? run_slowly(e, event, err) : run_gate(e, &e->slots[k], err);
-}
-
-/* Ignite's event at the same point of a training loop. */
-static int32_t ignite_counterpart(int32_t event)
-{
-    switch (event) {
-    case TUTTI_EVENT_FIT_START:
-        return TUTTI_EVENT_STARTED;
-    case TUTTI_EVENT_EPOCH_START:
-        return TUTTI_EVENT_EPOCH_STARTED;
-    case TUTTI_EVENT_BEFORE_DATALOADER:
-        return TUTTI_EVENT_GET_BATCH_STARTED;
-    case TUTTI_EVENT_AFTER_DATALOADER:
-        return TUTTI_EVENT_GET_BATCH_COMPLETED;
-    case TUTTI_EVENT_BATCH_START:
-        return TUTTI_EVENT_ITERATION_STARTED;
-    case TUTTI_EVENT_BATCH_END:
-        return TUTTI_EVENT_ITERATION_COMPLETED;
-    case TUTTI_EVENT_EPOCH_END:
-        return TUTTI_EVENT_EPOCH_COMPLETED;
-    case TUTTI_EVENT_FIT_END:
-        return TUTTI_EVENT_COMPLETED;
-    default:
-        return -1;
-    }
 }
 
 bool engine_hears(const engine *e, int32_t event)

@@ -99,6 +99,15 @@ TUTTI_NODISCARD tutti_status engine_run_algorithms(engine *e, int32_t event, tut
  * after fit_start started, before batch_end iteration_completed and so on.  [step] */
 TUTTI_NODISCARD tutti_status engine_run_train_event(engine *e, int32_t event, tutti_error *err);
 
+/* Handlers of `event` that come behind an evaluation of the same event wait, as long as it is not done: from now on none but
+ * evaluations (binding_own) hear the event, or the one of a training loop around it (engine_run_train_event).  -1: all do
+ * again.  [step] */
+void engine_hold(engine *e, int32_t event);
+/* The event of engine_hold; -1: none. */
+int32_t engine_held(const engine *e);
+/* Those that have waited hear the event of engine_hold, which ends.  Errors: as engine_run_event.  [step] */
+TUTTI_NODISCARD tutti_status engine_run_held(engine *e, tutti_error *err);
+
 /* What the filters of handlers count at `event`: the iteration, the epoch, a custom event's attribute,
  * else how often it has been run while somebody listened. */
 int64_t engine_event_count(const engine *e, int32_t event);

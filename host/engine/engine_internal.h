@@ -85,7 +85,7 @@ typedef struct trace_log {
     bool all; /* a sink wants those that did not run, too */
 } trace_log;
 
-/* What the engine's owner answers; each may be NULL. */
+/* What the engine's owner answers, each of which may be NULL, and has asked for. */
 typedef struct engine_hooks {
     tutti_status (*accept)(engine *e, const char *json, tutti_error *err); /* takes a handler */
     registry *registry; /* of accepted handlers */
@@ -93,6 +93,7 @@ typedef struct engine_hooks {
     void *watch_ctx;
     const int64_t *(*counter)(void *ctx, int32_t event); /* NULL: engine_event_count */
     void *counter_ctx;
+    int32_t held; /* one more than the event of engine_hold; 0: none */
 } engine_hooks;
 
 /* Tables of entries that dispatch may still stand in; freed with the engine. */

@@ -47,6 +47,7 @@ tutti_status engine_bind(engine *e, binding *b, tutti_error *err)
                      .calls = &bound_calls,
                      .self = one,
                      .on_error = binding_on_error(b),
+                     .evaluates = binding_is_own(b),
                      .pass_index = -1};
     p.events = binding_events(b, &p.nevents);
     const tutti_status s = engine_add_object(e, &p, err);

@@ -44,7 +44,8 @@ typedef struct participant {
     tutti_status (*close)(void *owner, tutti_error *err);
     tutti_status (*post_close)(void *owner, tutti_error *err);
     void *owner;
-    void *memory; /* freed with the engine */
+    void *memory;   /* freed with the engine */
+    bool evaluates; /* a handler of the host that is an evaluation: engine_hold lets it run */
     /* The engine's own. */
     int class;
     bool disabled;

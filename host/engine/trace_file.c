@@ -10,9 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 struct trace_file {
     FILE *file;
+    char *path;
+    int64_t before; /* bytes of earlier processes; -1: it is no regular file */
+    int64_t mark;   /* so many of them hold; -1: all do */
     bool json;
 };
 
@@ -57,6 +61,12 @@ void traces_read(const json_node *list, trace_specs *ret_specs, faults *f)
     }
 }
 
+static int64_t size_of(const trace_file *f)
+{
+    struct stat st;
+    return fstat(fileno(f->file), &st) == 0 && S_ISREG(st.st_mode) ? st.st_size : -1;
+}
+
 tutti_status trace_file_open(const trace_spec *spec, const char *folder, trace_file **ret_file,
                              tutti_error *err)
 {
@@ -72,21 +82,86 @@ tutti_status trace_file_open(const trace_spec *spec, const char *folder, trace_f
     }
     text_add(&path, "%s", spec->file);
     trace_file *f = calloc(1, sizeof *f);
-    if (!f || path.failed) {
+    if (!f || path.failed)
         s = tutti_fail(err, TUTTI_E_NOMEM, "no memory for traces");
-    } else {
-        f->json = spec->json;
-        f->file = fopen(path.data, "a");
-        if (!f->file)
-            s = tutti_fail(err, TUTTI_E_IO, "%s: cannot write traces: %s", path.data,
-                           strerror(errno));
-    }
-    free(path.data);
-    if (s == TUTTI_OK)
-        *ret_file = f;
-    else
+    else if (!(f->file = fopen(path.data, "a+e")) && !(f->file = fopen(path.data, "ae")))
+        s = tutti_fail(err, TUTTI_E_IO, "%s: cannot write traces: %s", path.data,
+                       strerror(errno));
+    if (s) {
+        free(path.data);
         free(f);
-    return s;
+        return s;
+    }
+    f->json = spec->json;
+    f->path = path.data;
+    f->before = size_of(f);
+    f->mark = -1;
+    *ret_file = f;
+    return TUTTI_OK;
+}
+
+int64_t trace_file_mark(const trace_file *f)
+{
+    return fflush(f->file) || (f->before >= 0 && fsync(fileno(f->file))) ? -1 : size_of(f);
+}
+
+/* Adds the bytes from `first` to `last` to another file, or to the same one. */
+static bool copy_bytes(const trace_file *f, int64_t first, int64_t last, FILE *to)
+{
+    char part[4096];
+    while (first < last) {
+        const int64_t want = last - first;
+        const size_t room = want < (int64_t)sizeof part ? (size_t)want : sizeof part;
+        const ssize_t n = pread(fileno(f->file), part, room, first);
+        if (n <= 0 || fwrite(part, 1, (size_t)n, to) != (size_t)n)
+            return false;
+        first += n;
+    }
+    return fflush(to) == 0;
+}
+
+/* What this process has taken since it opened the file stays at its end. */
+static bool move_aside(trace_file *f, FILE *undone)
+{
+    char *own = NULL;
+    size_t size = 0;
+    FILE *kept = open_memstream(&own, &size);
+    bool good = kept && fflush(f->file) == 0 && copy_bytes(f, f->before, size_of(f), kept);
+    good = (!kept || fclose(kept) == 0) && good && copy_bytes(f, f->mark, f->before, undone) &&
+           fsync(fileno(undone)) == 0 && ftruncate(fileno(f->file), f->mark) == 0 &&
+           fwrite(own, 1, size, f->file) == size && fflush(f->file) == 0;
+    free(own);
+    f->before = f->mark;
+    return good;
+}
+
+void trace_file_set_mark(trace_file *f, int64_t mark)
+{
+    f->mark = mark;
+}
+
+tutti_status trace_file_rewind(trace_file *f, tutti_error *err)
+{
+    const int64_t mark = f->mark;
+    char last = '\n';
+    text_buffer aside = {0};
+    if (f->before < 0 || mark < 0 || mark == f->before)
+        return TUTTI_OK;
+    if (mark > f->before || (mark > 0 && pread(fileno(f->file), &last, 1, mark - 1) != 1) ||
+        last != '\n')
+        return tutti_fail(
+            err, TUTTI_E_FORMAT,
+            "%s has not the traces that the checkpoint knows; lines are added to it", f->path);
+    text_add(&aside, "%s.undone", f->path);
+    FILE *undone = aside.failed ? NULL : fopen(aside.data, "ae");
+    const bool good = undone && move_aside(f, undone);
+    const int cause = errno;
+    if (undone)
+        (void)fclose(undone);
+    free(aside.data);
+    return good ? TUTTI_OK
+                : tutti_fail(err, TUTTI_E_IO, "%s: traces that are undone cannot be moved: %s",
+                             f->path, strerror(cause));
 }
 
 void trace_file_take(void *file, const tutti_trace *t)
@@ -123,6 +198,7 @@ tutti_status trace_file_close(trace_file *file, tutti_error *err)
         return TUTTI_OK;
     const bool bad = ferror(file->file);
     const bool failed = fclose(file->file) != 0 || bad;
+    free(file->path);
     free(file);
     return failed ? tutti_fail(err, TUTTI_E_IO, "traces could not be written in full")
                   : TUTTI_OK;

@@ -119,7 +119,8 @@ static tutti_status after(loop_run *l, int32_t event, tutti_error *err)
         s = training_refit(l->trainer, err); /* of frozen layers */
         return s ? s : save_due(l, TUTTI_EVENT_EPOCH_CHECKPOINT, err);
     case TUTTI_EVENT_EPOCH_STARTED:
-        training_log_epoch(l->trainer);
+        if (loop_get_place(l->loop).iterations == 0) /* else the log has it */
+            training_log_epoch(l->trainer);
         return TUTTI_OK;
     default:
         return TUTTI_OK;

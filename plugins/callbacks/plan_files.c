@@ -1,6 +1,7 @@
 /* plan_files.c - places of a plan's results as JSON and as a picture; the folder and the names of such files. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#define TUTTI_USE_MINOR 1 /* tutti.plan/1 */
+#define TUTTI_USE_MINOR 2 /* tutti.plan/1, tutti_run_goes_on */
+#define TUTTI_MIN_MINOR 1 /* the second an older host does not know */
 #include "plan_files.h"
 
 #include "callback.h"
@@ -71,7 +72,7 @@ static tutti_status make_folder(const char *who, char *path, tutti_error *err)
 tutti_status plan_files_claim(plan_files *m, const tutti_timestamp *now, tutti_error *err)
 {
     const struct dirent *entry;
-    m->goes_on = now->batch > 0;
+    m->goes_on = now->batch > 0 || tutti_run_goes_on(m->checkpoint);
     tutti_status s = m->rank ? TUTTI_OK : make_folder(m->who, m->folder, err);
     DIR *dir = s || m->rank || m->overwrite || m->goes_on ? NULL : opendir(m->folder);
     while (dir && !s && (entry = readdir(dir)))

@@ -115,16 +115,41 @@ ENGINE = {
     "engine_text": SUPERVISED | {"max_iters": BATCHES, "max_epochs": None} | DATA["text"],
 }
 
+# Every callback that looks, judges or writes, and every logger of files.
+EVAL = BASE["eval"][0] | {"interval": "7ba"}
+WATCHED = [
+    {"name": "lr_monitor"}, {"name": "nan_monitor"}, {"name": "speed_monitor"}, {"name": "runtime_estimator"},
+    {"name": "memory_monitor"}, {"name": "optimizer_monitor"}, {"name": "activation_monitor", "interval": "5ba"},
+    {"name": "early_stopper", "monitor": "accuracy", "dataloader_label": "test", "patience": "30ba"},
+    {"name": "threshold_stopper", "monitor": "accuracy", "dataloader_label": "test", "threshold": 2},
+    {"name": "checkpoint_saver", "id": "weights", "folder": "weights", "weights_only": True, "interval": "1ep", "keep": -1},
+]
+FILES_OF_LOGS = [{"name": "jsonl", "flush_interval": 3}, {"name": "file"}, {"name": "tensorboard"},
+                 {"name": "mlflow", "tracking_uri": "file:mlruns", "log_duplicated_metric_every_n_steps": 1}]
+CALLBACKS = {
+    "watched": {"eval": [EVAL], "loggers": FILES_OF_LOGS, "traces": [{"file": "traces.txt"}, {"file": "ran.jsonl", "format": "json", "all": False}], "callbacks": WATCHED + [
+        {"name": "mlperf", "root_folder": "submission", "index": 0, "metric_label": "test", "target": 2},
+        {"name": "eval_output_logging", "subset_sample": 4}]} | algorithms({"name": "ema", "half_life": "5ba"}),
+    "watched_images": {"model": {"name": "cnn"}, "eval": [EVAL], "loggers": FILES_OF_LOGS, "callbacks": WATCHED + [
+        {"name": "image_visualizer", "mode": "classification", "interval": "9ba", "num_images": 1}]},
+    "watched_text": DATA["text"] | {"loggers": FILES_OF_LOGS, "callbacks": WATCHED[:7] + [
+        {"name": "generate", "prompts": ["a"], "max_new_tokens": 8, "interval": "5ba"},
+        {"name": "export_for_inference", "save_format": "huggingface", "save_path": "exported"}]},
+    "watched_engine": SUPERVISED | {"loggers": FILES_OF_LOGS, "callbacks": WATCHED[:7], "handlers": HANDLERS},
+}
+
 RECIPES = recipes(BATCHES)  # whole runs
 # {case: members of a run}
-CASES = MIXED | of_algorithms() | DATA | ENGINE | RECIPES
+CASES = MIXED | of_algorithms() | DATA | ENGINE | CALLBACKS | RECIPES
 
 
 def run_of(name, seed):
     """The run of a case: for `tutti run` where it names a process, else for `tutti train`."""
     run = ({} if name in RECIPES else BASE) | CASES[name] | FIXED | {"seed": seed}
-    if name in RECIPES:
-        run["callbacks"] = FIXED["callbacks"] + RECIPES[name]["callbacks"]
+    if name in RECIPES or name in CALLBACKS:
+        run["callbacks"] = FIXED["callbacks"] + CASES[name]["callbacks"]
+    if name in CALLBACKS:
+        run["loggers"] = CASES[name]["loggers"]
     if "process" in run:
         del run["max_duration"]
     return run

@@ -4,7 +4,9 @@
 . "$(dirname "$0")/lib.sh"
 unruly="$(dirname "$TUTTI")/tests/fixtures/unruly"
 
-evaluations() { grep -o '"metrics/[a-z]*/accuracy": *[0-9.e-]*' "$1/runs/small/log.jsonl"; }
+# In turn, what evaluations gave and what handlers saw of it.
+evaluations() { grep -oE '"metrics/[a-z]*/accuracy": *[0-9.e-]*|"text": ?"[a-z_]* at step [^"]*' "$1/runs/small/log.jsonl"; }
+handlers() { python3 -c 'import json, sys; print(json.dumps(json.load(open(sys.argv[1])).get("handlers", []))[1:-1])' "$1"; }
 
 # whole <what> <command> <run file>: the run that nothing stops, in whole/.
 whole() {
@@ -32,8 +34,10 @@ cut() {
   local what=$1 command=$2 file=$3 function=${4%:*} event=${4#*:}
   shift 4
   whole "$what" "$command" "$file"
+  local more
+  more=$(handlers "$file")
   for number; do
-    local stop="[{\"on\": \"$event\", \"call\": \"unruly.$function\", \"args\": [$number]}]"
+    local stop="[{\"on\": \"$event\", \"call\": \"unruly.$function\", \"args\": [$number]}${more:+, $more}]"
     rm -rf cut
     mkdir cut
     cp "$file" cut/run.json
@@ -69,6 +73,10 @@ def on(name, event, **more):
     write(name, eval=[one | {"on": event} for one in run["eval"]], **more)
 on("engine.json", "epoch_completed")
 on("engine_batches.json", {"event": "iteration_completed", "every": 10})
+def note(event, **more):
+    return {"on": event, "call": "demo.note", "args": ["metrics/test/accuracy", 0.0]} | more
+on("engine_notes.json", "epoch_completed", handlers=[note("epoch_completed"), note("epoch_completed", every=2), note("epoch_end")])
+on("engine_batch_notes.json", {"event": "iteration_completed", "every": 10}, handlers=[note("iteration_completed", every=10)])
 on("completed.json", "completed", callbacks=[saver | {"interval": "7ba"}])'
 cut "amid evaluations of epochs" train epochs.json interrupt_at:eval_batch_end 1 3 4 6 9 12
 cut "before them" train epochs.json interrupt_at:batch_end 10 30
@@ -84,6 +92,10 @@ cut "amid that of the end" train last.json interrupt_at:eval_batch_end 1 3
 cut "in an engine file" run engine.json interrupt_at:eval_batch_end 1 3 9 12
 cut "before them in an engine file" run engine.json interrupt_at:iteration_completed 10 30
 cut "of batches in an engine file" run engine_batches.json interrupt_at:eval_batch_end 1 3 9 12
+cut "with handlers that look at them" run engine_notes.json interrupt_at:eval_batch_end 1 3 4 6 9 12
+cut "of batches with handlers" run engine_batch_notes.json interrupt_at:eval_batch_end 1 3 4 9 12
+cut "with handlers, before them" run engine_notes.json interrupt_at:iteration_completed 10 20 30
+cut "with handlers, with a call that is left" run engine_notes.json insist_at:eval_batch_end 1 4 12
 cut "of the end in an engine file" run completed.json interrupt_at:eval_batch_end 1
 
 # killed <file> <status>: the whole run as it was when it had saved that file, without its log.

@@ -11,7 +11,11 @@ run["callbacks"] = [
     {"name": "mlperf", "root_folder": "submission", "index": 0, "metric_label": "test", "target": 2, "system_name": "box"},
     {"name": "memory_snapshot", "interval": "3ba"}, {"name": "oom_observer", "folder": "oom"},
     {"name": "activation_monitor", "interval": "1ep"}, {"name": "image_visualizer", "interval": "1ep", "num_images": 1},
-    {"name": "runtime_estimator"}] + [run["callbacks"][0] | {"interval": "5ba", "keep": -1}]
+    {"name": "runtime_estimator"}] + [run["callbacks"][0] | {"interval": "5ba", "keep": -1},
+    {"name": "checkpoint_saver", "id": "weights", "folder": "weights", "weights_only": True, "interval": "4ba", "keep": -1}]
+run["algorithms"] = [{"name": "ema", "half_life": "5ba"}]
+run["traces"] = [{"file": "traces.txt"}, {"file": "ran.jsonl", "format": "json", "all": False}]
+run["loggers"].append({"name": "mlflow", "tracking_uri": "file:mlruns"})
 json.dump(run, open("run.json", "w"))'
 
 # What a run in folder $1 has: the submission without its times, what was logged how often, the snapshots.
@@ -20,6 +24,10 @@ has() {
   grep -c '"activations/l2_norm/_output.0"' "$1/runs/small/log.jsonl"
   grep -c '"Images/Train"' "$1/runs/small/log.jsonl"
   grep -ho '"batch": [0-9]*,' "$1"/runs/small/torch_traces/*.json
+  ls "$1/weights"
+  grep -vE '/(INIT|EVAL_[A-Z_]*)=' "$1/runs/small/traces.txt"
+  sed 's/"duration_us": [0-9.]*//' "$1/runs/small/ran.jsonl" | grep -vE "Event.(INIT|EVAL_)"
+  echo "$1"/mlruns/*/*/meta.yaml | wc -w
 }
 train() { (cd "$1" && shift && "$TUTTI" train run.json "$@" >out.txt 2>err.txt); }
 ends_as_whole() {
@@ -41,14 +49,24 @@ for on in batch_end:4 batch_end:13 eval_batch_end:1 eval_batch_end:4; do
 done
 
 # As after a kill: files have more than the newest checkpoint knows of.
-for saved in ep0-ba5 ep1-ba15; do
+for saved in ep0-ba5 ep1-ba15 none; do # with none it was killed before the first: it begins anew
   rm -rf cut
   cp -r whole cut
-  find cut/saves -type f -newer "cut/saves/$saved.safetensors" ! -name "$saved.*" -delete
-  ln -sf "$saved.safetensors" cut/saves/latest.safetensors
+  if [ $saved = none ]; then
+    rm cut/saves/*
+  else
+    find cut/saves -type f -newer "cut/saves/$saved.safetensors" ! -name "$saved.*" -delete
+    ln -sf "$saved.safetensors" cut/saves/latest.safetensors
+  fi
   sed -i 's/"status": "finished"/"status": "running"/' cut/runs/small/record.json
   ends_as_whole "killed after $saved"
 done
+
+# Nothing is left to train: what there is stays as it is.
+rm -rf cut
+cp -r whole cut
+check "nothing is left" sh -c "cd cut && $TUTTI train run.json --resume auto 2>&1 | grep -q 'nothing is left to train'"
+check "and it stays" bash -c "$(declare -f has); diff <(has whole) <(has cut) && diff -r whole/mlruns cut/mlruns"
 
 # As of programs that kept none of it: it begins anew.
 rm -rf cut

@@ -29,6 +29,7 @@ typedef struct stage {
     int64_t len;       /* batches in an epoch */
     const char *label; /* of the evaluation under way */
     int32_t cut;       /* it is */
+    int32_t goes_on;   /* tutti_run_goes_on */
     float loss;
     uint32_t nlogged; /* calls of metrics->log */
     struct {
@@ -97,6 +98,11 @@ static inline const tutti_timestamp *stage_previous(void *ctx)
 static inline int32_t stage_cut(void *ctx)
 {
     return ((const stage *)ctx)->cut;
+}
+
+static inline int32_t stage_goes_on(void *ctx)
+{
+    return ((const stage *)ctx)->goes_on;
 }
 
 static inline tutti_status stage_get(void *ctx, const char *name, tutti_tensor *ret,
@@ -426,6 +432,9 @@ static inline void stage_init(stage *s)
                                           .save = stage_save,
                                           .run_name = stage_run_name,
                                           .run_folder = stage_run_folder};
+#if TUTTI_USE_MINOR >= 2
+    s->checkpoint.goes_on = stage_goes_on;
+#endif
     s->log =
         (tutti_log_v1){.struct_size = (uint32_t)sizeof s->log, .ctx = s, .write = stage_note};
     const service all[] = {{TUTTI_STATE_V1, &s->state},

@@ -7,13 +7,42 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
-/* Whether the same run logs the same number again: no time, no speed. */
+/* Metrics of time, speed, memory and machine begin so: no two runs log the same.  Before a name of its own a clock of the
+ * run (`time/batch`) is told from a time that was measured (`time/train`). */
+static const char *const measured[] = {"throughput/", "memory/",  "time/",
+                                       "cpu_",        "gpu_",     "disk_memory_",
+                                       "network_",    "min_gpu_", "max_gpu_"};
+static const char *const clocks[] = {"time/epoch", "time/batch", "time/sample", "time/token"};
+
+static bool has_prefix(const char *name, const char *const *list, size_t n)
+{
+    for (size_t k = 0; k < n; k++) {
+        if (strncmp(name, list[k], strlen(list[k])) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Whether the same run logs the same number again. */
 static bool is_result(const char *name)
 {
-    return strcmp(name, "output") == 0 || strncmp(name, "loss/", 5) == 0 ||
-           strncmp(name, "metrics/", 8) == 0;
+    return !has_prefix(name, measured, sizeof measured / sizeof *measured) ||
+           has_prefix(name, clocks, sizeof clocks / sizeof *clocks);
+}
+
+/* JSON has no number that is not finite: such a one is a text. */
+static void add_number(text_buffer *b, const char *before, double value)
+{
+    text_add(b, isfinite(value) ? "%s%.17g" : "%s\"%g\"", before, value);
+}
+
+static double number(const json_node *node)
+{
+    const char *text = json_string(node);
+    return text ? strtod(text, NULL) : json_real(node);
 }
 
 static void add_values(const run_log *l, text_buffer *b)
@@ -22,17 +51,20 @@ static void add_values(const run_log *l, text_buffer *b)
     text_add(b, "{\"values\": {");
     for (uint32_t k = 0; k < l->nvalues; k++) {
         const logged_value *v = &l->values[k];
-        if (!is_result(v->name) || !isfinite(v->value) || !isfinite(v->least) ||
-            !isfinite(v->most))
+        if (!is_result(v->name))
             continue;
         text_add(b, "%s", comma);
         text_add_quoted(b, v->name);
-        text_add(b, ": [%.17g, %.17g, %.17g]", v->value, v->least, v->most);
+        add_number(b, ": [", v->value);
+        add_number(b, ", ", v->least);
+        add_number(b, ", ", v->most);
+        text_add(b, "]");
         comma = ", ";
     }
     text_add(b, "}");
 }
 
+/* Behind them, the event whose handlers wait for an evaluation. */
 static void add_counts(engine *e, text_buffer *b)
 {
     const char *comma = "";
@@ -46,7 +78,25 @@ static void add_counts(engine *e, text_buffer *b)
         text_add(b, ": %" PRId64, *count);
         comma = ", ";
     }
-    text_add(b, "}}");
+    text_add(b, "}");
+    if (engine_held(e) >= 0) {
+        text_add(b, ", \"held\": ");
+        text_add_quoted(b, engine_event_name(e, engine_held(e)));
+    }
+}
+
+/* How far the files of traces are on the disk. */
+static void add_traces(const trainer *t, text_buffer *b)
+{
+    const char *before = ", \"traces\": {";
+    for (size_t k = 0; k < t->observers.ntraces; k++) {
+        text_add(b, "%s", before);
+        text_add_quoted(b, t->run.file->observers.traces.items[k].file);
+        text_add(b, ": %" PRId64, trace_file_mark(t->observers.traces[k]));
+        before = ", ";
+    }
+    if (t->observers.ntraces > 0)
+        text_add(b, "}");
 }
 
 tutti_status progress_text(const trainer *t, char **ret_text, tutti_error *err)
@@ -54,18 +104,30 @@ tutti_status progress_text(const trainer *t, char **ret_text, tutti_error *err)
     text_buffer b = {0};
     add_values(&t->run.log, &b);
     add_counts(t->run.engine, &b);
+    add_traces(t, &b);
+    text_add(&b, "}");
     *ret_text = b.data;
     return b.failed ? tutti_fail(err, TUTTI_E_NOMEM, "no memory for what the run has logged")
                     : TUTTI_OK;
+}
+
+static void take_traces(trainer *t, const json_node *traces)
+{
+    for (size_t k = 0; k < t->observers.ntraces; k++) {
+        const char *name = t->run.file->observers.traces.items[k].file;
+        const json_node *mark = json_get(traces, name);
+        if (mark)
+            trace_file_set_mark(t->observers.traces[k], json_int(mark));
+    }
 }
 
 static void take_values(run_log *l, const json_node *values)
 {
     for (size_t k = 0; k < json_count(values); k++) {
         const json_node *at = json_at(values, k);
-        const logged_value v = {.value = json_real(json_at(at, 0)),
-                                .least = json_real(json_at(at, 1)),
-                                .most = json_real(json_at(at, 2))};
+        const logged_value v = {.value = number(json_at(at, 0)),
+                                .least = number(json_at(at, 1)),
+                                .most = number(json_at(at, 2))};
         run_log_restore(l, json_key(at), &v);
     }
 }
@@ -88,6 +150,10 @@ tutti_status progress_take(trainer *t, const char *path, const char *text, tutti
         return s;
     take_values(&t->run.log, json_get(json_root(doc), "values"));
     take_counts(t->run.engine, json_get(json_root(doc), "counts"));
+    take_traces(t, json_get(json_root(doc), "traces"));
+    const char *held = json_string(json_get(json_root(doc), "held"));
+    if (held)
+        engine_hold(t->run.engine, engine_find_event(t->run.engine, held));
     json_free(doc);
     return TUTTI_OK;
 }

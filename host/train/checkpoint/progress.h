@@ -7,8 +7,9 @@
 
 #define PROGRESS_KEY "progress"
 
-/* {"values": {name: [last, least, most]}, "counts": {event: n}}: values that the same run logs again, finite ones; counts of
- * events that no clock counts.  The caller frees *ret_text.  Errors: E_NOMEM.  [control] */
+/* {"values": {name: [last, least, most]}, "counts": {event: n}, "held": event, "traces": {file: bytes}}: values that the same run logs again, as
+ * texts where they are not finite; counts of events that no clock counts; the
+ * event of engine_hold, if any; what was on the disk of traces.  The caller frees *ret_text.  Errors: E_NOMEM.  [control] */
 TUTTI_NODISCARD tutti_status progress_text(const trainer *t, char **ret_text, tutti_error *err);
 /* Takes up what `text`, of the file at `path`, holds.  Names that this run does not have are left out.  Errors: E_FORMAT.
  * [control] */

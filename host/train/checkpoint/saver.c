@@ -12,7 +12,7 @@ static saver saver_of(instance *i)
 bool saver_find(const run_context *run, saver *ret_saver)
 {
     *ret_saver = (saver){NULL, NULL};
-    for (size_t k = 0; k < run->participants.count && !ret_saver->table; k++)
+    for (size_t k = run->participants.count; k-- > 0 && !ret_saver->table;)
         *ret_saver = saver_of(run->participants.items[k]);
     return ret_saver->table != NULL;
 }

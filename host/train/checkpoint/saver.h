@@ -11,7 +11,7 @@ typedef struct saver {
     const tutti_saver_v1 *table;
 } saver;
 
-/* The first participant that can save.  False: there is none. */
+/* The first of the run file that can save, which participants.c puts behind the others.  False: there is none. */
 bool saver_find(const run_context *run, saver *ret_saver);
 
 /* Whether any participant saves at this event.  [step] */

@@ -51,6 +51,21 @@ tutti_status observers_start(observers *o, run_context *run, bool resumes, tutti
     return s;
 }
 
+void observers_begin_again(observers *o)
+{
+    for (size_t k = 0; k < o->ntraces; k++)
+        trace_file_set_mark(o->traces[k], 0);
+}
+
+void observers_go_on(observers *o, run_context *run)
+{
+    for (size_t k = 0; k < o->ntraces; k++) {
+        tutti_error e = TUTTI_ERROR_INIT;
+        if (trace_file_rewind(o->traces[k], &e))
+            run_log_message(&run->log, TUTTI_LOG_WARNING, "train", e.text);
+    }
+}
+
 void observers_finish(observers *o, run_context *run)
 {
     tutti_error e = TUTTI_ERROR_INIT;

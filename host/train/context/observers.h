@@ -21,6 +21,10 @@ TUTTI_NODISCARD tutti_status observers_open(observers *o, run_context *run, tutt
  * the merged trace that is there.  [control] */
 TUTTI_NODISCARD tutti_status observers_start(observers *o, run_context *run, bool resumes,
                                              tutti_error *err);
+/* A run that begins anew, since an earlier process was killed before it saved: none of its traces holds. */
+void observers_begin_again(observers *o);
+/* Once there is something to train: traces of batches that are trained again go aside.  [control] */
+void observers_go_on(observers *o, run_context *run);
 /* Ends the profile, while the engine's objects are still there. */
 void observers_finish(observers *o, run_context *run);
 void observers_close(observers *o, run_context *run);

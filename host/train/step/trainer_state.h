@@ -100,6 +100,7 @@ typedef struct trainer_resume {
     bool same;        /* this run's kernels computed it too */
     bool whole;       /* one is loaded whole before the run begins */
     bool unended;     /* an attempt before this one has not come to the run's end */
+    bool goes_on;     /* there was an attempt before this one, of the folder's record */
     bool ended;       /* one has, at the batch of the checkpoint that is taken up */
     bool over;        /* nothing is left to do */
     bool left;        /* a call was left behind which a checkpoint event comes */

@@ -62,15 +62,17 @@ static void tell_idle_groups(trainer *t)
 /* What rank 0's record of the run says of attempts before this one, which takes up what it finds or is told. */
 static tutti_status look_back(trainer *t, bool finds, tutti_error *err)
 {
-    enum { UNENDED = 1, ENDED = 2, MIDWAY = 4 };
+    enum { UNENDED = 1, ENDED = 2, MIDWAY = 4, GOES_ON = 8 };
     const run_record *r = &t->files.record;
     const bool ended = finds && r->ended_at && r->ended_at == t->run.clock.now.batch;
     /* An attempt that came to its end there was stopped: one with a longer limit goes on. */
     const bool midway = finds && r->finished_at < t->run.clock.now.batch;
     int32_t known = r->unended ? UNENDED | (midway ? MIDWAY : 0) : ended ? ENDED : 0;
+    known |= r->attempts ? GOES_ON : 0;
     const tutti_status s = distributed_take_first(&t->distributed, &known, err);
     t->resume.unended = (known & UNENDED) != 0;
-    t->resume.ended = known == ENDED;
+    t->resume.goes_on = (known & GOES_ON) != 0;
+    t->resume.ended = (known & ~GOES_ON) == ENDED;
     t->resume.midway = (known & MIDWAY) != 0;
     t->resume.stopped = t->resume.stopped && t->resume.midway;
     return s;
@@ -125,6 +127,8 @@ tutti_status trainer_begin(trainer *t, const char *resume, tutti_error *err)
     if (t->fits)
         tell_idle_groups(t);
     s = t->fits && resume ? look_back(t, strcmp(resume, "auto") == 0, err) : TUTTI_OK;
+    if (!s && t->resume.goes_on && t->run.clock.now.batch == 0)
+        observers_begin_again(&t->observers);
     if (!s)
         s = updater_reschedule(&t->updater, err);
     if (!s)

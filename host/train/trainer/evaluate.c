@@ -275,10 +275,17 @@ tutti_status trainer_evaluate_now(trainer *t, size_t k, tutti_error *err)
     return s;
 }
 
-static tutti_status evaluate_on_event(void *ctx, tutti_error *err)
+/* Handlers that come behind it look at its metrics: where it is cut they wait for the run that goes on. */
+static tutti_status evaluate_on_event(void *ctx, int32_t event, tutti_error *err)
 {
     const loop_evaluation *e = ctx;
-    return trainer_evaluate_now(e->trainer, e->number, err);
+    trainer *t = e->trainer;
+    if (can_owe(t))
+        engine_hold(t->run.engine, event);
+    const tutti_status s = trainer_evaluate_now(t, e->number, err);
+    if (!trainer_owes_evaluations(t))
+        engine_hold(t->run.engine, -1);
+    return s;
 }
 
 tutti_status trainer_bind_evaluations(trainer *t, tutti_error *err)

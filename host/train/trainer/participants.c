@@ -117,17 +117,19 @@ static tutti_status join(trainer *t, instance *i, bool is_logger, tutti_error *e
     return s ? s : add_wrapper(t, i, err);
 }
 
-/* What saves checkpoints comes last of its kind, in the order of the run file: a checkpoint has what the others have done. */
+/* What saves checkpoints comes last of its kind, the run file's first saver behind all others: a run goes on from its
+ * checkpoints (saver_find), which then have what the others have done and saved. */
 static void savers_last(instance **items, size_t n)
 {
-    for (size_t k = 0, left = n; left; left--) {
+    for (size_t k = 0, end = n; k < end;) {
         instance *i = items[k];
         if (!instance_query(i, TUTTI_SAVER_V1)) {
             k++;
             continue;
         }
-        memmove(&items[k], &items[k + 1], (n - k - 1) * sizeof(instance *));
-        items[n - 1] = i;
+        end--;
+        memmove(&items[k], &items[k + 1], (end - k) * sizeof(instance *));
+        items[end] = i;
     }
 }
 

@@ -85,6 +85,11 @@ static tutti_status checkpoint_claim(void *ctx, const char *folder, tutti_error 
     return s || !writes ? s : reproduction_keep(&t->run, folder, err);
 }
 
+static int32_t checkpoint_goes_on(void *ctx)
+{
+    return ((trainer *)ctx)->resume.goes_on;
+}
+
 /* ---- data ---- */
 
 static int32_t state_data(void *ctx, uint32_t k, tutti_data *ret_data)
@@ -117,7 +122,8 @@ void trainer_services_init(trainer *t)
                                                    .save_behind = checkpoint_save_behind,
                                                    .settle = checkpoint_settle,
                                                    .save_part = checkpoint_save_part,
-                                                   .load = checkpoint_load};
+                                                   .load = checkpoint_load,
+                                                   .goes_on = checkpoint_goes_on};
 }
 
 /* Whoever reads weights where one process alone may do so; gradients come with them. */

@@ -121,9 +121,11 @@ tutti_status training_plan(trainer *t, tutti_error *err)
     const tutti_status s = !t->run.net                       ? TUTTI_OK
                            : distributed_on(&t->distributed) ? plan_for_ranks(t, &p, err)
                                                              : plan_alone(t, &p, err);
-    if (!s)
-        record_plan(t, p);
-    return s;
+    if (s)
+        return s;
+    record_plan(t, p);
+    observers_go_on(&t->observers, &t->run);
+    return TUTTI_OK;
 }
 
 /* ---- for a loop of its own ---- */
@@ -250,12 +252,16 @@ bool training_owes_evaluations(const trainer *t)
 
 tutti_status training_evaluate_owed(trainer *t, tutti_error *err)
 {
-    if (t->run.clock.now.batch == 0) /* a checkpoint was loaded without its clock */
+    if (t->run.clock.now.batch == 0) { /* a checkpoint was loaded without its clock */
         trainer_owe_no_evaluations(t);
-    if (!trainer_owes_evaluations(t) && !t->resume.left)
+        engine_hold(t->run.engine, -1);
+    }
+    if (!trainer_owes_evaluations(t) && !t->resume.left && engine_held(t->run.engine) < 0)
         return TUTTI_OK;
-    const tutti_status s = trainer_evaluate_owed(t, err);
+    tutti_status s = trainer_evaluate_owed(t, err);
     if (s || training_owes_evaluations(t))
+        return s;
+    if ((s = engine_run_held(t->run.engine, err)))
         return s;
     t->resume.left = false;
     return trainer_event(t,

@@ -1,6 +1,6 @@
 /* plugin.c - checkpoint_saver: writes checkpoints, keeps the newest, links the latest. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#define TUTTI_USE_MINOR 1
+#define TUTTI_USE_MINOR 2
 #define TUTTI_MIN_MINOR 0
 #include "../callback.h"
 #include "../interval.h"
@@ -354,7 +354,8 @@ static tutti_status claim_folder(saver *v, tutti_error *err)
 static tutti_status take_folder(saver *v, tutti_error *err)
 {
     const tutti_status s = v->writes ? claim_folder(v, err) : TUTTI_OK;
-    return s || !v->writes || v->overwrite
+    /* A process of this run that was killed may have saved more than the checkpoint it goes on from knows of. */
+    return s || !v->writes || v->overwrite || tutti_run_goes_on(v->checkpoint)
                ? s
                : leftovers_check(v->folder, v->filename, v->copy.run, v->state->time, err);
 }

@@ -5,6 +5,7 @@
 #include "../monitor.h"
 #include "mllog.h"
 #include "system.h"
+#include "tutti/checkpoint.h"
 #include "tutti/log.h"
 #include "tutti/stateful.h"
 #include "tutti/world.h"
@@ -21,6 +22,7 @@ enum { PATH_SIZE = 4096, WORDS = 64 };
 typedef struct mlperf {
     monitor monitor; /* of the metric that has a target */
     const tutti_log_v1 *log;
+    const tutti_checkpoint_v1 *checkpoint;                        /* may be NULL */
     const char *root, *benchmark, *system_name, *cache_clear_cmd; /* the last two: or NULL */
     int64_t index;
     bool exits;
@@ -198,9 +200,11 @@ static tutti_status continue_result(mlperf *m, tutti_error *err)
     return known >= 0 && known < size ? cut_result(m, known, err) : TUTTI_OK;
 }
 
+/* That of a process which was killed before the run's first checkpoint gives way. */
 static tutti_status begin_result(mlperf *m, tutti_error *err)
 {
-    const tutti_status s = open_result(m, "wxe", err);
+    const bool own = m->checkpoint && tutti_run_goes_on(m->checkpoint);
+    const tutti_status s = open_result(m, own ? "we" : "wxe", err);
     if (!s)
         (void)fwrite(m->head, 1, m->head_bytes, m->out);
     return s;
@@ -356,6 +360,7 @@ static tutti_status mlperf_fill(mlperf *m, const tutti_host *host, const tutti_p
     m->monitor.state = callback_service(host, "mlperf", TUTTI_STATE_V1, err);
     m->monitor.metrics = callback_service(host, "mlperf", TUTTI_METRICS_V1, err);
     m->log = callback_service(host, "mlperf", TUTTI_LOG_V1, err);
+    m->checkpoint = host->query(host->ctx, TUTTI_CHECKPOINT_V1);
     if (!m->monitor.state || !m->monitor.metrics || !m->log)
         return TUTTI_E_UNSUPPORTED;
     m->monitor.who = "mlperf";

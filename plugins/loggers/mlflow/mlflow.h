@@ -5,6 +5,7 @@
 
 #include "store.h"
 #include "tracking.h"
+#include "tutti/checkpoint.h"
 #include "tutti/logger.h"
 
 #include <stdbool.h>
@@ -37,6 +38,7 @@ struct tutti_images;
 
 typedef struct mlflow {
     outbox *outbox;
+    const tutti_checkpoint_v1 *checkpoint;
     tracking tracking; /* the outbox's thread has these: a server, */
     store store;       /* or a folder */
     words tags, ignored_metrics, ignored_given;

@@ -1,10 +1,11 @@
 /* plugin.c - mlflow: metrics and hyperparameters to a tracking server or a folder, in batches. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#define TUTTI_USE_MINOR 1 /* tables, images */
+#define TUTTI_USE_MINOR 2 /* tables, images, tutti_run_goes_on */
 #define TUTTI_MIN_MINOR 0 /* which an older host does not send */
 #include "../common/json_line.h"
 #include "../common/outbox_logger.h"
 #include "mlflow.h"
+#include "run_id.h"
 
 #include <fnmatch.h>
 
@@ -110,6 +111,7 @@ static tutti_status read_settings(mlflow *m, const tutti_host *host, const tutti
         logger_service(host, "mlflow", TUTTI_CHECKPOINT_V1, err);
     if (!checkpoint)
         return TUTTI_E_UNSUPPORTED;
+    m->checkpoint = checkpoint;
     (void)snprintf(m->host_run_name, sizeof m->host_run_name, "%s",
                    checkpoint->run_name(checkpoint->ctx));
     (void)snprintf(m->tracking.id_path, sizeof m->tracking.id_path, "%s/mlflow.run",
@@ -173,7 +175,8 @@ static tutti_status mlflow_event(void *self, const tutti_event *event, tutti_err
     tutti_status s = TUTTI_OK;
     const bool fits = event->id == TUTTI_EVENT_FIT_START;
     if (event->id != TUTTI_EVENT_INIT)
-        s = mlflow_begin(m, fits && event->time->batch > 0, err);
+        s = mlflow_begin(
+            m, fits && (event->time->batch > 0 || tutti_run_goes_on(m->checkpoint)), err);
     m->trains = m->trains || fits;
     m->has_ended = m->has_ended || event->id == TUTTI_EVENT_FIT_END;
     if (!s &&
@@ -197,7 +200,11 @@ static tutti_status mlflow_close(void *self, tutti_error *err)
 {
     mlflow *m = self;
     tutti_status s = TUTTI_OK;
-    if (m->nmetrics || m->given.out)
+    char id[64];
+    run_id_read(m->tracking.id_path, id, sizeof id);
+    /* A process that has no more than settings to tell, as nothing is left to train, is none of MLflow's runs where the folder
+     * has one. */
+    if (m->nmetrics || (m->given.out && (m->has_begun || !id[0])))
         s = mlflow_begin(m, false, err);
     if (!s)
         s = mlflow_flush(m, err);

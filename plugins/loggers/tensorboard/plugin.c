@@ -256,8 +256,9 @@ static tutti_status tensorboard_event(void *self, const tutti_event *event, tutt
     tensorboard *t = self;
     tutti_status s = TUTTI_OK;
     switch (event->id) {
-    case TUTTI_EVENT_FIT_START:
-        event_start(&t->begin, tensorboard_now(), event->time->batch);
+    case TUTTI_EVENT_FIT_START: /* a checkpoint has what was logged of its batch before it, such as evaluations */
+        event_start(&t->begin, tensorboard_now(),
+                    event->time->batch + (event->time->batch > 0));
         break;
     case TUTTI_EVENT_BATCH_END:
         s = at_batch_end(t, event->time->batch, err);

@@ -603,7 +603,7 @@ START_TEST(a_resumed_run_says_where_it_goes_on)
     subject_close(&it);
     ck_assert_str_eq(read_all(),
                      "version brain.Event:2\n0 session 1\n1 loss 0\n2 loss 1\n3 loss 2\n"
-                     "version brain.Event:2\n2 session 1\n3 loss 5\n");
+                     "version brain.Event:2\n3 session 1\n3 loss 5\n");
     stage_fini(&run);
 }
 END_TEST

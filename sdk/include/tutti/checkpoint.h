@@ -73,7 +73,21 @@ typedef struct tutti_checkpoint_v1 {
      * those of reading the file, with the run as it was: E_IO, E_FORMAT, E_NOTFOUND, E_SHAPE. */
     tutti_status (*load)(void *ctx, const char *path, const tutti_load *how, tutti_error *err);
 #endif
+#if TUTTI_USE_MINOR >= 2
+    /* since 1.2: 1 from fit_start on where this process takes up what an earlier one began in run_folder, from a checkpoint or,
+     * since that one was killed before it saved, from the start.  Files that the run names and that lie there already are
+     * its own then, and may be of batches that are trained again.  Else 0.  The same in all processes of a run.  [step] */
+    int32_t (*goes_on)(void *ctx);
+#endif
 } tutti_checkpoint_v1;
+
+#if TUTTI_USE_MINOR >= 2
+/* since 1.2: what goes_on says; 0 of an older host.  [step] */
+static inline int tutti_run_goes_on(const tutti_checkpoint_v1 *c)
+{
+    return TUTTI_HAS(c, tutti_checkpoint_v1, goes_on) && c->goes_on && c->goes_on(c->ctx);
+}
+#endif
 
 TUTTI_C_END
 #endif
