@@ -30,11 +30,17 @@ void traces_read(const json_node *list, trace_specs *ret_specs, faults *f);
 TUTTI_NODISCARD tutti_status trace_file_open(const trace_spec *spec, const char *folder,
                                              trace_file **ret_file, tutti_error *err);
 void trace_file_take(void *file, const tutti_trace *t); /* a sink of engine_trace_to */
-/* Puts on the disk what was taken; the bytes that the file has then, -1 where it has none that last or could not be written:
- * a pipe, a full disk. */
-int64_t trace_file_mark(const trace_file *file);
-/* The run goes on from a checkpoint that knows of `mark` bytes: trace_file_rewind goes there. */
-void trace_file_set_mark(trace_file *file, int64_t mark);
+/* A place in the file. */
+typedef struct trace_mark {
+    int64_t bytes; /* before it; -1: there is none, in a pipe or on a full disk */
+    uint64_t hash; /* of the last TRACE_MARK_BYTES of them */
+} trace_mark;
+enum { TRACE_MARK_BYTES = 4096 };
+
+/* Puts on the disk what was taken; where the file ends then. */
+trace_mark trace_file_mark(const trace_file *file);
+/* The run goes on from a checkpoint that knows the file up to `mark`: trace_file_rewind goes there.  0 bytes: none of it. */
+void trace_file_set_mark(trace_file *file, trace_mark mark);
 /* What earlier processes have behind that mark goes to a file beside it, FILE.undone; nothing without one.  Errors: E_IO;
  * E_FORMAT the file is another one, which stays as it is. */
 TUTTI_NODISCARD tutti_status trace_file_rewind(trace_file *file, tutti_error *err);

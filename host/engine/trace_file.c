@@ -1,8 +1,10 @@
 /* trace_file.c - traces as lines of text or JSON. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/folders.h"
 #include "base/json_members.h"
 #include "base/text.h"
 #include "engine/trace.h"
+#include "tutti/rng.h"
 #include "tutti/tutti.h"
 
 #include <errno.h>
@@ -15,8 +17,9 @@
 struct trace_file {
     FILE *file;
     char *path;
-    int64_t before; /* bytes of earlier processes; -1: it is no regular file */
-    int64_t mark;   /* so many of them hold; -1: all do */
+    int64_t before;  /* bytes of earlier processes; -1: it is no regular file */
+    int64_t begin;   /* where this process' lines begin; more than `before` after half a line */
+    trace_mark mark; /* so far they hold; -1: all do */
     bool json;
 };
 
@@ -72,19 +75,18 @@ tutti_status trace_file_open(const trace_spec *spec, const char *folder, trace_f
 {
     text_buffer path = {0};
     tutti_status s = TUTTI_OK;
-    if (spec->file[0] != '/') {
+    if (spec->file[0] != '/')
         text_add(&path, "%s/", folder);
-        for (char *slash = path.data; slash && (slash = strchr(slash + 1, '/'));) {
-            *slash = '\0';
-            (void)mkdir(path.data, 0777); /* opening the file tells what is wrong */
-            *slash = '/';
-        }
-    }
     text_add(&path, "%s", spec->file);
     trace_file *f = calloc(1, sizeof *f);
+    struct stat st;
+    char last = '\n';
+    if (spec->file[0] != '/' && !path.failed)
+        (void)!folders_make(path.data, NULL); /* opening the file tells what is wrong */
+    const bool pipe = path.data && stat(path.data, &st) == 0 && !S_ISREG(st.st_mode);
     if (!f || path.failed)
         s = tutti_fail(err, TUTTI_E_NOMEM, "no memory for traces");
-    else if (!(f->file = fopen(path.data, "a+e")) && !(f->file = fopen(path.data, "ae")))
+    else if (!(f->file = fopen(path.data, pipe ? "ae" : "a+e"))) /* no reader of its own pipe */
         s = tutti_fail(err, TUTTI_E_IO, "%s: cannot write traces: %s", path.data,
                        strerror(errno));
     if (s) {
@@ -94,15 +96,35 @@ tutti_status trace_file_open(const trace_spec *spec, const char *folder, trace_f
     }
     f->json = spec->json;
     f->path = path.data;
-    f->before = size_of(f);
-    f->mark = -1;
+    f->before = f->begin = size_of(f);
+    if (f->before > 0 && pread(fileno(f->file), &last, 1, f->before - 1) == 1 && last != '\n')
+        f->begin +=
+            fputc('\n', f->file) == '\n'; /* behind a line that a killed process did not end */
+    if (f->before == 0)
+        (void)!folders_sync(path.data, NULL);
+    f->mark.bytes = -1;
     *ret_file = f;
     return TUTTI_OK;
 }
 
-int64_t trace_file_mark(const trace_file *f)
+/* Of the last bytes before `end`. */
+static uint64_t hash_before(const trace_file *f, int64_t end)
 {
-    return fflush(f->file) || (f->before >= 0 && fsync(fileno(f->file))) ? -1 : size_of(f);
+    char part[TRACE_MARK_BYTES + 1] = "";
+    const int64_t n = end < TRACE_MARK_BYTES ? end : TRACE_MARK_BYTES;
+    return pread(fileno(f->file), part, (size_t)n, end - n) == n ? tutti_hash(part) : 0;
+}
+
+trace_mark trace_file_mark(const trace_file *f)
+{
+    trace_mark mark = {-1, 0};
+    const bool kept = fflush(f->file) == 0 && f->before >= 0 &&
+                      (fsync(fileno(f->file)) == 0 || errno == EINVAL);
+    if (kept)
+        mark.bytes = size_of(f);
+    if (mark.bytes >= 0)
+        mark.hash = hash_before(f, mark.bytes);
+    return mark;
 }
 
 /* Adds the bytes from `first` to `last` to another file, or to the same one. */
@@ -126,29 +148,29 @@ static bool move_aside(trace_file *f, FILE *undone)
     char *own = NULL;
     size_t size = 0;
     FILE *kept = open_memstream(&own, &size);
-    bool good = kept && fflush(f->file) == 0 && copy_bytes(f, f->before, size_of(f), kept);
-    good = (!kept || fclose(kept) == 0) && good && copy_bytes(f, f->mark, f->before, undone) &&
-           fsync(fileno(undone)) == 0 && ftruncate(fileno(f->file), f->mark) == 0 &&
+    bool good = kept && fflush(f->file) == 0 && copy_bytes(f, f->begin, size_of(f), kept);
+    good = (!kept || fclose(kept) == 0) && good &&
+           copy_bytes(f, f->mark.bytes, f->before, undone) && fsync(fileno(undone)) == 0 &&
+           ftruncate(fileno(f->file), f->mark.bytes) == 0 &&
            fwrite(own, 1, size, f->file) == size && fflush(f->file) == 0;
     free(own);
-    f->before = f->mark;
+    if (good)
+        f->before = f->begin = f->mark.bytes;
     return good;
 }
 
-void trace_file_set_mark(trace_file *f, int64_t mark)
+void trace_file_set_mark(trace_file *f, trace_mark mark)
 {
     f->mark = mark;
 }
 
 tutti_status trace_file_rewind(trace_file *f, tutti_error *err)
 {
-    const int64_t mark = f->mark;
-    char last = '\n';
+    const trace_mark mark = f->mark;
     text_buffer aside = {0};
-    if (f->before < 0 || mark < 0 || mark == f->before)
+    if (f->before < 0 || mark.bytes < 0 || mark.bytes == f->before)
         return TUTTI_OK;
-    if (mark > f->before || (mark > 0 && pread(fileno(f->file), &last, 1, mark - 1) != 1) ||
-        last != '\n')
+    if (mark.bytes > f->before || (mark.bytes > 0 && hash_before(f, mark.bytes) != mark.hash))
         return tutti_fail(
             err, TUTTI_E_FORMAT,
             "%s has not the traces that the checkpoint knows; lines are added to it", f->path);

@@ -29,10 +29,10 @@ void run_ask(loop_run *l, int request, bool skip)
     l->kept.requests[request] = 1 + skip;
     if (request == RUN_TERMINATE)
         tutti_loop_terminate(l->loop, skip);
-    else if (request == RUN_TERMINATE_EPOCH)
-        tutti_loop_terminate_epoch(l->loop, skip);
-    else
+    else if (request == RUN_INTERRUPT)
         tutti_loop_interrupt(l->loop);
+    else if (!l->behind) /* else events.c ends the epoch */
+        tutti_loop_terminate_epoch(l->loop, skip);
 }
 
 void run_request(loop_run *l, int request, bool skip)

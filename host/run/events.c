@@ -77,18 +77,43 @@ static bool ends_again(loop_run *l)
     return true;
 }
 
+/* What handlers ask of the trainer holds for the loop: a stop, a signal. */
+static void pass_on(loop_run *l)
+{
+    if (training_is_stopped(l->trainer))
+        run_request(l, RUN_TERMINATE, false);
+    if (trainer_signal())
+        tutti_loop_signal(l->loop, trainer_signal());
+}
+
+/* What was left to do at the last event of the process before: evaluations, the functions behind them, what these ask of the
+ * loop, and the checkpoint. */
+static tutti_status do_owed(loop_run *l, tutti_error *err)
+{
+    const bool held = engine_held(l->engine) >= 0;
+    tutti_status s = training_evaluate_owed(l->trainer, err);
+    if (!s && held && engine_held(l->engine) < 0) { /* all ranks know of it */
+        pass_on(l);
+        s = run_agree(l, TUTTI_EVENT_STARTED, err);
+    }
+    return s ? s : training_save_owed(l->trainer, err);
+}
+
 /* The epoch of the checkpoint is under way meanwhile, and begins again where the run goes on in it. */
 static tutti_status end_taken_up(loop_run *l, tutti_error *err)
 {
-    const bool taken_up = l->taken_up, owes = run_owes_epoch_end(l);
     const loop_place at = loop_get_place(l->loop);
-    l->taken_up = l->asked = false;
+    const bool ends = l->taken_up && ends_again(l);
+    l->asked = false;
     if (at.iterations > 0)
         loop_open_epoch(l->loop);
-    const tutti_status s = training_evaluate_owed(l->trainer, err);
-    const bool ends = taken_up && ends_again(l);
+    l->behind = at.iterations > 0;
+    const tutti_status s = do_owed(l, err);
+    const bool owes = run_owes_epoch_end(l);
+    l->taken_up = l->behind = false;
     /* Ranks know the same of signals; what stops one alone stops all behind the next event at which they meet. */
-    const bool stopped = ends || (!l->ranks.count && training_is_stopped(l->trainer));
+    const bool stopped = ends || l->kept.requests[RUN_TERMINATE] ||
+                         (!l->ranks.count && training_is_stopped(l->trainer));
     if (s || trainer_signal() || stopped)
         return s;
     if (owes)
@@ -125,15 +150,6 @@ static tutti_status after(loop_run *l, int32_t event, tutti_error *err)
     default:
         return TUTTI_OK;
     }
-}
-
-/* What handlers ask of the trainer holds for the loop: a stop, a signal. */
-static void pass_on(loop_run *l)
-{
-    if (training_is_stopped(l->trainer))
-        run_request(l, RUN_TERMINATE, false);
-    if (trainer_signal())
-        tutti_loop_signal(l->loop, trainer_signal());
 }
 
 /* All who hear the event, on all ranks, and what they ask; then what the trainer does behind it. */

@@ -45,7 +45,9 @@ struct loop_run {
     bool placed;          /* a checkpoint has said both: the next restart goes there */
     bool found;           /* and it has: a deterministic loop seeks no other place */
     bool taken_up;        /* a checkpoint was loaded, and no event has been heard since */
-    bool asked;           /* this checkpoint, or the loaded one, is of a run that was stopped */
+    bool
+        behind; /* functions hear the last event of the process before: an epoch that they cut has ended by then */
+    bool asked; /* this checkpoint, or the loaded one, is of a run that was stopped */
     training_batch batch; /* under way */
     double output;
     bool processing; /* the process function runs and has made no training step */

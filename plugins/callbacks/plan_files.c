@@ -1,6 +1,6 @@
 /* plan_files.c - places of a plan's results as JSON and as a picture; the folder and the names of such files. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#define TUTTI_USE_MINOR 2 /* tutti.plan/1, tutti_run_goes_on */
+#define TUTTI_USE_MINOR 2 /* tutti.plan/1, tutti_run_owns */
 #define TUTTI_MIN_MINOR 1 /* the second an older host does not know */
 #include "plan_files.h"
 
@@ -72,7 +72,7 @@ static tutti_status make_folder(const char *who, char *path, tutti_error *err)
 tutti_status plan_files_claim(plan_files *m, const tutti_timestamp *now, tutti_error *err)
 {
     const struct dirent *entry;
-    m->goes_on = now->batch > 0 || tutti_run_goes_on(m->checkpoint);
+    m->goes_on = now->batch > 0 || tutti_run_owns(m->checkpoint, m->folder);
     tutti_status s = m->rank ? TUTTI_OK : make_folder(m->who, m->folder, err);
     DIR *dir = s || m->rank || m->overwrite || m->goes_on ? NULL : opendir(m->folder);
     while (dir && !s && (entry = readdir(dir)))
@@ -82,7 +82,7 @@ tutti_status plan_files_claim(plan_files *m, const tutti_timestamp *now, tutti_e
                            m->who, m->folder);
     if (dir)
         (void)closedir(dir);
-    return s;
+    return s ? s : tutti_run_own(m->checkpoint, m->folder, err);
 }
 
 /* Adds what the placeholder at `text` stands for; its length, 0 for none. */

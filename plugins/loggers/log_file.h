@@ -4,6 +4,7 @@
 #ifndef LOG_FILE_H
 #define LOG_FILE_H
 
+#include "../common/synced_name.h"
 #include "logger.h"
 #include "tutti/checkpoint.h"
 #include "tutti/files.h"
@@ -99,24 +100,6 @@ static inline tutti_status log_file_init(log_file *f, const char *who, const cha
     return log_file_path(f, tutti_param_str(params, "filename"), name, err);
 }
 
-/* The name of a new file is on the disk too.  What cannot be synced, as on some network file systems, is left. */
-static inline void log_file_sync_name(const log_file *f)
-{
-    char folder[sizeof f->path];
-    memcpy(folder, f->path, sizeof folder);
-    char *slash = strrchr(folder, '/');
-    if (slash)
-        *slash = '\0';
-    const int fd = open(!slash    ? "."
-                        : *folder ? folder
-                                  : "/",
-                        O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0)
-        return;
-    (void)fsync(fd);
-    (void)close(fd);
-}
-
 /* Makes the folders on the way and opens the file. */
 static inline tutti_status log_file_open(log_file *f, tutti_error *err)
 {
@@ -133,7 +116,7 @@ static inline tutti_status log_file_open(log_file *f, tutti_error *err)
     if (!f->out || (f->regular && fseek(f->out, 0, SEEK_END) != 0))
         return log_file_fail(f, err);
     if (is_new)
-        log_file_sync_name(f);
+        synced_name(f->path);
     f->before = f->begin = f->regular ? ftell(f->out) : 0;
     char last = '\n';
     if (f->before > 0 && pread(fileno(f->out), &last, 1, f->before - 1) == 1 && last != '\n') {

@@ -80,9 +80,9 @@ class Allocations(Runs):
         return sorted({line for part in found.values() for line in part})
 
     def is_foreign(self, folder):
-        """Whether a library asked for the memory that crashes where it gets none."""
+        """Whether a library asked last for the memory that crashes where it gets none."""
         stack = folder / "faults.txt"
-        return stack.exists() and any(name in stack.read_text() for name in FOREIGN)
+        return stack.exists() and any(name in stack.read_text().split("--\n")[-1] for name in FOREIGN)
 
     def is_loaded(self, fault, folder):
         """Whether the program gets to its first line: constructors of libraries, such as oneDNN's, may end it before."""
@@ -157,7 +157,7 @@ def main():
             if name in LIMITED:
                 trials += [(name, f"limit {kib}") for kib in range(48 << 10, 128 << 10, 256)]
         if given.limits:
-            trials = [(name, f"limit {kib}") for name in given.case for kib in range(56 << 10, 74 << 10, 96)]
+            trials = [(name, f"limit {kib}") for name in given.case for kib in range(52 << 10, 74 << 10, 112)]
         each(tally, runs.trial, mixed(trials, given.seed)[:given.runs])
     return tally.finish()
 

@@ -1,14 +1,16 @@
 """cases.py - the commands whose allocations and files fail: what each finds, and what it leaves to compare."""
 # SPDX-License-Identifier: Apache-2.0
+import io
 import json
 import pathlib
 import random
 import re
 import struct
 import sys
+import tarfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "e2e"))
-from data_files import npy, png  # noqa: E402
+from data_files import idx, npy, png, write_shards  # noqa: E402
 
 GLYPHS = {"name": "glyphs", "samples": 64}
 TRANSFORMS = [{"name": "normalize", "mean": [0.13], "std": [0.31]}]
@@ -57,7 +59,34 @@ TEXT = short("text", {"name": "gpt2"} | GPT,
 NAMED = {"dataset": {"name": "image_folder", "path": "pictures", "channels": "grey"}, "transforms": [{"name": "to_float"}],
          "batch_size": 2}
 PICTURES = short("named", {"name": "mlp", "num_classes": 2, "hidden": [4]}, NAMED, eval=[NAMED | {"label": "test"}])
-RUNS = {"run.json": RUN, "images.json": IMAGES, "engine.json": ENGINE, "arrays.json": ARRAYS, "text.json": TEXT,
+# What a run may write beside checkpoints.
+LOGGED = {
+    "loggers": [{"name": "jsonl"}, {"name": "file"}, {"name": "tensorboard"},
+                {"name": "mlflow", "tracking_uri": "file:mlruns", "log_duplicated_metric_every_n_steps": 1}],
+    "traces": [{"file": "traces.txt"}, {"file": "ran.jsonl", "format": "json", "all": False}],
+    "algorithms": [{"name": "ema", "half_life": "2ba"}],
+}
+WATCHED = RUN | LOGGED | {"callbacks": [
+    {"name": "mlperf", "root_folder": "submission", "index": 0, "metric_label": "test", "target": 2, "system_name": "box"},
+    {"name": "lr_monitor"}, {"name": "memory_snapshot", "interval": "1ba"}, RUN["callbacks"][0] | {"async": True},
+    {"name": "checkpoint_saver", "id": "weights", "folder": "weights", "weights_only": True, "interval": "1ep"}]}
+
+
+def of_files(dataset, transforms=(), batch=16, **more):
+    """A run of these data alone, of two batches."""
+    return IMAGES | {"eval": [], "train": {"dataset": dataset, "transforms": list(transforms), "batch_size": batch, "workers": 1},
+                     "model": RUN["model"]} | more
+
+
+# Runs on the data sets that lie in files, for `io`.
+OF_FILES = {
+    "mds": of_files({"name": "mds", "path": "set", "classes": 10}),
+    "webdataset": of_files({"name": "webdataset", "path": "wds-{0..1}.tar", "classes": 2, "channels": "grey"}, [{"name": "to_float"}], 2),
+    "image_folder": of_files(NAMED["dataset"], NAMED["transforms"], 2),
+    "idx": of_files({"name": "idx", "images": "images.idx", "labels": "labels.idx", "classes": 10}, TRANSFORMS, 8),
+    "tokens": of_files(TEXT["train"]["dataset"], (), 2, model=TEXT["model"]),
+}
+RUNS = {"run.json": RUN, "watched.json": WATCHED, "images.json": IMAGES, "engine.json": ENGINE, "arrays.json": ARRAYS, "text.json": TEXT,
         "pictures.json": PICTURES}
 # What a case finds: by which command it comes.
 MADE = {"saves": ["train", "run.json"], "runs": ["train", "run.json"], "text": ["train", "text.json"],
@@ -117,6 +146,9 @@ CASES = {
                 "shards/shard.00000.mds"),
     "runs": (["runs", "runs/small", "--plot", "loss/train/total"], ["runs/small/record.json", "runs/small/log.jsonl"], "stdout"),
 }
+# More, whose files fail.
+FILES = {"watched": (["train", "watched.json"], [], "weights")} | \
+    {name: (["train", f"{name}.json"], [], "weights") for name in OF_FILES}
 # More, whose allocations fail.  {plugins} is the folder of plugins.
 LATEST = "text/ep0-ba1.safetensors"
 COMMANDS = {
@@ -178,11 +210,21 @@ def hub(folder):
     (folder / "hub/model.safetensors").write_bytes(struct.pack("<Q", len(text)) + text + body)
 
 
+def archives(folder):
+    for shard in range(2):
+        with tarfile.open(folder / f"wds-{shard}.tar", "w") as out:
+            for k in range(2):
+                for ending, content in (("png", (folder / "pictures/ant" / f"{k}.png").read_bytes()), ("cls", str(k).encode())):
+                    info = tarfile.TarInfo(f"{shard}{k:04}.{ending}")
+                    info.size = len(content)
+                    out.addfile(info, io.BytesIO(content))
+
+
 def fill(folder):
     """What every case begins with."""
     rng = random.Random(1)
     (folder / "saves").mkdir(parents=True)
-    for name, run in RUNS.items():
+    for name, run in (RUNS | {f"{name}.json": run for name, run in OF_FILES.items()}).items():
         (folder / name).write_text(json.dumps(run))
     (folder / "x.npy").write_bytes(npy("<f4", (64, 4, 4), struct.pack("<1024f", *(rng.random() for _ in range(1024)))))
     (folder / "y.npy").write_bytes(npy("<i8", (64,), struct.pack("<64q", *(rng.randrange(10) for _ in range(64)))))
@@ -193,4 +235,8 @@ def fill(folder):
         (folder / "pictures" / name).mkdir(parents=True)
         for k in range(2):
             (folder / "pictures" / name / f"{k}.png").write_bytes(png(4, 4, bytes(rng.randrange(256) for _ in range(48))))
+    archives(folder)
+    write_shards(folder / "set", [31, 33])
+    (folder / "images.idx").write_bytes(idx((32, 4, 4), rng.randbytes(512)))
+    (folder / "labels.idx").write_bytes(idx((32,), bytes(k % 10 for k in range(32))))
     hub(folder)

@@ -9,31 +9,42 @@ and the end is the same.
 --interrupted: instead of these, the calls of INTERRUPTED are interrupted for ever, each in a run of its own.
 
 Power: a run's writes are recorded and replayed up to each of them. What was not synced by then is there, is not,
-or is there in part. The last checkpoint that was acknowledged loads, and the run is taken up to the same end.
+or is there in part. The last checkpoint that was acknowledged, to which `latest` leads, loads; the run is taken up from it to
+the same end, with the same logs.
 """
 # SPDX-License-Identifier: Apache-2.0
 import errno
+import json
 import os
 import pathlib
 import random
+import re
 import shutil
 import sys
 import tempfile
 
 from campaign import Failed, Runs, Tally, each, losses, mixed, parser
-from cases import CASES, fill
+from cases import CASES, FILES, LOGGED, RUN, fill
+from disk import LOSSES, Disk, recorded
+from kill_compare import compare_logs
 
 ERRORS = {
-    "open": ["EIO", "EMFILE"], "create": ["EIO", "ENOSPC", "EDQUOT"],
+    "open": ["EIO", "EMFILE", "EINTR"], "create": ["EIO", "ENOSPC", "EDQUOT", "EINTR", "full"],
     "read": ["EIO", "EINTR", "interrupted", "short"], "mmap": ["ENOMEM", "ENODEV"],
     "write": ["EIO", "ENOSPC", "EDQUOT", "EINTR", "interrupted", "short", "full"],
     "pwrite": ["EIO", "ENOSPC", "EDQUOT", "EINTR", "interrupted", "short", "full"],
-    "writev": ["EIO", "ENOSPC", "EDQUOT", "EINTR", "interrupted", "full"],
-    "truncate": ["EIO", "ENOSPC", "EINTR"], "fsync": ["EIO", "ENOSPC", "EDQUOT", "EINTR"],
-    "rename": ["EIO", "ENOSPC", "full"], "link": ["EIO", "ENOSPC"], "symlink": ["EIO", "ENOSPC"],
-    "unlink": ["EIO"], "mkdir": ["EIO", "ENOSPC", "full"], "close": ["EIO", "EINTR"],
+    "writev": ["EIO", "ENOSPC", "EDQUOT", "EINTR", "interrupted", "short", "full"],
+    "truncate": ["EIO", "ENOSPC", "EDQUOT", "EINTR", "full"], "fsync": ["EIO", "ENOSPC", "EDQUOT", "EINTR"],
+    "rename": ["EIO", "ENOSPC", "EDQUOT", "EINTR", "full"], "link": ["EIO", "ENOSPC", "EDQUOT", "full"],
+    "symlink": ["EIO", "ENOSPC", "EDQUOT", "full"], "unlink": ["EIO"], "mkdir": ["EIO", "ENOSPC", "EDQUOT", "full"],
+    "close": ["EIO", "ENOSPC", "EDQUOT", "EINTR"],
 }
+ALL = CASES | FILES
 INTERRUPTIONS = 3  # in a row
+# Runs whose power is lost: what each has beside the case `train`.
+POWER = {"power": {}, "power_rotated": {"callbacks": [RUN["callbacks"][0] | {"keep": 1, "interval": "1ba"}]},
+         "power_logged": LOGGED,
+         "power_behind": {"callbacks": [RUN["callbacks"][0] | {"async": True}]}}
 # case, call, a part of the path
 INTERRUPTED = [
     ("train", "read", "/mlp/plugin.json"), ("train", "read", "/mlp/mlp.so"), ("train", "pwrite", "/runs/small/.lock"),
@@ -57,126 +68,27 @@ def fault(number, how):
     return f"one {number} {getattr(errno, how)}"
 
 
-class Disk:
-    """What a disk holds while recorded calls are replayed: names, which are safe once their folder is synced, and
-    bytes, which are once their file is."""
-
-    def __init__(self):
-        self.names = []  # (folder, change) in order; a change is a function of a dict of names
-        self.safe = {}   # folder: how many of self.names are safe there
-        self.bytes = {}  # inode: (synced, [(offset, data) or a length])
-        self.folders = {}
-        self.acknowledged = None  # the last checkpoint's path
-        self.waiting = []
-
-    def name(self, path, change):
-        self.names.append((os.path.dirname(path), change))
-
-    def step(self, call, inode, offset, path, to, data):
-        synced, unsynced = self.bytes.setdefault(inode, (b"", []))
-        if call == "create":
-            if offset:
-                unsynced.append(0)
-            self.name(path, lambda names: names.setdefault(path, inode))
-        elif call in ("write", "pwrite"):
-            unsynced.append((offset, data))
-        elif call == "truncate":
-            unsynced.append(offset)
-        elif call == "rename":
-            self.name(to, lambda names: path in names and names.update({to: names.pop(path)}))
-            if to.endswith(".safetensors") and "latest" not in to:
-                self.waiting.append(to)
-        elif call == "symlink":
-            self.name(path, lambda names: names.update({path: to}))
-        elif call == "unlink":
-            self.name(path, lambda names: names.pop(path, None))
-        elif call == "mkdir":
-            self.folders[inode] = path
-            self.name(path, lambda names: names.setdefault(path, None))
-        elif call == "fsync":
-            self.sync(inode, path, synced, unsynced)
-
-    def sync(self, inode, path, synced, unsynced):
-        if not os.path.isdir(path):
-            self.bytes[inode] = (applied(synced, unsynced), [])
-            return
-        self.safe[path] = len(self.names)
-        for one in [w for w in self.waiting if os.path.dirname(w) == path]:
-            self.acknowledged = one
-            self.waiting.remove(one)
-
-    def put(self, source, target, how, rng):
-        """Writes what is left of folder `source` to `target`; how: "all", "least" or "some" of what is not safe."""
-        names = {}
-        kept = {folder: rng.randrange(len(self.names) + 1) for folder, _ in self.names}
-        for k, (folder, change) in enumerate(self.names):
-            if how == "all" or k < self.safe.get(folder, 0) or (how == "some" and k < kept[folder]):
-                change(names)
-        for path, what in sorted(names.items()):
-            if not path.startswith(str(source)):
-                continue
-            place = target / os.path.relpath(path, source)
-            if what is None:
-                place.mkdir(exist_ok=True)
-            elif not place.parent.is_dir():
-                continue  # its folder is lost
-            elif isinstance(what, str):
-                place.symlink_to(what)
-            else:
-                synced, unsynced = self.bytes[what]
-                if how == "least":
-                    unsynced = []
-                elif how == "some":
-                    unsynced = [torn(one, rng) for one in unsynced if rng.random() < 0.5]
-                place.write_bytes(applied(synced, unsynced))
-
-
-def torn(one, rng):
-    return one if isinstance(one, int) else (one[0], one[1][:rng.randrange(len(one[1]) + 1)])
-
-
-def applied(data, changes):
-    data = bytearray(data)
-    for one in changes:
-        if isinstance(one, int):
-            del data[one:]
-            data.extend(bytes(one - len(data)))
-        else:
-            offset, new = one
-            data.extend(bytes(max(0, offset - len(data))))
-            data[offset:offset + len(new)] = new
-    return bytes(data)
-
-
-def recorded(path):
-    """The calls of a record."""
-    data = path.read_bytes()
-    at = 0
-    while at < len(data):
-        end = data.index(b"\n", at)
-        call, inode, offset, size, name, to = data[at:end].decode().split(" ")
-        at = end + 1 + int(size)
-        yield call, int(inode), int(offset), name, to, data[end + 1:at]
-
-
 class Files(Runs):
     """Runs whose files fail."""
 
+    cases = ALL
+
     def __init__(self, given, top):
         super().__init__(given.tutti, given.faults, "io_faults.so", top)
-        self.record = {}
+        self.seed = given.seed
+        self.recorded = {}  # of each of POWER: its folder and its calls
 
     def judge(self, name, how, folder):
         """None where the failure did not strike, "told" or "survived"; raises Failed."""
         self.begin(name, folder)
-        done = self.run(folder, CASES[name][0], how)
+        done = self.run(folder, ALL[name][0], how)
         if not (folder / "faults.txt").stat().st_size:
             return None
         if done.returncode < 0:
             raise Failed(f"ended by signal {-done.returncode}: {done.stderr}")
         if done.returncode and not done.stderr.strip():
             raise Failed(f"status {done.returncode} without a sentence")
-        weights = CASES[name][2] == "weights"
+        weights = ALL[name][2] == "weights"
         if done.returncode == 0:
             if weights and self.weights(folder) != self.results[name][0]:
                 raise Failed(f"other weights, status 0: {done.stderr}")
@@ -184,6 +96,8 @@ class Files(Runs):
                 raise Failed(f"the log lacks rows, which is not told: {done.stderr}")
             told = "cannot be loaded" in done.stdout or \
                 any(words in done.stderr for words in ("is not used", "no plugins are taken"))
+            if name in FILES and all("cache_clear_cmd" in words for words in done.stderr.splitlines()):
+                compare_logs(self.top / f"{name}-None", folder)
             if not weights and not told and self.result(name, folder, done.stdout) != self.results[name]:
                 raise Failed(f"other results, status 0: {done.stderr}")
             return "survived"
@@ -197,8 +111,8 @@ class Files(Runs):
     def trial(self, tally, number, name, line, how):
         folder = self.top / f"trial{number}"
         try:
-            if name == "power":
-                self.lose_power(folder, line, how)
+            if name in POWER:
+                self.lose_power(name, folder, line, how)
                 tally.add("power_losses")
             else:
                 tally.add(self.judge(name, fault(line.split()[0], how), folder) or "missed")
@@ -220,45 +134,67 @@ class Files(Runs):
 
     # ---- power ----
 
-    def record_run(self):
+    def record_run(self, name):
         """How many calls there are to stop at."""
-        self.recorded_in = self.top / "recorded"
-        self.begin("train", self.recorded_in)
-        (self.recorded_in / "saves").rmdir()  # the run makes it
-        done = self.run(self.recorded_in, CASES["train"][0], "record")
+        folder = self.top / f"recorded_{name}"
+        self.fill_power(name, folder)
+        done = self.run(folder, ALL["train"][0], "record")
         if done.returncode:
             raise Failed(f"the run to record: {done.stderr}")
-        self.calls = list(recorded(self.recorded_in / "faults.txt"))
-        return len(self.calls)
-
-    def lose_power(self, folder, cut, how):
+        self.recorded[name] = folder, list(recorded(folder / "faults.txt", folder))
         disk = Disk()
-        fill(folder)
-        (folder / "saves").rmdir()
-        for one in self.calls[:cut]:
+        for one in self.recorded[name][1]:
             disk.step(*one)
-        disk.put(self.recorded_in, folder, how, random.Random(cut))
+        newest = sorted((folder / "saves").glob("*-ba*"))[-1]
+        if not disk.acknowledged or os.path.basename(disk.acknowledged) != newest.name:
+            raise Failed(f"{newest.name} was not acknowledged by a link, but {disk.acknowledged}")
+        return len(self.recorded[name][1])
+
+    def fill_power(self, name, folder):
+        fill(folder)
+        (folder / "run.json").write_text(json.dumps(RUN | POWER[name]))
+        (folder / "saves").rmdir()  # the run makes it
+
+    def lose_power(self, name, folder, cut, how):
+        whole, calls = self.recorded[name]
+        disk = Disk()
+        self.fill_power(name, folder)
+        for one in calls[:cut]:
+            disk.step(*one)
+        disk.put(whole, folder, how, random.Random(f"{self.seed} {name} {cut} {how}"))
         (folder / "saves").mkdir(exist_ok=True)
         if disk.acknowledged:
-            path = folder / os.path.relpath(disk.acknowledged, self.recorded_in)
+            path = folder / os.path.relpath(disk.acknowledged, whole)
             if not path.exists():
                 raise Failed(f"{path.name} was acknowledged, and is lost")
             fill(folder / "elsewhere")  # where it does not add to the log
             done = self.run(folder / "elsewhere", ["eval", "run.json", "--checkpoint", str(path)])
             if done.returncode:
                 raise Failed(f"the last checkpoint does not load: {done.stderr}")
-        done = self.run(folder, CASES["resume"][0])
-        if done.returncode or "damaged" in done.stderr:
+            shutil.rmtree(folder / "elsewhere")
+        done = self.run(folder, ALL["resume"][0])
+        ended = "nothing is left to train" in done.stderr
+        if done.returncode and not ended or "damaged" in done.stderr:
             raise Failed(f"cannot be taken up: {done.returncode}: {done.stderr}")
-        if self.result("train", folder, "") != self.results["train"]:
-            raise Failed(f"other results once it is taken up: {done.stderr}")
+        self.check_end(whole, folder, disk.acknowledged, done.stderr)
+
+    def check_end(self, whole, folder, acknowledged, said):
+        """The end is that of the whole run, and it came from what was acknowledged, or is newer."""
+        if self.weights(folder) != self.weights(whole) or losses(folder, "small") != losses(whole, "small"):
+            raise Failed(f"other results once it is taken up: {said}")
+        compare_logs(whole, folder, without=("runs/*/mlflow.run",))  # which MLflow's own store does not sync either
+        log = (folder / "runs/small/log.jsonl").read_text(encoding="utf-8")
+        batches = [int(n) for n in re.findall(r'"resumed from [^"]* at batch ([0-9]+)"', log)]
+        least = int(re.search(r"-ba([0-9]+)\.", acknowledged)[1]) if acknowledged else 0
+        if least and "nothing is left" not in said and (batches or [0])[-1] < least:
+            raise Failed(f"batch {least} was acknowledged, and it went on from {(batches or [0])[-1]}")
 
 
 def main():
     p = parser(__doc__)
     p.add_argument("faults")
     p.add_argument("--runs", type=int, help="so many, at random; all otherwise")
-    p.add_argument("--case", choices=list(CASES) + ["power"], action="append")
+    p.add_argument("--case", choices=[*ALL, *POWER], action="append")
     p.add_argument("--interrupted", action="store_true", help="calls that are interrupted for ever alone, the same ones always")
     given = p.parse_args()
     tally = Tally("io", given)
@@ -269,10 +205,9 @@ def main():
             known = [name for name in dict.fromkeys(row[0] for row in INTERRUPTED) if runs.listed_or_skipped(tally, name)]
             each(tally, runs.interrupt, [row for row in INTERRUPTED if row[0] in known])
             return tally.finish()
-        for name in given.case or list(CASES) + ["power"]:
-            if name == "power":
-                runs.listed("train")
-                trials += [(name, cut, how) for cut in range(1, runs.record_run() + 1) for how in ("all", "least", "some")]
+        for name in given.case or [*ALL, *POWER]:
+            if name in POWER:
+                trials += [(name, cut, how) for cut in range(1, runs.record_run(name) + 1) for how in LOSSES]
                 continue
             lines = runs.listed_or_skipped(tally, name)
             tally.add("calls", len(lines))

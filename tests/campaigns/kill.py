@@ -52,19 +52,35 @@ def whole_run(tutti, folder, run, cache):
     return time.monotonic() - begun
 
 
-def has_begun(log):
-    return log.exists() and log.stat().st_size > 0
+def written(log):
+    """When the log was last written; a process has begun once that is another time."""
+    return log.stat().st_mtime_ns if log.exists() else 0
 
 
-def stop(process, how, rng):
-    """Sends the signal; SIGSTOP is a pause before a kill."""
+def stop(process, how, rng, span):
+    """Sends the signal; SIGSTOP is a pause, before a kill or with more of the run behind it."""
     if how == signal.SIGSTOP:
         process.send_signal(signal.SIGSTOP)
         time.sleep(rng.uniform(0, 0.2))
-        process.send_signal(signal.SIGKILL)
-        process.send_signal(signal.SIGCONT)
+        if rng.random() < 0.5:
+            process.send_signal(signal.SIGCONT)
+            try:
+                process.wait(timeout=rng.uniform(0, span))
+            except subprocess.TimeoutExpired:
+                process.send_signal(signal.SIGKILL)
+        else:
+            process.send_signal(signal.SIGKILL)
+            process.send_signal(signal.SIGCONT)
     else:
         process.send_signal(how)
+
+
+def check_taken_up(log, since, batch):
+    """A process that began since then has gone on from the newest checkpoint."""
+    for line in log.read_text(encoding="utf-8", errors="replace").splitlines() if log.exists() else []:
+        found = re.search(r'^{"time":([0-9.]+),.*"text":"(resumed from .* at batch (\d+)|no checkpoint yet)', line)
+        if found and float(found[1]) > since and int(found[3] or -1) != batch:
+            raise Failed(f"the newest checkpoint is of batch {batch}, and it said: {found[2]}")
 
 
 def slow_disk(slow, folder, rng):
@@ -88,6 +104,7 @@ def killed_run(tutti, folder, run, kept, grown, span, rng, tally, slow):
         lost = rng.random() < 0.3 and newest(folder / "saves") >= grown * BATCHES
         cache = folder.parent / f"lost{attempt}" if lost else kept
         disk, is_slow = slow_disk(slow, folder, rng) if attempt < 12 else ({}, False)
+        before, since, last = written(log), time.time(), newest(folder / "saves")
         with open(folder / "err.txt", "w", encoding="utf-8") as err:
             process = subprocess.Popen(command(tutti, run, "--resume", "auto"), cwd=folder, stdout=subprocess.DEVNULL,
                                        stderr=err, env=measured(cache, **disk))
@@ -95,18 +112,20 @@ def killed_run(tutti, folder, run, kept, grown, span, rng, tally, slow):
             try:
                 process.wait(timeout=rng.uniform(0.02, 1.2 * span * (3 if is_slow else 1)) if attempt < 12 else 600)
             except subprocess.TimeoutExpired:
-                stop(process, how, rng)
+                stop(process, how, rng, span)
                 process.wait()
         code = process.returncode
+        check_taken_up(log, since, last)
         if code == 0:
             tally.add("caches_lost", lost)
             return
         if code not in (-signal.SIGKILL, -signal.SIGTERM, 128 + signal.SIGTERM):
             raise Failed(f"it ended with {code}: {(folder / 'err.txt').read_text().strip()[-300:]}")
-        if has_begun(log):
+        if written(log) != before:
             tally.add("kills")
             tally.add(signal.Signals(how).name)
             tally.add("slow_disk", is_slow)
+            tally.add("inside_saves", any((folder / "saves").glob("*.tmp-*")))
         tally.add("caches_lost", lost)
     raise Failed("it did not end")
 

@@ -53,6 +53,7 @@ def algorithms(*list_):
 # Several at once, and runs without any.
 MIXED = {
     "plain": {},
+    "behind": {"behind": True},  # saves while it goes on
     "microbatches": {"microbatch_size": 12},
     "mixed": algorithms("label_smoothing", "mixup", {"name": "gradient_clipping", "clipping_type": "norm",
                                                      "clipping_threshold": 0.5}),
@@ -130,7 +131,7 @@ CALLBACKS = {
     "watched": {"eval": [EVAL], "loggers": FILES_OF_LOGS, "traces": [{"file": "traces.txt"}, {"file": "ran.jsonl", "format": "json", "all": False}], "callbacks": WATCHED + [
         {"name": "mlperf", "root_folder": "submission", "index": 0, "metric_label": "test", "target": 2},
         {"name": "eval_output_logging", "subset_sample": 4}]} | algorithms({"name": "ema", "half_life": "5ba"}),
-    "watched_images": {"model": {"name": "cnn"}, "eval": [EVAL], "loggers": FILES_OF_LOGS, "callbacks": WATCHED + [
+    "watched_images": {"behind": True, "model": {"name": "cnn"}, "eval": [EVAL], "loggers": FILES_OF_LOGS, "callbacks": WATCHED + [
         {"name": "image_visualizer", "mode": "classification", "interval": "9ba", "num_images": 1}]},
     "watched_text": DATA["text"] | {"loggers": FILES_OF_LOGS, "callbacks": WATCHED[:7] + [
         {"name": "generate", "prompts": ["a"], "max_new_tokens": 8, "interval": "5ba"},
@@ -150,6 +151,8 @@ def run_of(name, seed):
         run["callbacks"] = FIXED["callbacks"] + CASES[name]["callbacks"]
     if name in CALLBACKS:
         run["loggers"] = CASES[name]["loggers"]
+    if run.pop("behind", False):
+        run["callbacks"] = [run["callbacks"][0] | {"async": True}, *run["callbacks"][1:]]
     if "process" in run:
         del run["max_duration"]
     return run

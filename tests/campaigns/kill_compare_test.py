@@ -8,6 +8,7 @@ import tempfile
 
 from campaign import Failed
 from kill_compare import compare_checkpoints, compare_logs, compare_names, compare_records
+from kill_logs import checksum
 
 WHOLE = ["run.json", "runs/killed/log.jsonl", "runs/killed/record.json", "saves/.lock", "saves/ep3-ba36.safetensors",
          "saves/ep3-ba39.safetensors", "saves/ep4-ba40.safetensors"]
@@ -48,7 +49,8 @@ def field(number, value):
 def event(step, body):
     """A record of TensorBoard's."""
     data = bytes([0x10, step]) + body
-    return struct.pack("<Q", len(data)) + bytes(4) + data + bytes(4)
+    size = struct.pack("<Q", len(data))
+    return size + checksum(size) + data + checksum(data)
 
 
 def shown(step, value):
@@ -80,6 +82,8 @@ LOGS = [
     ({RUN: ["a" * 32], METRIC: ["7 2.0 0", "8 1.0 1"]}, {RUN: ["a" * 32], METRIC: ["7 2.0 0"]}, "mlflow.run: row of loss is None"),
     ({BOARD + "0": started(0) + shown(0, 2.0) + shown(1, 1.0) + shown(2, 0.5)},
      {BOARD + "1": started(0) + shown(0, 2.0) + shown(1, 1.0) + shown(2, 0.25), BOARD + "2": started(2) + shown(2, 0.5)}, None),
+    ({BOARD + "0": started(0) + shown(0, 2.0) + shown(1, 1.0)},  # behind what is damaged it reads nothing
+     {BOARD + "1": started(0) + shown(0, 2.0) + shown(1, 1.0)[:-1] + bytes(1)}, "tensorboard_logs: row of loss is None"),
     ({BOARD + "0": started(0) + shown(0, 2.0) + shown(1, 1.0)},
      {BOARD + "1": started(0) + shown(0, 2.0) + shown(1, 1.0), BOARD + "2": started(1)}, "tensorboard_logs: row of loss is None"),
 ]

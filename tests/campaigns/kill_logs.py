@@ -94,12 +94,34 @@ def fields(data):
         yield key >> 3, value
 
 
+def crc_row(byte):
+    for _ in range(8):
+        byte = byte >> 1 ^ (0x82f63b78 if byte & 1 else 0)
+    return byte
+
+
+CRC = [crc_row(byte) for byte in range(256)]
+
+
+def checksum(data):
+    """CRC-32C, turned as these files have it."""
+    crc = 0xffffffff
+    for byte in data:
+        crc = crc >> 8 ^ CRC[(crc ^ byte) & 255]
+    crc ^= 0xffffffff
+    return struct.pack("<I", ((crc >> 15 | crc << 17) + 0xa282ead8) & 0xffffffff)
+
+
 def records(path):
+    """As TensorBoard reads them: up to the first that is damaged, or not whole."""
     data, at = path.read_bytes(), 0
-    while at < len(data):
-        size = struct.unpack_from("<Q", data, at)[0]
-        yield data[at + 12:at + 12 + size]
-        at += 16 + size
+    while at + 12 <= len(data):
+        head = data[at:at + 8]
+        end = at + 12 + struct.unpack("<Q", head)[0]
+        if data[at + 8:at + 12] != checksum(head) or end + 4 > len(data) or data[end:end + 4] != checksum(data[at + 12:end]):
+            return
+        yield data[at + 12:end]
+        at = end + 4
 
 
 def scalars(folder):

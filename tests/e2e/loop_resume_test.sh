@@ -130,7 +130,7 @@ done
 # whole run.
 stopped() {
   local what=$1 handlers=$2 event=$3 number
-  whole "$what" "\"handlers\": [$handlers]"
+  whole "$what" "\"handlers\": [$handlers]${members:+, $members}"
   shift 3
   for number; do
     rm -rf cut && mkdir cut && cp whole/run.json cut
@@ -150,6 +150,24 @@ stopped "with the last cut" "$(cut iteration_completed 10)" iteration_completed 
 stopped "with other limits" "$exchanged" iteration_completed 2 5
 stopped "with another state" "$back" iteration_completed 2 3
 stopped "with an end" "$(call iteration_completed end 'true, false' '"once": 6')" iteration_completed 6
+
+# The same of evaluations that the signal cuts, and functions behind them: what these ask then holds as it would have.
+evaluation() { # <events>: two batches at each, beside the one at the end
+  local one="\"dataset\": {\"name\": \"glyphs\", \"samples\": 100, \"split\": \"test\"}, \"batch_size\": 50, \"metrics\": [{\"name\": \"accuracy\"}],
+    \"transforms\": [{\"name\": \"normalize\", \"mean\": [0.13], \"std\": [0.31]}]"
+  echo "\"eval\": [{\"label\": \"last\", $one}, {\"label\": \"test\", \"on\": $1, $one}]"
+}
+members=$(evaluation '"iteration_completed"')
+stopped "with a cut behind an evaluation" "$(cut iteration_completed 2)" eval_batch_end 1 3 4
+stopped "without its end behind an evaluation" "$(cut iteration_completed 2 true)" eval_batch_end 3
+stopped "with an end behind an evaluation" "$(call iteration_completed end 'true, false' '"once": 6')" eval_batch_end 11
+stopped "with an end in an epoch's last iteration" "$(call iteration_completed end 'true, false' '"once": 8')" eval_batch_end 15
+stopped "with a shorter epoch behind an evaluation" "$(limit iteration_completed 2 3 2)" eval_batch_end 3
+members=$(evaluation '["started", "iteration_completed"]')
+stopped "with one at the start" "$(cut iteration_completed 2)" eval_batch_end 5
+members=$(evaluation '["iteration_completed", "batch_end"]')
+stopped "with one at the event around" "$(cut iteration_completed 2)" eval_batch_end 5
+members=
 
 # killed <iterations>: the whole run as it was when it had saved that file.
 killed() {

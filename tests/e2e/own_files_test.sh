@@ -54,6 +54,7 @@ for saved in ep0-ba5 ep1-ba15 none; do # with none it was killed before the firs
   cp -r whole cut
   if [ $saved = none ]; then
     rm cut/saves/*
+    echo '{}' >cut/runs/small/oom/rank0_oom_0.json
   else
     find cut/saves -type f -newer "cut/saves/$saved.safetensors" ! -name "$saved.*" -delete
     ln -sf "$saved.safetensors" cut/saves/latest.safetensors
@@ -72,12 +73,33 @@ check "and it stays" bash -c "$(declare -f has); diff <(has whole) <(has cut) &&
 rm -rf cut
 cp -r whole cut
 mv cut/saves/ep1-ba15.safetensors old.safetensors
-rm cut/saves/*
+rm -r cut/saves/* cut/weights
 for item in mlperf.mark mlperf.is_over memory_snapshot.progress activation_monitor.logged image_visualizer.last runtime_estimator.labels runtime_estimator.counts; do
   check "the checkpoint has $item" python3 "$e2e/rewrite_checkpoint.py" old.safetensors older.safetensors "callback.$item" "callback.$item.lost"
   mv older.safetensors old.safetensors
 done
 check "a checkpoint without them is gone on from" train cut --resume ../old.safetensors || cat cut/err.txt
+
+# Who goes back to a checkpoint by its name does not lose the later ones unasked, and who was refused owns nothing.
+rm -rf cut
+cp -r whole cut
+says "later checkpoints are left alone" 1 \
+  'tutti: mlperf: cache_clear_cmd is not set: a valid submission needs it
+tutti: weights on fit_start: checkpoint_saver: cut/weights/ep0-ba8.safetensors is there already and this run would write over it; resume from it, choose another folder, or set overwrite' \
+  sh -c "cd cut && rm -f saves/ep1* saves/ep2* saves/ep3* weights/ep1* weights/ep2* weights/ep3* && '$TUTTI' train run.json --quiet --resume saves/ep0-ba5.safetensors"
+rm -rf cut
+mkdir cut
+cp -r run.json whole/submission cut
+for attempt in first second; do
+  check "the $attempt attempt leaves a result of another run alone" sh -c "cd cut && ! '$TUTTI' train run.json --resume auto >out.txt 2>err.txt && grep -q 'result_0.txt already exists' err.txt && diff -r ../whole/submission submission"
+done
+
+# Traces that cannot be written are told at the end, when loggers are gone.
+rm -rf cut
+mkdir cut
+cp run.json cut
+check "a run whose traces have no room" train cut --set 'traces=[{"file": "/dev/full"}, {"file": "/dev/full", "format": "json"}]'
+check "says so, of each" test "$(grep -c 'traces could not be written in full' cut/err.txt)" = 2
 
 says "a run that begins leaves a result alone" 1 \
   'tutti: mlperf: cache_clear_cmd is not set: a valid submission needs it

@@ -3,6 +3,7 @@
 #include "engine/binding.h"
 #include "engine/profile/profiler.h"
 #include "engine/trace.h"
+#include "json_mutator.h"
 #include "plugin/registry_internal.h"
 
 #include <stdlib.h>

@@ -29,7 +29,8 @@ typedef struct stage {
     int64_t len;       /* batches in an epoch */
     const char *label; /* of the evaluation under way */
     int32_t cut;       /* it is */
-    int32_t goes_on;   /* tutti_run_goes_on */
+    int32_t follows;   /* a process that called `own` with: */
+    char own[600];
     float loss;
     uint32_t nlogged; /* calls of metrics->log */
     struct {
@@ -100,9 +101,18 @@ static inline int32_t stage_cut(void *ctx)
     return ((const stage *)ctx)->cut;
 }
 
-static inline int32_t stage_goes_on(void *ctx)
+static inline tutti_status stage_own(void *ctx, const char *path, tutti_error *err)
 {
-    return ((const stage *)ctx)->goes_on;
+    stage *s = ctx;
+    (void)snprintf(s->own, sizeof s->own, "%s", path);
+    (void)err;
+    return TUTTI_OK;
+}
+
+static inline int32_t stage_owns(void *ctx, const char *path)
+{
+    const stage *s = ctx;
+    return s->follows && strcmp(s->own, path) == 0;
 }
 
 static inline tutti_status stage_get(void *ctx, const char *name, tutti_tensor *ret,
@@ -433,7 +443,8 @@ static inline void stage_init(stage *s)
                                           .run_name = stage_run_name,
                                           .run_folder = stage_run_folder};
 #if TUTTI_USE_MINOR >= 2
-    s->checkpoint.goes_on = stage_goes_on;
+    s->checkpoint.own = stage_own;
+    s->checkpoint.owns = stage_owns;
 #endif
     s->log =
         (tutti_log_v1){.struct_size = (uint32_t)sizeof s->log, .ctx = s, .write = stage_note};

@@ -3,6 +3,7 @@
 #include "train/checkpoint/progress.h"
 
 #include "base/json.h"
+#include "base/json_tree.h"
 #include "base/text.h"
 
 #include <inttypes.h>
@@ -51,7 +52,7 @@ static void add_values(const run_log *l, text_buffer *b)
     text_add(b, "{\"values\": {");
     for (uint32_t k = 0; k < l->nvalues; k++) {
         const logged_value *v = &l->values[k];
-        if (!is_result(v->name))
+        if (!is_result(v->name) || !tree_utf8(v->name)) /* which JSON could not have */
             continue;
         text_add(b, "%s", comma);
         text_add_quoted(b, v->name);
@@ -85,14 +86,26 @@ static void add_counts(engine *e, text_buffer *b)
     }
 }
 
+/* A file that is named twice has its place once. */
+static bool is_first(const trace_specs *specs, size_t k)
+{
+    for (size_t j = 0; j < k; j++)
+        if (strcmp(specs->items[j].file, specs->items[k].file) == 0)
+            return false;
+    return true;
+}
+
 /* How far the files of traces are on the disk. */
 static void add_traces(const trainer *t, text_buffer *b)
 {
     const char *before = ", \"traces\": {";
     for (size_t k = 0; k < t->observers.ntraces; k++) {
+        const trace_mark mark = trace_file_mark(t->observers.traces[k]);
+        if (!is_first(&t->run.file->observers.traces, k))
+            continue;
         text_add(b, "%s", before);
         text_add_quoted(b, t->run.file->observers.traces.items[k].file);
-        text_add(b, ": %" PRId64, trace_file_mark(t->observers.traces[k]));
+        text_add(b, ": [%" PRId64 ", %" PRId64 "]", mark.bytes, (int64_t)mark.hash);
         before = ", ";
     }
     if (t->observers.ntraces > 0)
@@ -116,8 +129,10 @@ static void take_traces(trainer *t, const json_node *traces)
     for (size_t k = 0; k < t->observers.ntraces; k++) {
         const char *name = t->run.file->observers.traces.items[k].file;
         const json_node *mark = json_get(traces, name);
-        if (mark)
-            trace_file_set_mark(t->observers.traces[k], json_int(mark));
+        if (mark && is_first(&t->run.file->observers.traces, k))
+            trace_file_set_mark(
+                t->observers.traces[k],
+                (trace_mark){json_int(json_at(mark, 0)), (uint64_t)json_int(json_at(mark, 1))});
     }
 }
 

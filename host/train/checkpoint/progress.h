@@ -7,7 +7,7 @@
 
 #define PROGRESS_KEY "progress"
 
-/* {"values": {name: [last, least, most]}, "counts": {event: n}, "held": event, "traces": {file: bytes}}: values that the same run logs again, as
+/* {"values": {name: [last, least, most]}, "counts": {event: n}, "held": event, "traces": {file: [bytes, hash]}}: values that the same run logs again, as
  * texts where they are not finite; counts of events that no clock counts; the
  * event of engine_hold, if any; what was on the disk of traces.  The caller frees *ret_text.  Errors: E_NOMEM.  [control] */
 TUTTI_NODISCARD tutti_status progress_text(const trainer *t, char **ret_text, tutti_error *err);

@@ -54,7 +54,7 @@ tutti_status observers_start(observers *o, run_context *run, bool resumes, tutti
 void observers_begin_again(observers *o)
 {
     for (size_t k = 0; k < o->ntraces; k++)
-        trace_file_set_mark(o->traces[k], 0);
+        trace_file_set_mark(o->traces[k], (trace_mark){0, 0});
 }
 
 void observers_go_on(observers *o, run_context *run)
@@ -64,6 +64,12 @@ void observers_go_on(observers *o, run_context *run)
         if (trace_file_rewind(o->traces[k], &e))
             run_log_message(&run->log, TUTTI_LOG_WARNING, "train", e.text);
     }
+}
+
+void observers_sync(const observers *o)
+{
+    for (size_t k = 0; k < o->ntraces; k++)
+        (void)trace_file_mark(o->traces[k]); /* what fails shows when it is closed */
 }
 
 void observers_finish(observers *o, run_context *run)

@@ -25,6 +25,8 @@ TUTTI_NODISCARD tutti_status observers_start(observers *o, run_context *run, boo
 void observers_begin_again(observers *o);
 /* Once there is something to train: traces of batches that are trained again go aside.  [control] */
 void observers_go_on(observers *o, run_context *run);
+/* Puts traces on the disk. */
+void observers_sync(const observers *o);
 /* Ends the profile, while the engine's objects are still there. */
 void observers_finish(observers *o, run_context *run);
 void observers_close(observers *o, run_context *run);

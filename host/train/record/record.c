@@ -292,10 +292,13 @@ void record_plan(trainer *t, const plan *p)
 
 void record_end(trainer *t, tutti_status s, const char *why)
 {
-    if (keeps(t) && t->files.record.run && !is_settled(t))
-        write_record(t,
-                     s == TUTTI_OK              ? RECORD_FINISHED
-                     : s == TUTTI_E_INTERRUPTED ? "interrupted"
-                                                : "failed",
-                     why);
+    if (!keeps(t) || !t->files.record.run || is_settled(t))
+        return;
+    run_log_sync(&t->run.log); /* nobody does again what a record says has been done */
+    observers_sync(&t->observers);
+    write_record(t,
+                 s == TUTTI_OK              ? RECORD_FINISHED
+                 : s == TUTTI_E_INTERRUPTED ? "interrupted"
+                                            : "failed",
+                 why);
 }

@@ -100,7 +100,6 @@ typedef struct trainer_resume {
     bool same;        /* this run's kernels computed it too */
     bool whole;       /* one is loaded whole before the run begins */
     bool unended;     /* an attempt before this one has not come to the run's end */
-    bool goes_on;     /* there was an attempt before this one, of the folder's record */
     bool ended;       /* one has, at the batch of the checkpoint that is taken up */
     bool over;        /* nothing is left to do */
     bool left;        /* a call was left behind which a checkpoint event comes */
@@ -134,6 +133,8 @@ typedef struct trainer_files {
     folder_lock *locks;  /* on its folders */
     write_behind behind; /* a checkpoint */
     run_record record;
+    char *
+        own; /* paths that processes before this one have noted; NULL: none (record/own_files.h) */
 } trainer_files;
 
 struct trainer {

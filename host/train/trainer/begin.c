@@ -6,6 +6,7 @@
 #include "train/checkpoint/class_check.h"
 #include "train/checkpoint/load.h"
 #include "train/checkpoint/resume.h"
+#include "train/record/own_files.h"
 #include "train/record/record.h"
 #include "train/record/repeat.h"
 #include "train/step/events.h"
@@ -62,17 +63,15 @@ static void tell_idle_groups(trainer *t)
 /* What rank 0's record of the run says of attempts before this one, which takes up what it finds or is told. */
 static tutti_status look_back(trainer *t, bool finds, tutti_error *err)
 {
-    enum { UNENDED = 1, ENDED = 2, MIDWAY = 4, GOES_ON = 8 };
+    enum { UNENDED = 1, ENDED = 2, MIDWAY = 4 };
     const run_record *r = &t->files.record;
     const bool ended = finds && r->ended_at && r->ended_at == t->run.clock.now.batch;
     /* An attempt that came to its end there was stopped: one with a longer limit goes on. */
     const bool midway = finds && r->finished_at < t->run.clock.now.batch;
     int32_t known = r->unended ? UNENDED | (midway ? MIDWAY : 0) : ended ? ENDED : 0;
-    known |= r->attempts ? GOES_ON : 0;
     const tutti_status s = distributed_take_first(&t->distributed, &known, err);
     t->resume.unended = (known & UNENDED) != 0;
-    t->resume.goes_on = (known & GOES_ON) != 0;
-    t->resume.ended = (known & ~GOES_ON) == ENDED;
+    t->resume.ended = known == ENDED;
     t->resume.midway = (known & MIDWAY) != 0;
     t->resume.stopped = t->resume.stopped && t->resume.midway;
     return s;
@@ -84,6 +83,8 @@ tutti_status trainer_begin(trainer *t, const char *resume, tutti_error *err)
         t->fits && distributed_first(&t->distributed) ? claim_folder(t, err) : TUTTI_OK;
     if (!s)
         record_begin(t);
+    if (!s && t->fits)
+        own_files_begin(t, resume == NULL, resume && strcmp(resume, "auto") == 0);
     if (!s && t->fits) /* files of a training run are not an evaluation's */
         s = observers_start(&t->observers, &t->run, resume != NULL, err);
     if (s || (s = trainer_event(t, TUTTI_EVENT_INIT, err)))
@@ -127,8 +128,6 @@ tutti_status trainer_begin(trainer *t, const char *resume, tutti_error *err)
     if (t->fits)
         tell_idle_groups(t);
     s = t->fits && resume ? look_back(t, strcmp(resume, "auto") == 0, err) : TUTTI_OK;
-    if (!s && t->resume.goes_on && t->run.clock.now.batch == 0)
-        observers_begin_again(&t->observers);
     if (!s)
         s = updater_reschedule(&t->updater, err);
     if (!s)

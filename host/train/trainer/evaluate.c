@@ -280,10 +280,10 @@ static tutti_status evaluate_on_event(void *ctx, int32_t event, tutti_error *err
 {
     const loop_evaluation *e = ctx;
     trainer *t = e->trainer;
-    if (can_owe(t))
+    if (can_owe(t) && engine_held(t->run.engine) < 0)
         engine_hold(t->run.engine, event);
     const tutti_status s = trainer_evaluate_now(t, e->number, err);
-    if (!trainer_owes_evaluations(t))
+    if (can_owe(t) && !trainer_owes_evaluations(t))
         engine_hold(t->run.engine, -1);
     return s;
 }

@@ -96,6 +96,8 @@ static tutti_status take_up(trainer *t, tutti_error *err)
 {
     const int64_t batches = t->run.clock.now.batch_in_epoch;
     tutti_status s = training_evaluate_owed(t, err);
+    if (!s)
+        s = training_save_owed(t, err);
     if (s || trainer_signal())
         return s;
     if (iteration_over(t, TUTTI_UNIT_TOKEN))

@@ -8,6 +8,7 @@
 #include "train/checkpoint/reproduction.h"
 #include "train/checkpoint/resume.h"
 #include "train/checkpoint/saver.h"
+#include "train/record/own_files.h"
 #include "train/step/step_services.h"
 #include "train/step/trainer_state.h"
 #include "train/trainer/begin.h"
@@ -85,9 +86,14 @@ static tutti_status checkpoint_claim(void *ctx, const char *folder, tutti_error 
     return s || !writes ? s : reproduction_keep(&t->run, folder, err);
 }
 
-static int32_t checkpoint_goes_on(void *ctx)
+static tutti_status checkpoint_own(void *ctx, const char *path, tutti_error *err)
 {
-    return ((trainer *)ctx)->resume.goes_on;
+    return own_files_add(ctx, path, err);
+}
+
+static int32_t checkpoint_owns(void *ctx, const char *path)
+{
+    return own_files_have(ctx, path);
 }
 
 /* ---- data ---- */
@@ -123,7 +129,8 @@ void trainer_services_init(trainer *t)
                                                    .settle = checkpoint_settle,
                                                    .save_part = checkpoint_save_part,
                                                    .load = checkpoint_load,
-                                                   .goes_on = checkpoint_goes_on};
+                                                   .own = checkpoint_own,
+                                                   .owns = checkpoint_owns};
 }
 
 /* Whoever reads weights where one process alone may do so; gradients come with them. */

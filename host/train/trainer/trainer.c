@@ -291,6 +291,9 @@ void trainer_destroy(trainer *t)
     for (size_t k = 0; k < run->participants.count; k++)
         instance_free(run->participants.items[k]);
     free(run->participants.items);
+    run->participants.items = run->log.loggers =
+        NULL; /* messages go to the terminal alone now */
+    run->participants.count = run->log.nloggers = 0;
     observers_close(&t->observers, run);
     for (size_t k = 0; k < t->nevals; k++)
         source_close(&t->evals[k]);
@@ -319,6 +322,7 @@ void trainer_destroy(trainer *t)
     free(t->files.record.attempts);
     free(t->files.record.memory);
     free(t->files.record.run);
+    free(t->files.own);
     folder_lock_release(t->files.locks); /* all files are closed */
     free(t);
 }

@@ -256,13 +256,19 @@ tutti_status training_evaluate_owed(trainer *t, tutti_error *err)
         trainer_owe_no_evaluations(t);
         engine_hold(t->run.engine, -1);
     }
-    if (!trainer_owes_evaluations(t) && !t->resume.left && engine_held(t->run.engine) < 0)
+    if (!trainer_owes_evaluations(t) && engine_held(t->run.engine) < 0)
         return TUTTI_OK;
-    tutti_status s = trainer_evaluate_owed(t, err);
+    const tutti_status s = trainer_evaluate_owed(t, err);
     if (s || training_owes_evaluations(t))
         return s;
-    if ((s = engine_run_held(t->run.engine, err)))
-        return s;
+    t->resume.left = true;
+    return engine_run_held(t->run.engine, err);
+}
+
+tutti_status training_save_owed(trainer *t, tutti_error *err)
+{
+    if (!t->resume.left || training_owes_evaluations(t))
+        return TUTTI_OK;
     t->resume.left = false;
     return trainer_event(t,
                          t->run.clock.now.batch_in_epoch ? TUTTI_EVENT_BATCH_CHECKPOINT

@@ -81,9 +81,11 @@ TUTTI_NODISCARD tutti_status training_evaluate(trainer *t, const char *label, tu
 /* Whether the run stops with an evaluation that is not done: what is saved at the end of its batch or epoch comes behind
  * it, when the run goes on.  [step] */
 bool training_owes_evaluations(const trainer *t);
-/* Of a run that is taken up, behind its first event: the evaluations that it owes, then the checkpoint event that was to
- * follow them.  Unless a signal stops it again.  [step] */
+/* Of a run that is taken up, behind its first event: the evaluations that it owes, then the handlers that wait for them
+ * (engine_hold).  Unless a signal stops it again.  [step] */
 TUTTI_NODISCARD tutti_status training_evaluate_owed(trainer *t, tutti_error *err);
+/* Behind that: the checkpoint event that was to follow.  [step] */
+TUTTI_NODISCARD tutti_status training_save_owed(trainer *t, tutti_error *err);
 
 /* The run's saver, if there is one, saves what is not saved yet.  [control] */
 TUTTI_NODISCARD tutti_status training_save(trainer *t, tutti_error *err);

@@ -353,11 +353,11 @@ static tutti_status claim_folder(saver *v, tutti_error *err)
 
 static tutti_status take_folder(saver *v, tutti_error *err)
 {
-    const tutti_status s = v->writes ? claim_folder(v, err) : TUTTI_OK;
+    tutti_status s = v->writes ? claim_folder(v, err) : TUTTI_OK;
     /* A process of this run that was killed may have saved more than the checkpoint it goes on from knows of. */
-    return s || !v->writes || v->overwrite || tutti_run_goes_on(v->checkpoint)
-               ? s
-               : leftovers_check(v->folder, v->filename, v->copy.run, v->state->time, err);
+    if (!s && v->writes && !v->overwrite && !tutti_run_owns(v->checkpoint, v->folder))
+        s = leftovers_check(v->folder, v->filename, v->copy.run, v->state->time, err);
+    return s || !v->writes ? s : tutti_run_own(v->checkpoint, v->folder, err);
 }
 
 /* A run that looked for a checkpoint and had nothing left to train cleans up too. */

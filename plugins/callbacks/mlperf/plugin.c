@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define TUTTI_USE_MINOR 2
 #define TUTTI_MIN_MINOR 0
+#include "../../common/synced_name.h"
 #include "../monitor.h"
 #include "mllog.h"
 #include "system.h"
@@ -203,8 +204,12 @@ static tutti_status continue_result(mlperf *m, tutti_error *err)
 /* That of a process which was killed before the run's first checkpoint gives way. */
 static tutti_status begin_result(mlperf *m, tutti_error *err)
 {
-    const bool own = m->checkpoint && tutti_run_goes_on(m->checkpoint);
-    const tutti_status s = open_result(m, own ? "we" : "wxe", err);
+    const bool own = m->checkpoint && tutti_run_owns(m->checkpoint, m->path);
+    tutti_status s = open_result(m, own ? "we" : "wxe", err);
+    if (!s)
+        synced_name(m->path);
+    if (!s && m->checkpoint)
+        s = tutti_run_own(m->checkpoint, m->path, err);
     if (!s)
         (void)fwrite(m->head, 1, m->head_bytes, m->out);
     return s;

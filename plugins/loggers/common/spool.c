@@ -1,6 +1,7 @@
 /* spool.c - the file: a header with the place of the first frame, frames with their checksums. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "spool.h"
+#include "../../common/synced_name.h"
 #include "../../common/whole_io.h"
 
 #include "crc32c.h"
@@ -170,8 +171,11 @@ void spool_take(spool *s, int64_t size)
 
 tutti_status spool_sync(spool *s, tutti_error *err)
 {
-    return s->fd >= 0 && fsync(s->fd) != 0 && errno != EINVAL ? fail_io("write", s->path, err)
-                                                              : TUTTI_OK;
+    if (s->fd >= 0 && fsync(s->fd) != 0 && errno != EINVAL)
+        return fail_io("write", s->path, err);
+    if (s->fd >= 0)
+        synced_name(s->path);
+    return TUTTI_OK;
 }
 
 tutti_status spool_set_aside(spool *s, tutti_error *err)

@@ -5,7 +5,6 @@
 
 #include "store.h"
 #include "tracking.h"
-#include "tutti/checkpoint.h"
 #include "tutti/logger.h"
 
 #include <stdbool.h>
@@ -38,14 +37,13 @@ struct tutti_images;
 
 typedef struct mlflow {
     outbox *outbox;
-    const tutti_checkpoint_v1 *checkpoint;
     tracking tracking; /* the outbox's thread has these: a server, */
     store store;       /* or a folder */
     words tags, ignored_metrics, ignored_given;
     char *location;                                /* of what is logged, for people */
     const char *experiment, *run_name, *run_group; /* the group may be NULL */
     char host_run_name[256];
-    bool resume;
+    bool resume, again;                /* a setting; a run of the same folder goes on */
     bool has_begun, trains, has_ended; /* its begin is in the outbox; FIT_START; FIT_END */
     int64_t flush_interval;
     uint64_t every; /* batches between equal values */

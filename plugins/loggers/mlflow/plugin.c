@@ -1,6 +1,6 @@
 /* plugin.c - mlflow: metrics and hyperparameters to a tracking server or a folder, in batches. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#define TUTTI_USE_MINOR 2 /* tables, images, tutti_run_goes_on */
+#define TUTTI_USE_MINOR 1 /* tables, images */
 #define TUTTI_MIN_MINOR 0 /* which an older host does not send */
 #include "../common/json_line.h"
 #include "../common/outbox_logger.h"
@@ -111,7 +111,6 @@ static tutti_status read_settings(mlflow *m, const tutti_host *host, const tutti
         logger_service(host, "mlflow", TUTTI_CHECKPOINT_V1, err);
     if (!checkpoint)
         return TUTTI_E_UNSUPPORTED;
-    m->checkpoint = checkpoint;
     (void)snprintf(m->host_run_name, sizeof m->host_run_name, "%s",
                    checkpoint->run_name(checkpoint->ctx));
     (void)snprintf(m->tracking.id_path, sizeof m->tracking.id_path, "%s/mlflow.run",
@@ -175,8 +174,7 @@ static tutti_status mlflow_event(void *self, const tutti_event *event, tutti_err
     tutti_status s = TUTTI_OK;
     const bool fits = event->id == TUTTI_EVENT_FIT_START;
     if (event->id != TUTTI_EVENT_INIT)
-        s = mlflow_begin(
-            m, fits && (event->time->batch > 0 || tutti_run_goes_on(m->checkpoint)), err);
+        s = mlflow_begin(m, fits && (event->time->batch > 0 || m->again), err);
     m->trains = m->trains || fits;
     m->has_ended = m->has_ended || event->id == TUTTI_EVENT_FIT_END;
     if (!s &&
@@ -340,9 +338,14 @@ static tutti_status mlflow_sync(void *self, tutti_error *err)
     return s;
 }
 
+/* Whoever was killed before the first checkpoint has begun a run in MLflow, which goes on, if it had come so far. */
 static tutti_status mlflow_begin_again(void *self, tutti_error *err)
 {
-    return outbox_begin_again(((mlflow *)self)->outbox, err);
+    mlflow *m = self;
+    char id[64];
+    run_id_read(m->tracking.id_path, id, sizeof id);
+    m->again = id[0] != '\0';
+    return outbox_begin_again(m->outbox, err);
 }
 
 static const char *mlflow_location(void *self)

@@ -1,6 +1,7 @@
 /* event_file.c - folders, the name by which TensorBoard finds the file, and writing. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "event_file.h"
+#include "../../common/synced_name.h"
 #include "../../common/whole_io.h"
 
 #include "event.h"
@@ -59,6 +60,7 @@ static tutti_status open_file(event_file *f, tutti_error *err)
         if (f->fd < 0 && errno != EEXIST)
             return fail_io(f, err);
     }
+    synced_name(f->path);
     return TUTTI_OK;
 }
 

@@ -74,18 +74,30 @@ typedef struct tutti_checkpoint_v1 {
     tutti_status (*load)(void *ctx, const char *path, const tutti_load *how, tutti_error *err);
 #endif
 #if TUTTI_USE_MINOR >= 2
-    /* since 1.2: 1 from fit_start on where this process takes up what an earlier one began in run_folder, from a checkpoint or,
-     * since that one was killed before it saved, from the start.  Files that the run names and that lie there already are
-     * its own then, and may be of batches that are trained again.  Else 0.  The same in all processes of a run.  [step] */
-    int32_t (*goes_on)(void *ctx);
+    /* since 1.2: before a file or a folder at `path` is made, or written over: it is this run's own, which is noted in
+     * run_folder, for processes that take the run up.  Only a run that trains notes; others get TUTTI_OK.  [step]
+     * Errors: E_IO; E_RANGE; E_ARG a path with a line break. */
+    tutti_status (*own)(void *ctx, const char *path, tutti_error *err);
+    /* since 1.2: 1 where an earlier process of this run has called `own` with that path, and this one takes up what it began
+     * ("--resume auto"), from a checkpoint or, since there is none, anew: what is at `path` may be of batches that are
+     * trained again.  Else 0: it is another's, or of a run that the user leaves.  From init on.  [step] */
+    int32_t (*owns)(void *ctx, const char *path);
 #endif
 } tutti_checkpoint_v1;
 
 #if TUTTI_USE_MINOR >= 2
-/* since 1.2: what goes_on says; 0 of an older host.  [step] */
-static inline int tutti_run_goes_on(const tutti_checkpoint_v1 *c)
+/* since 1.2: what `owns` says; 0 of an older host.  [step] */
+static inline int tutti_run_owns(const tutti_checkpoint_v1 *c, const char *path)
 {
-    return TUTTI_HAS(c, tutti_checkpoint_v1, goes_on) && c->goes_on && c->goes_on(c->ctx);
+    return TUTTI_HAS(c, tutti_checkpoint_v1, owns) && c->owns && c->owns(c->ctx, path);
+}
+
+/* since 1.2: calls `own`; an older host notes nothing.  [step] */
+static inline tutti_status tutti_run_own(const tutti_checkpoint_v1 *c, const char *path,
+                                         tutti_error *err)
+{
+    return TUTTI_HAS(c, tutti_checkpoint_v1, own) && c->own ? c->own(c->ctx, path, err)
+                                                            : TUTTI_OK;
 }
 #endif
 

@@ -5,7 +5,8 @@
  *              and the innermost callers as FILE+OFFSET, the offset in the file as it is loaded
  *   "one N"    allocation N fails
  *   "from N"   allocation N and all that follow fail
- * TUTTI_FAULTS_FILE is FILE; of "one" and "from" it gets the call stack of the first failure. */
+ * TUTTI_FAULTS_FILE is FILE; of "one" and "from" it gets the call stack of the first failure, and of "from" that of the latest
+ * one below a line of dashes, TOLD_AT_MOST of them. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <dlfcn.h>
 #include <errno.h>
@@ -19,7 +20,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { DEPTH = 40, PLACES = 1 << 17, TOLD = 6 };
+enum { DEPTH = 40, PLACES = 1 << 17, TOLD = 6, TOLD_AT_MOST = 4096 };
 
 static struct {
     void *(*malloc)(size_t);
@@ -108,10 +109,19 @@ static void list(uint64_t number)
 
 static void tell(void)
 {
-    static atomic_flag told = ATOMIC_FLAG_INIT;
+    static _Atomic uint32_t told;
+    static _Atomic off_t first; /* bytes of the first one */
+    static const char dashes[] = "--\n";
     void *frames[DEPTH];
-    if (!atomic_flag_test_and_set(&told))
-        backtrace_symbols_fd(frames, backtrace(frames, DEPTH), file);
+    const uint32_t number = atomic_fetch_add(&told, 1);
+    if (number >= (mode == ONE ? 1 : TOLD_AT_MOST))
+        return;
+    if (number > 0 &&
+        (ftruncate(file, first) != 0 || write(file, dashes, sizeof dashes - 1) < 0))
+        return;
+    backtrace_symbols_fd(frames, backtrace(frames, DEPTH), file);
+    if (number == 0)
+        first = lseek(file, 0, SEEK_END);
 }
 
 /* Counts an allocation; true when it shall fail. */

@@ -12,11 +12,13 @@
  *   "record"            FILE gets what changes files: "name inode offset size path [path]\n", then `size` bytes
  * TUTTI_FAULTS_FILE is FILE; of failures it gets the lines. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -37,7 +39,7 @@
 #error "the filter and the handler know the registers of x86-64 alone"
 #endif
 
-enum { PATH = 512 };
+enum { PATH = 512, PARTS = 1000 /* of a writev that is recorded */ };
 
 /* fd: the argument that is a descriptor, or -1.  path, to: those that are paths, or -1; `at` is the folder of
  * `path`.  change: files or names. */
@@ -127,7 +129,9 @@ static void record(const call *c, const long *a, const char *path, long offset, 
 {
     struct stat st = {0};
     char line[2 * PATH + 96];
-    const bool data = strcmp(c->name, "write") == 0 || strcmp(c->name, "pwrite") == 0;
+    const bool several = strcmp(c->name, "writev") == 0;
+    const bool data =
+        several || strcmp(c->name, "write") == 0 || strcmp(c->name, "pwrite") == 0;
     if (c->fd >= 0)
         (void)pass(SYS_fstat, a[c->fd], (long)&st, 0);
     else
@@ -136,9 +140,19 @@ static void record(const call *c, const long *a, const char *path, long offset, 
                            (unsigned long long)st.st_ino,
                            strcmp(c->name, "truncate") == 0 ? a[1] : offset, data ? result : 0,
                            path, c->to >= 0 ? (const char *)a[c->to] : "");
-    const struct iovec parts[2] = {{line, (size_t)n},
-                                   {(void *)a[1], data ? (size_t)result : 0}};
-    (void)pass(SYS_writev, file, (long)parts, 2);
+    struct iovec parts[2 + PARTS] = {{line, (size_t)n},
+                                     {(void *)a[1], data && !several ? (size_t)result : 0}};
+    const int count_parts = several ? (int)a[2] : 0;
+    if (count_parts > PARTS)
+        abort();
+    long left_over = result;
+    for (int k = 0; k < count_parts; k++) {
+        parts[2 + k] = ((const struct iovec *)a[1])[k];
+        if ((long)parts[2 + k].iov_len > left_over)
+            parts[2 + k].iov_len = (size_t)left_over;
+        left_over -= (long)parts[2 + k].iov_len;
+    }
+    (void)pass(SYS_writev, file, (long)parts, 2 + count_parts);
 }
 
 /* Where a write begins. */
@@ -147,15 +161,15 @@ static long begin_of(const call *c, const long *a)
     struct stat st;
     if (strcmp(c->name, "pwrite") == 0)
         return a[3];
-    if (strcmp(c->name, "write") != 0)
+    if (strcmp(c->name, "write") != 0 && strcmp(c->name, "writev") != 0)
         return 0;
     if (pass(SYS_fcntl, a[0], F_GETFL, 0) & O_APPEND)
         return pass(SYS_fstat, a[0], (long)&st, 0) ? 0 : (long)st.st_size;
     return pass(SYS_lseek, a[0], 0, SEEK_CUR);
 }
 
-/* The error of call `number`, or 0. */
-static long error_of(const call *c, uint64_t number, const char *path)
+/* The error of call `number`, or 0; it `changes` files or names. */
+static long error_of(const call *c, uint64_t number, const char *path, bool changes)
 {
     if (mode == EACH)
         return strcmp(c->name, each) == 0 && strstr(path, part) ? error : 0;
@@ -166,7 +180,7 @@ static long error_of(const call *c, uint64_t number, const char *path)
             return 0;
         return atomic_fetch_sub(&left, 1) > 0 ? error : 0;
     }
-    return (mode == ONE && number == wanted) || (mode == FROM && number >= wanted && c->change)
+    return (mode == ONE && number == wanted) || (mode == FROM && number >= wanted && changes)
                ? error
                : 0;
 }
@@ -181,10 +195,9 @@ static long answer(const call *c, long *a)
     const bool makes = opens && (flags & (O_CREAT | O_TRUNC));
     if (counts && mode == LIST)
         tell(number, makes ? "create" : c->name, path);
-    const long failed = counts ? error_of(c, number, path) : 0;
+    const long failed = counts ? error_of(c, number, path, c->change || makes) : 0;
     const bool is_short = counts && mode == SHORT && number == wanted && a[2] > 1 &&
-                          (strstr(c->name, "write") || strcmp(c->name, "read") == 0) &&
-                          c->number != SYS_writev;
+                          (strstr(c->name, "write") || strcmp(c->name, "read") == 0);
     if (failed || is_short)
         tell(number, c->name, path);
     if (failed) {
@@ -193,7 +206,7 @@ static long answer(const call *c, long *a)
         return -failed;
     }
     if (is_short)
-        a[2] /= 2;
+        a[2] /= 2; /* bytes, or of writev parts */
     const long offset = counts && mode == RECORD && c->change ? begin_of(c, a) : 0;
     const long result = faults_syscall(c->number, a[0], a[1], a[2], a[3], a[4], a[5]);
     if (counts && mode == RECORD && result >= 0) {
@@ -218,6 +231,34 @@ static void handle(int signal, siginfo_t *info, void *context)
             break;
         }
     errno = before;
+}
+
+/* A thread that blocks the signal would be killed by its first call: masks of threads, of new ones too, let it be. */
+static const sigset_t *let_pass(const sigset_t *set, sigset_t *let)
+{
+    if (!set)
+        return NULL;
+    *let = *set;
+    (void)sigdelset(let, SIGSYS);
+    return let;
+}
+
+int pthread_sigmask(int how, const sigset_t *set, sigset_t *old)
+{
+    int (*next)(int how, const sigset_t *set, sigset_t *old);
+    void *found = dlsym(RTLD_NEXT, "pthread_sigmask");
+    sigset_t let;
+    memcpy(&next, &found, sizeof next);
+    return next(how, how == SIG_UNBLOCK ? set : let_pass(set, &let), old);
+}
+
+int pthread_attr_setsigmask_np(pthread_attr_t *attr, const sigset_t *set)
+{
+    int (*next)(pthread_attr_t * attr, const sigset_t *set);
+    void *found = dlsym(RTLD_NEXT, "pthread_attr_setsigmask_np");
+    sigset_t let;
+    memcpy(&next, &found, sizeof next);
+    return next(attr, let_pass(set, &let));
 }
 
 /* Traps the calls of the table that come from elsewhere than faults_syscall; of maps those of files. */
