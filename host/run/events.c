@@ -86,33 +86,43 @@ static void pass_on(loop_run *l)
         tutti_loop_signal(l->loop, trainer_signal());
 }
 
+/* What functions ask, of all ranks. */
+static tutti_status agree_again(loop_run *l, tutti_error *err)
+{
+    pass_on(l);
+    return run_agree(l, TUTTI_EVENT_STARTED, err);
+}
+
 /* What was left to do at the last event of the process before: evaluations, the functions behind them, what these ask of the
- * loop, and the checkpoint. */
+ * loop, and the checkpoint.  All ranks know of it. */
 static tutti_status do_owed(loop_run *l, tutti_error *err)
 {
     const bool held = engine_held(l->engine) >= 0;
     tutti_status s = training_evaluate_owed(l->trainer, err);
-    if (!s && held && engine_held(l->engine) < 0) { /* all ranks know of it */
-        pass_on(l);
-        s = run_agree(l, TUTTI_EVENT_STARTED, err);
-    }
-    return s ? s : training_save_owed(l->trainer, err);
+    if (!s && held && engine_held(l->engine) < 0)
+        s = agree_again(l, err);
+    if (!s)
+        s = training_save_owed(l->trainer, err);
+    return s || !l->taken_up ? s : agree_again(l, err);
 }
 
 /* The epoch of the checkpoint is under way meanwhile, and begins again where the run goes on in it. */
 static tutti_status end_taken_up(loop_run *l, tutti_error *err)
 {
     const loop_place at = loop_get_place(l->loop);
-    const bool ends = l->taken_up && ends_again(l);
+    const bool ends = l->taken_up && ends_again(l), pending = l->pending != NULL;
+    const int32_t interrupts = l->kept.requests[RUN_INTERRUPT];
     l->asked = false;
     if (at.iterations > 0)
         loop_open_epoch(l->loop);
-    l->behind = at.iterations > 0;
+    l->behind = true;
     const tutti_status s = do_owed(l, err);
     const bool owes = run_owes_epoch_end(l);
     l->taken_up = l->behind = false;
     /* Ranks know the same of signals; what stops one alone stops all behind the next event at which they meet. */
     const bool stopped = ends || l->kept.requests[RUN_TERMINATE] ||
+                         l->kept.requests[RUN_INTERRUPT] != interrupts ||
+                         (l->pending && !pending) ||
                          (!l->ranks.count && training_is_stopped(l->trainer));
     if (s || trainer_signal() || stopped)
         return s;

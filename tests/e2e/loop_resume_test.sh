@@ -163,6 +163,9 @@ stopped "without its end behind an evaluation" "$(cut iteration_completed 2 true
 stopped "with an end behind an evaluation" "$(call iteration_completed end 'true, false' '"once": 6')" eval_batch_end 11
 stopped "with an end in an epoch's last iteration" "$(call iteration_completed end 'true, false' '"once": 8')" eval_batch_end 15
 stopped "with a shorter epoch behind an evaluation" "$(limit iteration_completed 2 3 2)" eval_batch_end 3
+members=$(evaluation '"epoch_completed"')
+stopped "with a cut between epochs" "$(cut epoch_completed 1)" eval_batch_end 1
+stopped "with another state behind an evaluation" "$(call epoch_completed go_back '"{\"epoch_length\": 4, \"iteration\": 8, \"max_epochs\": 4}"' '"once": 1')" eval_batch_end 1
 members=$(evaluation '["started", "iteration_completed"]')
 stopped "with one at the start" "$(cut iteration_completed 2)" eval_batch_end 5
 members=$(evaluation '["iteration_completed", "batch_end"]')

@@ -94,6 +94,18 @@ for attempt in first second; do
   check "the $attempt attempt leaves a result of another run alone" sh -c "cd cut && ! '$TUTTI' train run.json --resume auto >out.txt 2>err.txt && grep -q 'result_0.txt already exists' err.txt && diff -r ../whole/submission submission"
 done
 
+# A process that was refused takes nothing from the one that goes on.
+rm -rf cut
+cp -r whole cut
+rm cut/saves/*
+sed -i 's/"status": "finished"/"status": "running"/' cut/runs/small/record.json
+check "a run that begins is refused" sh -c "cd cut && ! '$TUTTI' train run.json >out.txt 2>err.txt"
+ends_as_whole "refused, then killed"
+says "and so is one whose time begins again" 1 \
+  'tutti: mlperf: cache_clear_cmd is not set: a valid submission needs it
+tutti: mlperf on fit_start: cut/submission/results/box/resnet/result_0.txt already exists; give another index' \
+  sh -c "cd cut && '$TUTTI' train run.json --quiet --resume auto --reset-time --set callbacks.6.overwrite=true --set callbacks.7.overwrite=true"
+
 # Traces that cannot be written are told at the end, when loggers are gone.
 rm -rf cut
 mkdir cut

@@ -86,22 +86,13 @@ static void add_counts(engine *e, text_buffer *b)
     }
 }
 
-/* A file that is named twice has its place once. */
-static bool is_first(const trace_specs *specs, size_t k)
-{
-    for (size_t j = 0; j < k; j++)
-        if (strcmp(specs->items[j].file, specs->items[k].file) == 0)
-            return false;
-    return true;
-}
-
 /* How far the files of traces are on the disk. */
 static void add_traces(const trainer *t, text_buffer *b)
 {
     const char *before = ", \"traces\": {";
     for (size_t k = 0; k < t->observers.ntraces; k++) {
         const trace_mark mark = trace_file_mark(t->observers.traces[k]);
-        if (!is_first(&t->run.file->observers.traces, k))
+        if (!observers_first_trace(&t->run, k))
             continue;
         text_add(b, "%s", before);
         text_add_quoted(b, t->run.file->observers.traces.items[k].file);
@@ -129,7 +120,7 @@ static void take_traces(trainer *t, const json_node *traces)
     for (size_t k = 0; k < t->observers.ntraces; k++) {
         const char *name = t->run.file->observers.traces.items[k].file;
         const json_node *mark = json_get(traces, name);
-        if (mark && is_first(&t->run.file->observers.traces, k))
+        if (json_count(mark) == 2 && observers_first_trace(&t->run, k))
             trace_file_set_mark(
                 t->observers.traces[k],
                 (trace_mark){json_int(json_at(mark, 0)), (uint64_t)json_int(json_at(mark, 1))});

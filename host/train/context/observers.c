@@ -3,6 +3,7 @@
 #include "train/context/observers.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static int64_t batches(void *ctx)
 {
@@ -51,10 +52,20 @@ tutti_status observers_start(observers *o, run_context *run, bool resumes, tutti
     return s;
 }
 
-void observers_begin_again(observers *o)
+bool observers_first_trace(const run_context *run, size_t k)
+{
+    const trace_spec *specs = run->file->observers.traces.items;
+    for (size_t j = 0; j < k; j++)
+        if (strcmp(specs[j].file, specs[k].file) == 0)
+            return false;
+    return true;
+}
+
+void observers_begin_again(observers *o, const run_context *run)
 {
     for (size_t k = 0; k < o->ntraces; k++)
-        trace_file_set_mark(o->traces[k], (trace_mark){0, 0});
+        if (observers_first_trace(run, k))
+            trace_file_set_mark(o->traces[k], (trace_mark){0, 0});
 }
 
 void observers_go_on(observers *o, run_context *run)

@@ -22,7 +22,9 @@ TUTTI_NODISCARD tutti_status observers_open(observers *o, run_context *run, tutt
 TUTTI_NODISCARD tutti_status observers_start(observers *o, run_context *run, bool resumes,
                                              tutti_error *err);
 /* A run that begins anew, since an earlier process was killed before it saved: none of its traces holds. */
-void observers_begin_again(observers *o);
+void observers_begin_again(observers *o, const run_context *run);
+/* A file that is named twice has its place once: whether the k-th is the first of its name. */
+bool observers_first_trace(const run_context *run, size_t k);
 /* Once there is something to train: traces of batches that are trained again go aside.  [control] */
 void observers_go_on(observers *o, run_context *run);
 /* Puts traces on the disk. */

@@ -22,16 +22,15 @@ static bool notes_path(const trainer *t, char path[PATH_MAX])
 }
 
 /* What cannot be read is not there: files are then in the way as those of another run are. */
-void own_files_begin(trainer *t, bool begins, bool follows)
+void own_files_begin(trainer *t, bool follows)
 {
     char path[PATH_MAX], part[4096];
     text_buffer b = {0};
     size_t n;
     if (!notes_path(t, path))
         return;
-    if (begins && distributed_first(&t->distributed))
-        (void)unlink(path);
-    const int fd = follows ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+    t->files.follows = follows;
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return;
     while (b.size < NOTES_LIMIT && (n = whole_read(fd, part, sizeof part, WHOLE_IO_HERE)) > 0)
@@ -71,17 +70,29 @@ static bool note_of(const trainer *t, const char *path, char note[PATH_MAX])
 bool own_files_have(const trainer *t, const char *path)
 {
     char note[PATH_MAX];
-    return note_of(t, path, note) && has_line(t->files.own, note);
+    return t->files.follows && note_of(t, path, note) && has_line(t->files.own, note);
 }
 
-/* In one write, at the end. */
-static int append(const char *path, const char *line)
+/* Whether the file ends amid a line, of a process that had no room. */
+static bool is_cut(int fd, off_t size)
 {
-    const int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    char last = '\n';
+    return size > 0 && pread(fd, &last, 1, size - 1) == 1 && last != '\n';
+}
+
+/* In one write, at the end; where that fails, nothing is left of it. */
+static int append(const char *path, const char *note)
+{
+    char line[PATH_MAX + 2];
+    const int fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     if (fd < 0)
         return errno;
+    const off_t size = lseek(fd, 0, SEEK_END);
+    (void)snprintf(line, sizeof line, "%s%s\n", is_cut(fd, size) ? "\n" : "", note);
     const size_t n = strlen(line);
     int cause = whole_write(fd, line, n, WHOLE_IO_HERE) == n && fsync(fd) == 0 ? 0 : errno;
+    if (cause && size >= 0)
+        (void)!ftruncate(fd, size);
     if (close(fd) != 0 && !cause)
         cause = errno;
     return cause;
@@ -89,16 +100,22 @@ static int append(const char *path, const char *line)
 
 tutti_status own_files_add(trainer *t, const char *path, tutti_error *err)
 {
-    char notes[PATH_MAX], note[PATH_MAX], line[PATH_MAX + 1];
-    if (own_files_have(t, path) || !t->fits || !distributed_first(&t->distributed))
+    char notes[PATH_MAX], note[PATH_MAX], text[640];
+    if (!t->fits)
         return TUTTI_OK;
     if (strchr(path, '\n'))
         return tutti_fail(err, TUTTI_E_ARG, "a file of the run has a line break in its path");
     if (!notes_path(t, notes) || !note_of(t, path, note))
         return tutti_fail(err, TUTTI_E_RANGE, "%.80s...: the path is too long", path);
-    (void)snprintf(line, sizeof line, "%s\n", note);
+    if (has_line(t->files.own, note))
+        return TUTTI_OK;
     (void)!folders_make(notes, NULL); /* what is wrong shows when the file is opened */
-    const int cause = append(notes, line);
-    return cause ? tutti_fail(err, TUTTI_E_IO, "%s: %s", notes, strerror(cause))
-                 : folders_sync(notes, err);
+    const int cause = append(notes, note);
+    if (!cause && folders_sync(notes, NULL) == TUTTI_OK)
+        return TUTTI_OK;
+    (void)snprintf(text, sizeof text,
+                   "%.300s: %s; a run that goes on does not know %.160s for its own", notes,
+                   strerror(cause ? cause : EIO), path);
+    run_log_message(&t->run.log, TUTTI_LOG_WARNING, "train", text);
+    return TUTTI_OK;
 }

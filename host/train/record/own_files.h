@@ -7,10 +7,10 @@
 
 #define OWN_FILES_NAME ".own" /* in the run's folder: a path a line; "./" is that folder */
 
-/* Once the folder is this run's: `follows` says that it takes up, by --resume auto, what earlier processes began, whose notes
- * are read; a run that begins (`begins`) forgets them.  [control] */
-void own_files_begin(trainer *t, bool begins, bool follows);
-/* Notes a path, once.  Errors: E_IO, E_RANGE, E_ARG a path with a line break.  [step] */
+/* Once the folder is this run's: reads the notes.  `follows` says that it takes up, by --resume auto, what earlier processes
+ * began; to another run they say nothing, and stay, since it may be refused.  [control] */
+void own_files_begin(trainer *t, bool follows);
+/* Notes a path, once; a note that cannot be written is a warning.  Errors: E_RANGE, E_ARG a path with a line break.  [step] */
 TUTTI_NODISCARD tutti_status own_files_add(trainer *t, const char *path, tutti_error *err);
 /* Whether a process before this one, which follows it, has noted the path.  [step] */
 bool own_files_have(const trainer *t, const char *path);

@@ -98,6 +98,7 @@ typedef struct trainer_resume {
     bool accept_bits; /* one that other kernels computed is taken up */
     bool strict;      /* one of other settings is refused */
     bool same;        /* this run's kernels computed it too */
+    bool anew;        /* the clock of the checkpoint is set to 0: the run is another one */
     bool whole;       /* one is loaded whole before the run begins */
     bool unended;     /* an attempt before this one has not come to the run's end */
     bool ended;       /* one has, at the batch of the checkpoint that is taken up */
@@ -133,8 +134,8 @@ typedef struct trainer_files {
     folder_lock *locks;  /* on its folders */
     write_behind behind; /* a checkpoint */
     run_record record;
-    char *
-        own; /* paths that processes before this one have noted; NULL: none (record/own_files.h) */
+    char *own;    /* paths that processes have noted, record/own_files.h; NULL: none */
+    bool follows; /* this one takes up what they began */
 } trainer_files;
 
 struct trainer {

@@ -84,7 +84,7 @@ tutti_status trainer_begin(trainer *t, const char *resume, tutti_error *err)
     if (!s)
         record_begin(t);
     if (!s && t->fits)
-        own_files_begin(t, resume == NULL, resume && strcmp(resume, "auto") == 0);
+        own_files_begin(t, resume && strcmp(resume, "auto") == 0 && !t->resume.anew);
     if (!s && t->fits) /* files of a training run are not an evaluation's */
         s = observers_start(&t->observers, &t->run, resume != NULL, err);
     if (s || (s = trainer_event(t, TUTTI_EVENT_INIT, err)))

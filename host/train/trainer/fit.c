@@ -193,6 +193,7 @@ static tutti_status fit(trainer *t, const fit_options *o, tutti_error *err)
     t->fits = true;
     t->resume.over = false;
     t->resume.strict = o->strict;
+    t->resume.anew = o->reset_time;
     t->resume.accept_bits = o->accept_bits;
     tutti_status s = t->begun ? TUTTI_OK : trainer_begin(t, o->resume, err);
     if (!s && t->run.file->length.max_duration.count == 0 &&

@@ -205,11 +205,13 @@ static tutti_status continue_result(mlperf *m, tutti_error *err)
 static tutti_status begin_result(mlperf *m, tutti_error *err)
 {
     const bool own = m->checkpoint && tutti_run_owns(m->checkpoint, m->path);
-    tutti_status s = open_result(m, own ? "we" : "wxe", err);
+    tutti_status s = TUTTI_OK;
+    if (m->checkpoint && access(m->path, F_OK) != 0)
+        s = tutti_run_own(m->checkpoint, m->path, err);
+    if (!s)
+        s = open_result(m, own ? "we" : "wxe", err);
     if (!s)
         synced_name(m->path);
-    if (!s && m->checkpoint)
-        s = tutti_run_own(m->checkpoint, m->path, err);
     if (!s)
         (void)fwrite(m->head, 1, m->head_bytes, m->out);
     return s;

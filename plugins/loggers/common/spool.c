@@ -95,12 +95,14 @@ static tutti_status open_unnamed(spool *s, tutti_error *err)
         return fail_io("make", name, err);
     (void)unlink(name);
     s->is_unnamed = true;
+    s->is_new = false;
     return take_up(s, err);
 }
 
 static tutti_status open_file(spool *s, int flags, tutti_error *err)
 {
     s->fd = open(s->path, O_RDWR | O_CLOEXEC | flags, 0666);
+    s->is_new = flags != 0;
     if (s->fd < 0)
         return errno == ENOENT && !flags ? TUTTI_OK : fail_io("open", s->path, err);
     if (flock(s->fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
@@ -173,8 +175,9 @@ tutti_status spool_sync(spool *s, tutti_error *err)
 {
     if (s->fd >= 0 && fsync(s->fd) != 0 && errno != EINVAL)
         return fail_io("write", s->path, err);
-    if (s->fd >= 0)
+    if (s->fd >= 0 && s->is_new)
         synced_name(s->path);
+    s->is_new = false;
     return TUTTI_OK;
 }
 

@@ -19,6 +19,7 @@ typedef struct spool {
     int fd; /* -1: there is no file, as nothing waits */
     bool
         is_unnamed; /* another process has the file of that name: this one goes with the process */
+    bool is_new;    /* this process has made it, and not synced its name */
     int64_t head; /* the frames that wait are the bytes [head, end) */
     int64_t end;
     int64_t inherited; /* up to here an earlier process wrote them; 0: nothing */

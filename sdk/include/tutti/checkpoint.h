@@ -75,8 +75,9 @@ typedef struct tutti_checkpoint_v1 {
 #endif
 #if TUTTI_USE_MINOR >= 2
     /* since 1.2: before a file or a folder at `path` is made, or written over: it is this run's own, which is noted in
-     * run_folder, for processes that take the run up.  Only a run that trains notes; others get TUTTI_OK.  [step]
-     * Errors: E_IO; E_RANGE; E_ARG a path with a line break. */
+     * run_folder, for processes that take the run up.  Only a run that trains notes; others get TUTTI_OK.  A note that
+     * cannot be written is a warning of the host's.  [step]
+     * Errors: E_RANGE; E_ARG a path with a line break. */
     tutti_status (*own)(void *ctx, const char *path, tutti_error *err);
     /* since 1.2: 1 where an earlier process of this run has called `own` with that path, and this one takes up what it began
      * ("--resume auto"), from a checkpoint or, since there is none, anew: what is at `path` may be of batches that are
