@@ -1,6 +1,5 @@
 /* dispatch.c - runs an event: who hears it, in turn, and what their failures do to the run. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/counts.h"
 #include "base/text.h"
 #include "engine/engine_internal.h"
 
@@ -330,9 +329,9 @@ tutti_status engine_run_held(engine *e, tutti_error *err)
         return refuse(e, event, err);
     const breadcrumb outer = crash_breadcrumb;
     tutti_status s = run_waiting(e, &e->slots[event], err);
-    for (int32_t around = 0; around < COMPOSER_EVENT_END && !s; around++)
-        if (ignite_counterpart(around) == event)
-            s = run_waiting(e, &e->slots[around], err);
+    const int32_t around = event_around(event);
+    if (!s && around >= 0)
+        s = run_waiting(e, &e->slots[around], err);
     crash_breadcrumb = outer;
     engine_hold(e, -1);
     return s;

@@ -60,3 +60,27 @@ int event_side(int32_t event)
     const event_row *row = find_row(event);
     return row ? row->side : N;
 }
+
+int32_t event_around(int32_t event)
+{
+    switch (event) {
+    case TUTTI_EVENT_STARTED:
+        return TUTTI_EVENT_FIT_START;
+    case TUTTI_EVENT_EPOCH_STARTED:
+        return TUTTI_EVENT_EPOCH_START;
+    case TUTTI_EVENT_GET_BATCH_STARTED:
+        return TUTTI_EVENT_BEFORE_DATALOADER;
+    case TUTTI_EVENT_GET_BATCH_COMPLETED:
+        return TUTTI_EVENT_AFTER_DATALOADER;
+    case TUTTI_EVENT_ITERATION_STARTED:
+        return TUTTI_EVENT_BATCH_START;
+    case TUTTI_EVENT_ITERATION_COMPLETED:
+        return TUTTI_EVENT_BATCH_END;
+    case TUTTI_EVENT_EPOCH_COMPLETED:
+        return TUTTI_EVENT_EPOCH_END;
+    case TUTTI_EVENT_COMPLETED:
+        return TUTTI_EVENT_FIT_END;
+    default:
+        return -1;
+    }
+}

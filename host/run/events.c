@@ -3,31 +3,6 @@
 #include "base/counts.h"
 #include "run/run_internal.h"
 
-/* The Composer event that an Ignite event lies in; -1: none. */
-static int32_t surrounding(int32_t event)
-{
-    switch (event) {
-    case TUTTI_EVENT_STARTED:
-        return TUTTI_EVENT_FIT_START;
-    case TUTTI_EVENT_EPOCH_STARTED:
-        return TUTTI_EVENT_EPOCH_START;
-    case TUTTI_EVENT_GET_BATCH_STARTED:
-        return TUTTI_EVENT_BEFORE_DATALOADER;
-    case TUTTI_EVENT_GET_BATCH_COMPLETED:
-        return TUTTI_EVENT_AFTER_DATALOADER;
-    case TUTTI_EVENT_ITERATION_STARTED:
-        return TUTTI_EVENT_BATCH_START;
-    case TUTTI_EVENT_ITERATION_COMPLETED:
-        return TUTTI_EVENT_BATCH_END;
-    case TUTTI_EVENT_EPOCH_COMPLETED:
-        return TUTTI_EVENT_EPOCH_END;
-    case TUTTI_EVENT_COMPLETED:
-        return TUTTI_EVENT_FIT_END;
-    default:
-        return -1;
-    }
-}
-
 /* What the trainer does before the event is told, as between the events of its own loop. */
 static tutti_status before(loop_run *l, int32_t event, tutti_error *err)
 {
@@ -165,7 +140,7 @@ static tutti_status after(loop_run *l, int32_t event, tutti_error *err)
 /* All who hear the event, on all ranks, and what they ask; then what the trainer does behind it. */
 static tutti_status tell(loop_run *l, int32_t event, tutti_error *err)
 {
-    const int32_t around = surrounding(event);
+    const int32_t around = event_around(event);
     tutti_status s = before(l, event, err);
     if (!s)
         s = training_event(l->trainer, around < 0 ? event : around, err);
