@@ -210,6 +210,7 @@ trainer *cli_trainer_of_model(const cli_options *o, run_file *run, registry *r,
     trainer_catch_signals(run->checkpoints.signals);
     if (trainer_create(run, r, ops, &t, &e)) {
         cli_print_failure(run, e.text);
+        trainer_destroy(t);
         return NULL;
     }
     trainer_on_message(t, cli_message, run, o->talk.verbose);

@@ -60,9 +60,13 @@ static tutti_status read_run(tutti_trainer *t, const tutti_trainer_options *o, t
 static tutti_status open_all(tutti_trainer *t, const tutti_trainer_options *o, tutti_error *err)
 {
     tutti_status s = plugins_open(o->plugin_paths, &t->told, &t->registry, err);
-    if (s || (s = read_run(t, o, err)) ||
-        (s = trainer_create(t->run, t->registry, tutti_op_table, &t->trainer, err)))
+    if (s || (s = read_run(t, o, err)))
         return s;
+    if ((s = trainer_create(t->run, t->registry, tutti_op_table, &t->trainer, err))) {
+        if (t->run->distributed.comm.object) /* which may end the process */
+            listener_report(&t->told, TUTTI_LOG_ERROR, err->text);
+        return s;
+    }
     trainer_on_message(t->trainer, message, t, false);
     return TUTTI_OK;
 }

@@ -1,4 +1,4 @@
-"""mpi_test.py - the plugin mpi, and shared_memory, under a real mpirun: mpi_test.py TUTTI [NAME]..."""
+"""mpi_test.py - the plugin mpi, and shared_memory, under a real mpirun: mpi_test.py TUTTI FAULTS [NAME]..."""
 # SPDX-License-Identifier: Apache-2.0
 import contextlib
 import os
@@ -22,10 +22,11 @@ class Launcher:
         self.name, self.options = name, options
 
     def start(self, tutti, folder, size, others=(), command="train", options=(), env=None):
-        """The run in `folder` on so many ranks; each of `others` is the words of one rank more, the last ones."""
+        """The run in `folder` on so many ranks; each of `others` is the words of one rank more, the last ones, behind the name
+        of the program, or before it too where that is among them."""
         words = [self.name, "-n", str(size), tutti, command, "run.json", *self.options, *options]
         for other in others:
-            words += [":", "-n", "1", tutti, "train", *other, *self.options]
+            words += [":", "-n", "1", *(other if tutti in other else [tutti, "train", *other]), *self.options]
         return subprocess.Popen(words, cwd=folder, env={**ENV, **(env or {})}, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                 text=True)
 
@@ -127,6 +128,24 @@ def hangs(tutti, folder, report, launcher):
     report.check("and the job fails", process.returncode != 0)
 
 
+def hangs_early(tutti, folder, report, launcher, faults):
+    """A rank that stands still before the run begins is named: what the others say comes before the job is ended."""
+    write(folder, changed(distributed=distributed("mpi", timeout_s=1)))
+    process = launcher.start(tutti, folder, 2, [["env", f"LD_PRELOAD={faults}", tutti, "train", "run.json", *launcher.options]])
+    until = time.monotonic() + 60
+    while time.monotonic() < until and not {0, 1, 2} <= set(ranks_of(process)):
+        time.sleep(0.01)
+    late = ranks_of(process).get(2)
+    while time.monotonic() < until and {0, 1} & set(ranks_of(process)):
+        time.sleep(0.05)
+    with contextlib.suppress(ProcessLookupError, TypeError):  # mpirun may have ended it
+        os.kill(late, signal.SIGKILL)
+    out, err = process.communicate(timeout=60)
+    report.check(f"{launcher.name}: a rank that hangs before the run begins is named",
+                 "rank 2 has not come in 1 s; this one is at step 0" in err, out + err)
+    report.check("and the job fails", process.returncode != 0 and not out, out)
+
+
 def cannot_begin(tutti, folder, report, launcher):
     """One rank has a run file that is no JSON, or names a plugin that is nowhere: the job ends long before join_timeout_s."""
     write(folder, changed(distributed=distributed("mpi", join_timeout_s=600)))
@@ -155,6 +174,22 @@ def hang(tutti, folder, report):
     hangs(tutti, folder, report, Launcher())
 
 
+def early(tutti, folder, report):
+    """The same."""
+    hangs_early(tutti, folder, report, Launcher(), FAULTS)
+
+
+def error(tutti, folder, report):
+    """An MPI whose operation fails in one rank: the rank says so, with MPI's reason, and all end."""
+    write(folder, changed(distributed=distributed("mpi")))
+    faulty = ["env", f"LD_PRELOAD={FAULTS}", "TUTTI_FAULTS=fail", tutti, "train", "run.json"]
+    process = Launcher().start(tutti, folder, 1, [faulty])
+    _, err = process.communicate(timeout=120)
+    report.check("an operation of MPI that fails is an error of the run",
+                 process.returncode != 0 and "mpi: MPI_Iallgather: MPI_ERR_OTHER: known error not in list" in err,
+                 f"{process.returncode} {err}")
+
+
 def begin(tutti, folder, report):
     """The same."""
     cannot_begin(tutti, folder, report, Launcher())
@@ -181,4 +216,5 @@ if __name__ == "__main__":
     if "org.tutti.mpi" not in known:
         print("skipped: the plugin mpi is not built here (Debian's package libopenmpi-dev)")
         sys.exit(77)
-    sys.exit(main([bits, loop, gpus, hang, begin, alone]))
+    FAULTS = sys.argv.pop(2)
+    sys.exit(main([bits, loop, gpus, hang, early, error, begin, alone]))

@@ -1,4 +1,4 @@
-"""mpich_test.py - the plugin mpi built against MPICH, and shared_memory, under MPICH's mpiexec: mpich_test.py TUTTI [NAME]..."""
+"""mpich_test.py - the plugin mpi built against MPICH, and shared_memory, under its mpiexec: mpich_test.py TUTTI FAULTS [NAME]..."""
 # SPDX-License-Identifier: Apache-2.0
 import os
 import shutil
@@ -6,7 +6,7 @@ import subprocess
 import sys
 import tempfile
 
-from mpi_test import Launcher, cannot_begin, hangs, same_bits
+from mpi_test import Launcher, cannot_begin, hangs, same_bits, hangs_early
 from ranks import changed, main, write
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
@@ -34,6 +34,11 @@ def hang(tutti, folder, report):
     hangs(tutti, folder, report, LAUNCHER)
 
 
+def early(tutti, folder, report):
+    """One that does not come to its first operation."""
+    hangs_early(tutti, folder, report, LAUNCHER, FAULTS)
+
+
 def begin(tutti, folder, report):
     """A rank that cannot read its run file."""
     cannot_begin(tutti, folder, report, LAUNCHER)
@@ -57,6 +62,7 @@ if __name__ == "__main__":
         if not shutil.which(program):
             print(f"skipped: there is no {program} here (Debian's packages mpich and libmpich-dev)")
             sys.exit(77)
+    FAULTS = sys.argv.pop(2)
     with tempfile.TemporaryDirectory() as plugins:
         LAUNCHER.options = ("--plugin-path", build(plugins))
-        sys.exit(main([bits, hang, begin, another]))
+        sys.exit(main([bits, hang, early, begin, another]))

@@ -267,10 +267,7 @@ tutti_status trainer_create(run_file *run, registry *r, const tutti_op *const *o
         !(s = rank_batches_compare(t, err)))
         s = distributed_join_devices(&t->distributed, err);
     t->failed = s != TUTTI_OK;
-    if (s)
-        trainer_destroy(t);
-    else
-        *ret_trainer = t;
+    *ret_trainer = t;
     return s;
 }
 

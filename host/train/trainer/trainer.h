@@ -15,7 +15,9 @@
 typedef struct trainer trainer; /* opaque */
 
 /* Opens every object, builds the model, seals the engine.  Takes the params out of `run`, which must
- * outlive the trainer.  `ops` is the NULL-terminated table of operations.  [control] */
+ * outlive the trainer.  `ops` is the NULL-terminated table of operations.  *ret_trainer is set where it fails too, unless
+ * memory is out: a caller destroys it behind its message, since the comm of ranks that do not agree may end the process
+ * then.  [control] */
 TUTTI_NODISCARD tutti_status trainer_create(run_file *run, registry *r,
                                             const tutti_op *const *ops, trainer **ret_trainer,
                                             tutti_error *err);

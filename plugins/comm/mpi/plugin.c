@@ -28,6 +28,7 @@ typedef struct mpi {
     tutti_status broken; /* what every wait says once one has failed */
     tutti_error why;
     int *counts[2], *offsets[2]; /* of parts, by rank */
+    int began;                   /* MPI by this object, which ends it */
     int joined;
 } mpi;
 
@@ -60,7 +61,8 @@ static tutti_status mpi_open(const tutti_host *host, const tutti_params *params,
     return TUTTI_OK;
 }
 
-static tutti_status mpi_start(tutti_error *err)
+/* An application that embeds the host may have begun MPI before. */
+static tutti_status mpi_start(mpi *m, tutti_error *err)
 {
     int begun = 0, ended = 0, level = 0;
     (void)MPI_Initialized(&begun);
@@ -68,43 +70,60 @@ static tutti_status mpi_start(tutti_error *err)
     if (ended)
         return tutti_fail(err, TUTTI_E_STATE,
                           "mpi: MPI has ended in this process, where it begins once");
-    const int code =
-        begun ? MPI_SUCCESS : MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &level);
+    const int code = begun ? MPI_Query_thread(&level)
+                           : MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &level);
     if (code != MPI_SUCCESS)
-        return mpi_failed("MPI_Init_thread", code, err);
-    if (!begun && level < MPI_THREAD_SERIALIZED)
-        return tutti_fail(err, TUTTI_E_UNSUPPORTED,
-                          "mpi: this MPI serves no program with threads");
+        return mpi_failed(begun ? "MPI_Query_thread" : "MPI_Init_thread", code, err);
+    m->began = !begun;
+    if (level < MPI_THREAD_SERIALIZED)
+        return tutti_fail(err, TUTTI_E_UNSUPPORTED, "mpi: %s, want MPI_THREAD_SERIALIZED",
+                          begun ? "the program has begun MPI without threads"
+                                : "this MPI serves no program with threads");
     return TUTTI_OK;
+}
+
+/* The communicator of the run, whose errors come back; those before it end the job, as MPI's do. */
+static tutti_status mpi_open_comm(mpi *m, tutti_error *err)
+{
+    int code = MPI_Comm_dup(MPI_COMM_WORLD, &m->comm);
+    if (code != MPI_SUCCESS)
+        return mpi_failed("MPI_Comm_dup", code, err);
+    m->joined = 1;
+    if ((code = MPI_Comm_set_errhandler(m->comm, MPI_ERRORS_RETURN)) != MPI_SUCCESS ||
+        (code = MPI_Comm_rank(m->comm, &m->world.rank)) != MPI_SUCCESS ||
+        (code = MPI_Comm_size(m->comm, &m->world.size)) != MPI_SUCCESS)
+        return mpi_failed("the communicator of the run", code, err);
+    return TUTTI_OK;
+}
+
+static tutti_status mpi_find_node(mpi *m, tutti_error *err)
+{
+    MPI_Comm node;
+    int code = MPI_Comm_split_type(m->comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+    if (code != MPI_SUCCESS)
+        return mpi_failed("MPI_Comm_split_type", code, err);
+    if ((code = MPI_Comm_rank(node, &m->world.local_rank)) == MPI_SUCCESS)
+        code = MPI_Comm_size(node, &m->world.local_size);
+    (void)MPI_Comm_free(&node);
+    return code == MPI_SUCCESS ? TUTTI_OK : mpi_failed("the ranks of this machine", code, err);
 }
 
 static tutti_status mpi_join(void *self, const tutti_join *how, tutti_world_info *ret_world,
                              tutti_error *err)
 {
     mpi *m = self;
-    MPI_Comm node;
-    tutti_status s = mpi_start(err);
+    tutti_status s = mpi_start(m, err);
     if (s)
         return s;
-    int code = MPI_Comm_dup(MPI_COMM_WORLD, &m->comm);
-    if (code != MPI_SUCCESS)
-        return mpi_failed("MPI_Comm_dup", code, err);
-    m->joined = 1;
-    (void)MPI_Comm_set_errhandler(m->comm, MPI_ERRORS_RETURN);
-    (void)MPI_Comm_rank(m->comm, &m->world.rank);
-    (void)MPI_Comm_size(m->comm, &m->world.size);
-    code = MPI_Comm_split_type(m->comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
-    if (code != MPI_SUCCESS)
-        return mpi_failed("MPI_Comm_split_type", code, err);
-    (void)MPI_Comm_rank(node, &m->world.local_rank);
-    (void)MPI_Comm_size(node, &m->world.local_size);
-    (void)MPI_Comm_free(&node);
     m->timeout_ms = how->timeout_ms;
+    if ((s = mpi_open_comm(m, err)) || (s = mpi_find_node(m, err)))
+        return m->broken = s;
     for (int k = 0; k < 2; k++) {
         m->counts[k] = calloc((size_t)m->world.size, sizeof(int));
         m->offsets[k] = calloc((size_t)m->world.size, sizeof(int));
         if (!m->counts[k] || !m->offsets[k])
-            return tutti_fail(err, TUTTI_E_NOMEM, "mpi: no memory for %d ranks", m->world.size);
+            return m->broken = tutti_fail(err, TUTTI_E_NOMEM, "mpi: no memory for %d ranks",
+                                          m->world.size);
     }
     ret_world->rank = m->world.rank;
     ret_world->size = m->world.size;
@@ -113,19 +132,16 @@ static tutti_status mpi_join(void *self, const tutti_join *how, tutti_world_info
     return TUTTI_OK;
 }
 
-/* After a wait that failed the others are ended: MPI cannot go on without a rank. */
+/* After an operation that failed the others are ended: MPI cannot go on without a rank. */
 static tutti_status mpi_close(void *self, tutti_error *err)
 {
     mpi *m = self;
-    int begun = 0, ended = 0;
     (void)err;
-    (void)MPI_Initialized(&begun);
-    (void)MPI_Finalized(&ended);
     if (m->broken)
         (void)MPI_Abort(MPI_COMM_WORLD, 1);
     if (m->joined)
         (void)MPI_Comm_free(&m->comm);
-    if (begun && !ended)
+    if (m->began)
         (void)MPI_Finalize();
     for (int k = 0; k < 2; k++) {
         free(m->counts[k]);
@@ -204,6 +220,14 @@ static tutti_status mpi_break_off(mpi *m, tutti_error *err)
     return tutti_fail(err, m->broken, "%s", m->why.text);
 }
 
+/* After an error of MPI the state of the operation is undefined: nothing follows. */
+static tutti_status mpi_break(mpi *m, const char *what, int code, tutti_error *err)
+{
+    m->why = (tutti_error)TUTTI_ERROR_INIT;
+    m->broken = mpi_failed(what, code, &m->why);
+    return tutti_fail(err, m->broken, "%s", m->why.text);
+}
+
 /* Until the operation is done.  Pauses grow, so that ranks without a CPU of their own get on. */
 static tutti_status mpi_finish(mpi *m, const char *what, int code, MPI_Request *request,
                                tutti_error *err)
@@ -212,10 +236,10 @@ static tutti_status mpi_finish(mpi *m, const char *what, int code, MPI_Request *
     useconds_t pause = MPI_LEAST_PAUSE_US;
     int done = 0;
     if (code != MPI_SUCCESS)
-        return mpi_failed(what, code, err);
+        return mpi_break(m, what, code, err);
     for (int k = 0;; k++) {
         if ((code = MPI_Test(request, &done, MPI_STATUS_IGNORE)) != MPI_SUCCESS)
-            return mpi_failed(what, code, err);
+            return mpi_break(m, what, code, err);
         if (done)
             return TUTTI_OK;
         if (m->timeout_ms && mpi_now_ms() - began > m->timeout_ms)
