@@ -7,11 +7,17 @@
 #include <stddef.h>
 #include <string.h>
 
+/* slots * rank / size, rounded up: slots * size may be no int64_t. */
+static int64_t first_slot(int64_t slots, int32_t size, int32_t rank)
+{
+    const int64_t each = slots / size, more = slots % size;
+    return each * rank + (more * rank + size - 1) / size;
+}
+
 slot_span slots_of_rank(int64_t slots, int32_t size, int32_t rank)
 {
-    const int64_t each = slots / size, more = slots % size; /* slots * size may be no int64_t */
-    const int64_t first = each * rank + more * rank / size;
-    return (slot_span){first, each * (rank + 1) + more * (rank + 1) / size - first};
+    const int64_t first = first_slot(slots, size, rank);
+    return (slot_span){first, first_slot(slots, size, rank + 1) - first};
 }
 
 slot_list slots_in_row(int64_t slots, int32_t size, int32_t rank)

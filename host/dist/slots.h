@@ -17,7 +17,7 @@ typedef struct slot_span {
 
 enum { SLOT_BLOCKS = 128 }; /* a rank's spans have at most so many blocks */
 
-/* Ranks take consecutive slots; their numbers differ by one at most. */
+/* Ranks take consecutive slots; their numbers differ by one at most.  Slot 0 is rank 0's, whose callbacks look at it. */
 slot_span slots_of_rank(int64_t slots, int32_t size, int32_t rank);
 
 /* Slots first, first + step, ...: those of a rank. */

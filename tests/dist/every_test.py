@@ -32,7 +32,8 @@ TWO = ("2 ranks", 2, "none", False)
 LEFT_OUT = {"weights": "l2_norm/moment"}
 MANY = [TWO, ("3 ranks", 3, "none", False), ("weights in 3 parts", 3, "weights", False), ("2 ranks go on", 2, "none", True)]
 EIGHT = ("8 ranks", 8, "none", False)
-OF_EIGHT = {("algorithm", "mixup"), ("algorithm", "selective_backprop"), ("dataset", "documents"), ("metric", "of classes")}
+OF_EIGHT = {("algorithm", "mixup"), ("algorithm", "selective_backprop"), ("callback", "activation_monitor"),
+            ("dataset", "documents"), ("metric", "of classes")}
 
 
 def rows(folder):

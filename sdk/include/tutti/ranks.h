@@ -44,7 +44,7 @@ typedef struct tutti_ranks_v1 {
     /* What connects the ranks, such as "mpi"; "none" in a run without "distributed".  Lives as long as the run.  [any] */
     const char *(*comm)(void *ctx);
     /* The part of `n` things, from 0, that is this rank's: neighbours, by as many ranks as there are; parts differ by one at
-     * most.  Not an operation.  [any] */
+     * most, and thing 0 is rank 0's.  Not an operation.  [any] */
     void (*share)(void *ctx, int64_t n, int64_t *ret_first, int64_t *ret_count);
     /* Each of `n` numbers becomes what `op`, TUTTI_RANKS_*, makes of all ranks'.  `dtype`: TUTTI_F32, TUTTI_F64, TUTTI_I32
      * or TUTTI_I64.  Errors also: E_ARG of `dtype` and `op`, which the other ranks do not hear of.  [step] */

@@ -77,6 +77,7 @@ static void check_worlds(int64_t rounded)
                 const slot_span span = slots_of_rank(slots, size, rank);
                 slot_sum sums[SLOT_BLOCKS];
                 ck_assert_int_eq(span.first, next);
+                ck_assert(rank > 0 || span.count > 0);
                 ck_assert_int_le(span.count, (slots + size - 1) / size);
                 next += span.count;
                 const uint32_t n = sum_blocks(span, rounded, sums, &data[rank]);
