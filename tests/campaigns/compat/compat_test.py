@@ -1,15 +1,17 @@
-"""compat_test.py TUTTI FIXTURES [--renew] [--tally FILE] - what earlier programs have written is read for ever.
+"""compat_test.py TUTTI FIXTURES [--renew] [--near] [--tally FILE] - what earlier programs have written is read for ever.
 
-Each folder below this one is of one format: what `tutti train` and `tutti run` had written after half of their
-batches. A run goes on from there: its checkpoint loads, its log is continued, and it comes to the losses that the
-program of then came to. FIXTURES has the plugins of old manifests, built with the headers of then. --renew adds the
-folder of today's format, where it is not there; nothing that is there is ever changed.
+Each folder below this one is a set, of a format or a month. Folders with `checkpoint.json` have what `tutti train` and
+`tutti run` had written after half of their batches. A run goes on from there: its checkpoint loads, its log is
+continued, and it comes to the losses that the program of then came to. FIXTURES has the plugins of old manifests, built
+with the headers of then. Folders with `wanted.json` have whole runs, and what the program of then has told of them; each
+member of it is a row. --renew adds the sets of today's format and month, where they are not there; nothing that is there
+is ever changed.
 """
 # SPDX-License-Identifier: Apache-2.0
 import argparse
+import datetime
 import json
 import pathlib
-import struct
 import subprocess
 import sys
 import tempfile
@@ -17,7 +19,9 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 from campaign import Tally, environment  # noqa: E402
-from data_files import npy  # noqa: E402
+from kept_rows import ROWS, SAME, Kept, check as check_row, computes_anywhere, tell  # noqa: E402
+from kept_runs import EXACT, RUNS, make, write_data  # noqa: E402
+from kept_text import from_text, to_text  # noqa: E402
 
 TODAY = "1.0"
 NEAR = 1e-3  # relative: other CPUs and kernels sum in another order
@@ -38,28 +42,6 @@ ENGINE = {key: RUN[key] for key in ("seed", "threads", "device", "model", "optim
     "callbacks": [{"name": "checkpoint_saver", "folder": "saves", "interval": "1ep", "keep": -1}],
 }
 KINDS = {"train": RUN, "run": ENGINE}
-
-
-def write_data(folder):
-    """32 samples of 2 x 2 in four classes, the same everywhere."""
-    x = [(37 * k % 101) / 101 for k in range(128)]
-    y = [(7 * k + k // 5) % 4 for k in range(32)]
-    (folder / "x.npy").write_bytes(npy("<f4", (32, 2, 2), struct.pack("<128f", *x)))
-    (folder / "y.npy").write_bytes(npy("<i8", (32,), struct.pack("<32q", *y)))
-
-
-def to_text(data):
-    """A checkpoint as JSON: its header as it stands there, its tensors in hexadecimal."""
-    (size,) = struct.unpack("<Q", data[:8])
-    body = data[8 + size:].hex()
-    return json.dumps({"header": data[8:8 + size].decode(), "data": [body[k:k + 96] for k in range(0, len(body), 96)]},
-                      indent=1) + "\n"
-
-
-def from_text(text):
-    value = json.loads(text)
-    header = value["header"].encode()
-    return struct.pack("<Q", len(header)) + header + bytes.fromhex("".join(value["data"]))
 
 
 def losses(log):
@@ -112,12 +94,34 @@ def check(program, plugins, folder, top):
     return f"losses of the batches {far} are {[now[k] for k in far]}, were {[want[k] for k in far]}" if far else ""
 
 
+def keep(program, case, kept):
+    """Writes the fixtures of a whole run, and what the program tells of it."""
+    end = make(program, case, kept)
+    wanted = {name: None if name in SAME else end for name in ROWS[case] if name in {"resume", *SAME}}
+    for name in ROWS[case]:
+        if name not in wanted:
+            with tempfile.TemporaryDirectory() as top:
+                wanted[name] = tell(Kept(program, case, kept, pathlib.Path(top)), name)
+    rows = (f" {json.dumps(name)}: {json.dumps(value)}" for name, value in wanted.items())
+    (kept / "wanted.json").write_text("{\n" + ",\n".join(rows) + "\n}\n")
+
+
+def count(tally, what, wrong):
+    """A row that was tried."""
+    tally.add("rows")
+    if wrong:
+        tally.fail(f"{what}: {wrong}")
+    else:
+        print(f"{what}: read")
+
+
 def options():
     """What the command line says."""
     words = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     words.add_argument("tutti")
     words.add_argument("fixtures", help="the folder of the plugins of old manifests")
-    words.add_argument("--renew", action="store_true", help="adds the folder of today's format, where it is not there")
+    words.add_argument("--renew", action="store_true", help="adds the sets of today, where they are not there")
+    words.add_argument("--near", action="store_true", help="bits may differ: the program was built with sanitizers")
     words.add_argument("--tally", help="a line of JSON is added there")
     return words.parse_args()
 
@@ -131,14 +135,23 @@ def main():
             if not (HERE / TODAY / kind).exists():
                 with tempfile.TemporaryDirectory() as top:
                     renew(program, plugins / TODAY, kind, HERE / TODAY / kind, pathlib.Path(top))
+        for case in RUNS:
+            kept = HERE / datetime.date.today().strftime("%Y-%m") / case
+            if not kept.exists():
+                keep(program, case, kept)
     for folder in sorted(p for p in HERE.glob("*/*") if (p / "checkpoint.json").exists()):
         with tempfile.TemporaryDirectory() as top:
             wrong = check(program, plugins / folder.parent.name, folder, pathlib.Path(top))
-        tally.add("rows")
-        if wrong:
-            tally.fail(f"{folder.relative_to(HERE)}: {wrong}")
-        else:
-            print(f"{folder.relative_to(HERE)}: read")
+        count(tally, folder.relative_to(HERE), wrong)
+    anywhere = computes_anywhere(program)
+    for kept in sorted(path.parent for path in HERE.glob("*/*/wanted.json")):
+        if kept.name in EXACT and not anywhere:
+            tally.skip(f"{kept.relative_to(HERE)}: this CPU has no AVX2 and FMA")
+            continue
+        for name in json.loads((kept / "wanted.json").read_text()):
+            with tempfile.TemporaryDirectory() as top:
+                wrong = check_row(Kept(program, kept.name, kept, pathlib.Path(top), kept.name in EXACT and not given.near), name)
+            count(tally, f"{kept.relative_to(HERE)} {name}", wrong)
     if "rows" not in tally.values:
         tally.fail(f"{HERE} has no folder of a format")
     return tally.finish()
