@@ -179,12 +179,28 @@ static const char *said(const tutti_error *cause, tutti_status status, const cha
     return *cause->text ? text_after_name(cause->text, name) : tutti_status_name(status);
 }
 
+static tutti_status lost_file(const crash_refuge *r, tutti_error *err)
+{
+    char *path = crash_lost_file(r);
+    const tutti_status s =
+        tutti_fail(err, TUTTI_E_IO, "%s cannot be read: it became shorter after it was opened",
+                   path ? path : "a mapped file");
+    free(path);
+    return s;
+}
+
 static tutti_status call_open(instance *i, tutti_error *err)
 {
     tutti_error cause = TUTTI_ERROR_INIT;
     void *self = NULL;
+    crash_refuge refuge;
+    tutti_status status;
     instance_call c = instance_enter(i, "open");
-    const tutti_status status = i->object->calls.open(&i->host, i->params, &self, &cause);
+    if (crash_refuge_enter(&refuge) == 0)
+        status = i->object->calls.open(&i->host, i->params, &self, &cause);
+    else
+        status = lost_file(&refuge, &cause);
+    crash_refuge_leave(&refuge);
     instance_leave(&c);
     if (status)
         return tutti_fail(err, status < 0 ? status : TUTTI_E_FAIL, "%s %s cannot be opened: %s",
