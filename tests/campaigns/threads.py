@@ -2,8 +2,9 @@
 
 TUTTI is a program of the preset tsan: clang tells the sanitizer of every access to memory, LLVM's OpenMP of its barriers
 by Archer. Each case trains with 4 threads, and with what runs beside training: data workers, loggers that send, saves
-in the background, the watchdog, a signal that asks for a save, the communication thread of a rank. A report of the
-sanitizer is a failure, and its first lines are printed. With --hours the cases take turns with other seeds.
+in the background, the watchdog, a signal that asks for a save, the communication thread of a rank. `live` is followed by
+`tutti report --live`, which the sanitizer looks at too, with two readers. A report of the sanitizer is a failure, and its
+first lines are printed. With --hours the cases take turns with other seeds.
 
 --races has a plugin of FOLDER write one number from two threads: the report must name it.
 """
@@ -17,15 +18,19 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
-from campaign import Failed, Tally, environment, parser
+from campaign import LACKS, Failed, Tally, environment, parser
+from data_files import zip_shards
 from destinations import loggers, serve
+from kill_cases import DATA, write_data
+from live import ask, page
 
 THREADS = 4
 IMAGES = [{"name": "normalize", "mean": [0.13], "std": [0.31]}]
 COLOURS = [{"name": "normalize", "mean": [0.5, 0.5, 0.5], "std": [0.25, 0.25, 0.25]}]
-TEXT = {"dataset": {"name": "text", "path": "text.txt", "length": 32}, "batch_size": 8, "workers": 2}
+TEXT = {"dataset": {"name": "text", "path": "../text.txt", "length": 32}, "batch_size": 8, "workers": 2}
 WATCHERS = [
     {"name": "lr_monitor"}, {"name": "memory_monitor"}, {"name": "nan_monitor"}, {"name": "runtime_estimator"},
     {"name": "optimizer_monitor", "batch_log_interval": 2}, {"name": "activation_monitor", "interval": "2ba"},
@@ -38,7 +43,27 @@ def glyphs(samples, **more):
     return {"dataset": {"name": "glyphs", "samples": samples} | more, "transforms": IMAGES, "batch_size": 32, "workers": 3}
 
 
-CASES = {
+def files(name, batch, dataset=None):
+    """Of kill_cases.py a run on a data set that reads files. Batches are large and the model is small, so that workers read
+    at the same time: where training is slower they wait for it, and take turns."""
+    run = DATA[name] | {"max_duration": "24ba"}
+    if "cnn" in run["model"]["name"]:
+        run["model"] = {"name": "mlp", "hidden": [8]}
+    run["train"] = run["train"] | {"batch_size": batch, "workers": 4, "dataset": run["train"]["dataset"] | (dataset or {})}
+    return run
+
+
+# Data sets whose readers share something: shards that are opened, inflated and closed, pictures' decoders, maps.
+REPEATED = {"path": None, "streams": ["../set"], "repeat": [20]}
+FILES = {
+    "mds": files("mds", 1000, REPEATED),
+    "mds_inflated": files("mds", 128, REPEATED | {"repeat": [4], "inflated_mib": 1}),  # its shards are compressed
+    "mds_streams": files("mds_streams", 1000, {"batch_size": 1000, "repeat": [20, 9.5]}),
+    "image_folder": files("image_folder", 32),
+    "webdataset": files("webdataset", 32),
+    "tokens_bin": files("tokens_bin", 640, {"stride": 1}),
+}
+CASES = FILES | {
     "images": {
         "model": {"name": "cnn"},
         "train": glyphs(320),
@@ -68,8 +93,16 @@ CASES = {
         "model": {"name": "cnn"}, "process": "supervised", "max_epochs": 2, "callbacks": WATCHERS, "train": glyphs(96),
         "eval": [{"label": "test", "on": "epoch_completed", "metrics": [{"name": "accuracy"}]} | glyphs(64, split="test")],
     },
+    # While `tutti report --live` follows it.
+    "live": {"model": {"name": "mlp", "hidden": [32]}, "train": glyphs(320), "max_duration": "60ba",
+             "callbacks": WATCHERS, "eval": [{"label": "test", "interval": "10ba", "metrics": [{"name": "accuracy"}]} |
+                                             glyphs(64, split="test")]},
 }
 REPORT = "WARNING: ThreadSanitizer"
+
+
+class Lacking(Exception):
+    """What the case looks at is not in this build."""
 
 
 def sanitized(folder, **more):
@@ -105,15 +138,67 @@ def ask_for_save(process, folder, rng):
         process.send_signal(signal.SIGUSR1)
 
 
-def train(tutti, folder, run, options, rng):
+class Reader(threading.Thread):
+    """A reader of the page and of all its events; `seen` has their kinds."""
+
+    def __init__(self, port):
+        super().__init__(daemon=True)
+        self.port = port
+        self.seen = []
+        self.start()
+
+    def run(self):
+        last = 0
+        while self.seen[-1:] != ["end"] and page(self.port) and (answer := ask(self.port, f"/events?after={last}")):
+            for line in answer:
+                key, _, value = line.decode().rstrip("\n").partition(": ")
+                last = int(value) if key == "id" else last
+                if key == "event":
+                    self.seen.append(value)
+                    page(self.port)
+
+
+def follow(tutti, folder, trainer):
+    """`tutti report --live` with two readers, from the run's begin to its end; raises where one has not seen both."""
+    until = time.monotonic() + 300
+    while trainer.poll() is None and time.monotonic() < until and not (folder / "runs/threads/log.jsonl").exists():
+        time.sleep(0.01)
+    with open(folder / "live.txt", "w+", encoding="utf-8") as errors:
+        p = subprocess.Popen([tutti, "report", "runs/threads", "--live"], cwd=folder, env=sanitized(folder), text=True,
+                             stdout=subprocess.PIPE, stderr=errors)
+        try:
+            address = re.match(r"http://127\.0\.0\.1:(\d+)/", p.stdout.readline())
+            readers = [Reader(int(address[1])) for _ in range(2)] if address else []
+            for reader in readers:
+                reader.join(600)
+            p.communicate(timeout=300)
+        except subprocess.TimeoutExpired:
+            raise Failed("tutti report --live did not end with its run") from None
+        finally:
+            p.kill()
+            p.wait()
+        errors.seek(0)
+        said = errors.read()
+    if REPORT in (text := reports(folder)):
+        raise Failed(summary(text))
+    if LACKS.search(said):
+        raise Lacking(said.strip())
+    if p.returncode or len(readers) != 2 or any(len(r.seen) < 2 or r.seen[-1] != "end" for r in readers):
+        raise Failed(f"tutti report --live: {p.returncode}: {[r.seen for r in readers]} {said[-600:]}")
+
+
+def train(tutti, folder, run, options, rng, beside=ask_for_save):
     """Trains, in a process or by two ranks; raises what the sanitizer says."""
+    folder.mkdir()
     (folder / "run.json").write_text(json.dumps(run))
-    (folder / "text.txt").write_text("a text of which no more is asked than that it is long enough. " * 200)
+    write_data(folder.parent, run)
+    if "inflated_mib" in run["train"]["dataset"]:
+        zip_shards(folder.parent / "set", 1 << 20)
     worlds = [{"TUTTI_RANK": str(k), "TUTTI_WORLD_SIZE": "2", "TUTTI_JOB": str(folder)} for k in range(2)]
     with open(folder / "out.txt", "w", encoding="utf-8") as out:
         ranks = [start(tutti, folder, options, out, **world) for world in (worlds if "distributed" in run else [{}])]
         try:
-            ask_for_save(ranks[0], folder, rng)
+            beside(ranks[0], folder, rng)
             for process in ranks:
                 process.wait(timeout=1200)
         except subprocess.TimeoutExpired:
@@ -127,6 +212,13 @@ def train(tutti, folder, run, options, rng):
         raise Failed(summary(text))
     if any(process.returncode for process in ranks):
         raise Failed(f"{[p.returncode for p in ranks]}: {(folder / 'out.txt').read_text(errors='replace')[-600:]}")
+
+
+def beside(tutti, name):
+    """What is done while the case's run trains."""
+    if name != "live":
+        return ask_for_save
+    return lambda trainer, folder, _: follow(tutti, folder, trainer)
 
 
 def the_run(name, batches, seed, there):
@@ -145,7 +237,7 @@ def try_race(tutti, plugins, tally, there):
     run["callbacks"] = [{"name": "evil", "how": "race"}]
     with tempfile.TemporaryDirectory(prefix="tutti_threads_") as folder:
         try:
-            train(tutti, pathlib.Path(folder), run, ["--plugin-path", os.path.abspath(plugins)], random.Random(1))
+            train(tutti, pathlib.Path(folder) / "run", run, ["--plugin-path", os.path.abspath(plugins)], random.Random(1))
             tally.fail("a plugin races in every batch, which was not found")
         except Failed as why:
             if "data race" not in str(why) or "evil" not in str(why):
@@ -175,7 +267,10 @@ def main():
         for name in given.case or CASES:
             with tempfile.TemporaryDirectory(prefix="tutti_threads_") as folder:
                 try:
-                    train(tutti, pathlib.Path(folder), the_run(name, given.batches, rng.randrange(1000), there), [], rng)
+                    train(tutti, pathlib.Path(folder) / "run", the_run(name, given.batches, rng.randrange(1000), there), [], rng,
+                          beside(tutti, name))
+                except Lacking as why:
+                    tally.skip(f"{name}: {why}")
                 except Failed as why:
                     tally.fail(f"{name}: {why}")
             tally.add(name)

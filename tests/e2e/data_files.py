@@ -1,5 +1,6 @@
 """data_files.py - small files of data sets, each written from its format's description."""
 # SPDX-License-Identifier: Apache-2.0
+import gzip
 import json
 import os
 import struct
@@ -49,3 +50,21 @@ def write_shards(folder, counts):
                        "column_sizes": [8, 256], "raw_data": {"basename": name, "bytes": len(data), "hashes": {}}})
     with open(os.path.join(folder, "index.json"), "w", encoding="utf-8") as f:
         json.dump({"version": 2, "shards": shards}, f)
+
+
+def zip_shards(folder, padding):
+    """Compresses the shards of such a set, each made longer by so many bytes that no sample has."""
+    with open(os.path.join(folder, "index.json"), encoding="utf-8") as f:
+        index = json.load(f)
+    for shard in index["shards"]:
+        path = os.path.join(folder, shard["raw_data"]["basename"])
+        with open(path, "rb") as f:
+            data = f.read() + bytes(padding)
+        os.remove(path)
+        with open(path + ".gz", "wb") as f:
+            f.write(gzip.compress(data, 1))
+        shard["raw_data"]["bytes"] = len(data)
+        shard["zip_data"] = {"basename": os.path.basename(path) + ".gz", "bytes": os.path.getsize(path + ".gz"), "hashes": {}}
+        shard["compression"] = "gz"
+    with open(os.path.join(folder, "index.json"), "w", encoding="utf-8") as f:
+        json.dump(index, f)

@@ -6,8 +6,8 @@ export ASAN_OPTIONS=${ASAN_OPTIONS:-}:detect_leaks=0 # what a read had when its 
 
 # All files are of several pages, since what is left of the last page of a shorter file reads as zeros.
 PYTHONPATH=$e2e python3 - <<'PY'
-import gzip, io, json, os, random, struct, tarfile
-from data_files import idx, npy, png, tokens_bin, write_shards
+import io, os, random, struct, tarfile
+from data_files import idx, npy, png, tokens_bin, write_shards, zip_shards
 rng = random.Random(1)
 os.mkdir("whole")
 os.chdir("whole")
@@ -15,23 +15,6 @@ os.chdir("whole")
 def write(name, data):
     with open(name, "wb") as f:
         f.write(data)
-
-def zipped(folder, padding):
-    """A set whose shards are compressed, and long enough that they are inflated for a while."""
-    write_shards(folder, [64, 64])
-    with open(f"{folder}/index.json", encoding="utf-8") as f:
-        index = json.load(f)
-    for shard in index["shards"]:
-        name = f"{folder}/{shard['raw_data']['basename']}"
-        with open(name, "rb") as f:
-            data = f.read() + bytes(padding)
-        os.remove(name)
-        write(name + ".gz", gzip.compress(data, 1))
-        shard["raw_data"]["bytes"] = len(data)
-        shard["zip_data"] = {"basename": os.path.basename(name) + ".gz", "bytes": os.path.getsize(name + ".gz"), "hashes": {}}
-        shard["compression"] = "gz"
-    with open(f"{folder}/index.json", "w", encoding="utf-8") as f:
-        json.dump(index, f)
 
 picture = lambda: png(32, 32, rng.randbytes(3072))
 write("x.npy", npy("<f4", (2000, 64), struct.pack("<128000f", *(rng.random() for _ in range(128000)))))
@@ -41,7 +24,8 @@ write("labels.idx", idx((2000,), bytes(k % 10 for k in range(2000))))
 write("cifar.bin", b"".join(bytes([k % 10]) + rng.randbytes(3072) for k in range(64)))
 write("tokens.bin", tokens_bin([rng.randrange(64) for _ in range(60000)]))
 write_shards("set", [1000, 1000])
-zipped("zipped", 8 << 20)
+write_shards("zipped", [64, 64])
+zip_shards("zipped", 8 << 20)
 with tarfile.open("wds.tar", "w") as out:
     for k in range(100):
         for ending, content in (("png", picture()), ("cls", str(k % 10).encode())):
