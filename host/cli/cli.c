@@ -5,6 +5,7 @@
 #include "base/output_file.h"
 #include "train/record/repeat.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -230,6 +231,15 @@ void cli_print_failure(const run_file *run, const char *text)
 FILE *cli_notes(const char *path)
 {
     return output_file_is_stdout(path) ? stderr : stdout;
+}
+
+/* Once a write has failed what it had is gone, and a later flush has nothing to fail with. */
+int cli_flush(void)
+{
+    static int why;
+    if ((fflush(stdout) != 0 || ferror(stdout)) && !why)
+        why = errno ? errno : EIO;
+    return why;
 }
 
 void cli_tell_closed_pipes(void)

@@ -44,6 +44,10 @@ void cli_message(void *ctx, int level, const char *component, const char *text);
 /* Where a command says what it has written to `path`: standard output, or standard error where that is what it has written. */
 FILE *cli_notes(const char *path);
 
+/* Hands on what was printed so far.  Returns the errno with which that was first seen to fail, 0 while
+ * it has not. */
+int cli_flush(void);
+
 /* From here on a pipe that nobody reads any more is an error of who writes to it, not the end of the process. */
 void cli_tell_closed_pipes(void);
 

@@ -169,7 +169,7 @@ static tutti_status give_out(generation *g, bool end, tutti_error *err)
     text_add_bytes(&g->text, text, strlen(text));
     if (*text && !g->options->json) {
         (void)fputs(text, stdout);
-        (void)fflush(stdout);
+        (void)cli_flush();
     }
     free(text);
     return g->text.failed ? tutti_fail(err, TUTTI_E_NOMEM, "no memory for a text") : TUTTI_OK;

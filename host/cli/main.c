@@ -4,7 +4,6 @@
 #include "op_table.h"
 #include "tutti/isa.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,9 +66,10 @@ static void catch_file_limit(void)
 /* What was printed must have gone somewhere. */
 static int finish(int status)
 {
-    if (fflush(stdout) == 0 && !ferror(stdout))
+    const int why = cli_flush();
+    if (!why)
         return status;
-    (void)fprintf(stderr, "tutti: cannot write to standard output: %s\n", strerror(errno));
+    (void)fprintf(stderr, "tutti: cannot write to standard output: %s\n", strerror(why));
     return status == CLI_OK ? CLI_FAILED : status;
 }
 

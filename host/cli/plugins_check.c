@@ -54,7 +54,7 @@ static void tell(void *ctx, const check_result *r)
             (void)printf("  %s %s\n", r->kind, r->object);
         (void)printf("%s%-9s %-12s%s%s\n", r->object ? "    " : "  ", outcomes[r->outcome],
                      check_name(r->check), *r->text ? r->text : check_text(r->check), "");
-        (void)fflush(stdout);
+        (void)cli_flush();
     }
     l->object = r->object;
     l->kind = r->kind;

@@ -4,6 +4,7 @@
 
 #include "base/duration.h"
 #include "base/text.h"
+#include "cli/cli.h"
 #include "train/trainer/describe.h"
 
 #include <dirent.h>
@@ -83,14 +84,14 @@ void cli_print_start(void *ctx, const trainer *t)
         row("optimizer", "%s", run->groups[run->ngroups - 1].part.name);
     print_algorithms(t);
     row("folder", "%s", f.folder);
-    (void)fflush(stdout);
+    (void)cli_flush();
 }
 
 void cli_print_fact(void *ctx, const char *key, const char *text)
 {
     (void)ctx;
     row(key, "%s", text);
-    (void)fflush(stdout);
+    (void)cli_flush();
 }
 
 /* ---- at the end ---- */

@@ -40,7 +40,7 @@ static void tell_port(void *ctx, uint16_t port)
     (void)ctx;
     (void)printf("http://127.0.0.1:%u/ shows the runs until they end; Ctrl-C ends it earlier\n",
                  (unsigned)port);
-    (void)fflush(stdout);
+    (void)cli_flush();
 }
 
 static tutti_status make_page(void *ctx, uint64_t number, text_buffer *b, tutti_error *err)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # numeric_test.sh - a loss that is not finite ends the run, named, with the weights of before; other ends with
-# status 0 that are failures: a plugin that exits, output that cannot be written.
+# status 0 that are failures: a plugin that exits, output of any command that cannot be written.
 . "$(dirname "$0")/lib.sh"
 small_run | sed 's/"1ba"/"1ep"/; s/"3ep"/"1ep"/' >run.json
 
@@ -127,6 +127,92 @@ says "output that cannot be written" 1 "tutti: cannot write to standard output: 
   bash -c '"$0" plugins list >/dev/full' "$TUTTI"
 says "also that of a run" 1 "tutti: cannot write to standard output: No space left on device" \
   bash -c '"$0" train run.json --set callbacks=[] --set eval=[] >/dev/full' "$TUTTI"
+rm -rf runs saves
+"$TUTTI" train run.json --quiet --set name=first --set 'loggers=[{"name": "jsonl"}]' >out.txt 2>err.txt
+"$TUTTI" train run.json >/dev/full 2>err.txt
+check "a run that fails says both, and why what it printed before is lost" sh -c 'test $1 = 1 &&
+  grep -q "^tutti: checkpoint_saver on fit_start: .* is there already" err.txt &&
+  test "$(tail -n +2 err.txt)" = "tutti: cannot write to standard output: No space left on device"' sh $?
+
+# All that prints: each line's command has nobody who takes it.
+printf 'abcdefghijklmnopqrstuvwxyz %.0s' {1..40} >text.txt
+cat >text.json <<'JSON'
+{"name": "text", "model": {"name": "gpt2", "n_layer": 1, "n_head": 2, "n_embd": 16}, "optimizer": {"name": "sgd", "lr": 0.01},
+ "train": {"dataset": {"name": "text", "path": "text.txt", "length": 16}, "batch_size": 16}, "max_duration": "1ba",
+ "callbacks": [{"name": "checkpoint_saver", "folder": "texts", "interval": "1ba"}]}
+JSON
+"$TUTTI" train text.json --quiet >out.txt 2>err.txt
+"$TUTTI" train run.json --quiet --set name=second --set 'callbacks=[]' >out.txt 2>err.txt
+library=/usr/share/javascript/chart.js/chart.min.js
+[ -e "$library" ] || { echo 'var Chart = function () {};' >stand_in.js && export TUTTI_CHART_JS=$work/stand_in.js; }
+cp -r "$(dirname "$TUTTI")/lib/tutti/plugins/mixup" mixup && chmod -R go-w mixup
+cat >prints.txt <<TXT
+train run.json --set callbacks=[]
+train run.json --set callbacks=[] --quiet
+run engine.json --set callbacks=[]
+eval run.json --checkpoint auto
+predict run.json --checkpoint auto --output out.npy
+generate texts/latest.safetensors --prompt abc --max-tokens 4
+generate texts/latest.safetensors --prompt abc --max-tokens 4 --json
+export saves/latest.safetensors --onnx out.onnx
+runs
+runs --json
+runs --plot loss/train/total
+runs compare runs/first runs/second
+runs compare runs/first runs/second --json
+report
+validate run.json
+explain run.json
+explain run.json --json
+plan run.json
+plan run.json --dot
+plan run.json --traffic
+plan run.json --world 4
+profile run.json --batches 2
+profile run.json --batches 2 --json
+plugins list
+plugins path
+plugins lock
+plugins trust
+plugins info mixup
+plugins info cpu
+plugins new mine
+plugins keygen key --no-password
+plugins sign mixup --key key.key
+plugins verify mixup --key key.pub
+plugins check mixup
+plugins check mixup --json
+ops
+ops exp
+layers
+layers linear
+data inspect text.txt
+data inspect text.txt --json
+bench dispatch
+bench loader run.json
+docs man
+docs man train
+docs format $SOURCE/sdk/schema/run.schema.json tutti-run
+docs complete -- tr
+version
+--version
+help
+help train
+--help
+TXT
+for command in $("$TUTTI" --help | sed -n 's/^  \([a-z]*\)  .*/\1/p'); do
+  [ "$command" = help ] || echo "$command --help" >>prints.txt
+  check "$command is among what prints" grep -Eqx "$command( .*)?" <(grep -v -e --help prints.txt)
+done
+while read -r line; do
+  read -ra words <<<"$line"
+  says "$line: nobody takes it" 1 "tutti: cannot write to standard output: No space left on device" \
+    bash -c '"$0" "$@" >/dev/full </dev/null' "$TUTTI" "${words[@]}"
+done <prints.txt
+for format in csv jsonl; do
+  says "predict: $format that nobody takes" 1 "tutti: /dev/stdout: No space left on device" \
+    bash -c '"$0" predict run.json --checkpoint auto --format "$1" --output /dev/stdout >/dev/full' "$TUTTI" $format
+done
 
 # Top and ps show the program's name after it has started itself once more.
 env -u GOMP_SPINCOUNT -u OMP_WAIT_POLICY "$TUTTI" train run.json --set max_duration=1000ep --set callbacks=[] >out.txt 2>&1 &
