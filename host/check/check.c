@@ -250,13 +250,42 @@ static tutti_status try_conditions(subject *s, child_report *all, tutti_error *e
     return status ? status : subject_place(s, stock, err);
 }
 
-enum { DEVICE_PATIENCE = 4 }; /* an emulated device is slow */
+enum {
+    DEVICE_PATIENCE = 4, /* an emulated device is slow */
+    LONGER = 30          /* than the whole run, which has 8 batches or those of check.json */
+};
+
+static double now(void)
+{
+    struct timespec t;
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* The run in two parts, and where there is time for it, a longer one. */
+static tutti_status try_more_life(subject *s, bool may_print, double whole_s, child_report *all,
+                                  tutti_error *err)
+{
+    void (*const works[])(child *, void *) = {life_half, life_long};
+    const int n = whole_s * LONGER < s->options->seconds ? 2 : 1;
+    tutti_status status = TUTTI_OK;
+    for (int k = 0; k < n && !status; k++) {
+        child_report one;
+        bool ended;
+        status = child_run(s->folder, s->options->seconds, may_print, works[k], s, &one, &ended,
+                           err);
+        if (!status)
+            take(all, &one);
+    }
+    return status;
+}
 
 /* The stock run in which the object lives, tried in order; a child that crashes is no reason to go on. */
 static tutti_status try_life(subject *s, child_report *all, tutti_error *err)
 {
     child_report one;
     bool ended;
+    double whole_s = 0.0;
     tutti_status status = TUTTI_OK;
     const bool may_print = strcmp(s->info->kind, TUTTI_KIND_LOGGER) == 0;
     for (int k = 0; k < (s->members ? 1 : STOCK_RUNS) && !status; k++) {
@@ -265,8 +294,10 @@ static tutti_status try_life(subject *s, child_report *all, tutti_error *err)
         remove_tree(whole);
         if (subject_place(s, k, err))
             return err->status;
+        const double began = now();
         status = child_run(s->folder, s->options->seconds, may_print, life_whole, s, &one,
                            &ended, err);
+        whole_s = now() - began;
         if (!status && one.outcome[CHECK_LIFE] != CHECK_NOT_TRIED) {
             take(all, &one);
             break;
@@ -278,10 +309,7 @@ static tutti_status try_life(subject *s, child_report *all, tutti_error *err)
     }
     if (status || all->outcome[CHECK_LIFE] != CHECK_PASSED)
         return status;
-    status =
-        child_run(s->folder, s->options->seconds, may_print, life_half, s, &one, &ended, err);
-    if (!status)
-        take(all, &one);
+    status = try_more_life(s, may_print, whole_s, all, err);
     if (!status && strcmp(s->info->kind, TUTTI_KIND_ALGORITHM) == 0)
         status = try_conditions(s, all, err);
     if (status || !s->options->device || strcmp(s->info->kind, TUTTI_KIND_DEVICE) == 0)

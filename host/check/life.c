@@ -311,6 +311,18 @@ void life_whole(child *c, void *subject_)
                   "calls %s, which is the host's alone (see CONTRACT.md)", name);
 }
 
+/* Growth shows after some two dozen calls.  Not to fit a longer run is no fault. */
+void life_long(child *c, void *subject_)
+{
+    life l;
+    tutti_error e = TUTTI_ERROR_INIT;
+    const subject *s = subject_;
+    begin(&l, c, s);
+    child_begin(c, CHECK_PROCESS);
+    if (!json_override(s->run, "max_duration", "\"40ba\"", &e))
+        (void)train(&l, "long", NULL, &e);
+}
+
 void life_condition(child *c, void *subject_)
 {
     life l;

@@ -11,6 +11,8 @@
 void life_whole(child *c, void *subject_);
 void life_half(child *c, void *subject_);
 void life_device(child *c, void *subject_);
+/* A run of more batches, in long/, that nothing is asked of but what its calls leave behind. */
+void life_long(child *c, void *subject_);
 /* The whole run once more with other settings, which `subject_`'s run has already: in when/.  Nothing begins where the
  * object refuses them. */
 void life_condition(child *c, void *subject_);

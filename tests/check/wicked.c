@@ -17,10 +17,12 @@
 #include <fcntl.h>
 #include <fenv.h>
 #include <locale.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 typedef struct wicked {
@@ -117,6 +119,64 @@ static void remember(wicked *w)
         *(float *)x.data += (float)++w->calls;
 }
 
+/* What is the process's, or the thread's, by calls of the C library and without. */
+static void change_process(const wicked *w)
+{
+    sigset_t one;
+    if (is(w, "traps"))
+        (void)feenableexcept(FE_DIVBYZERO);
+#ifdef __SSE2__
+    if (is(w, "subnormal"))
+        __builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() | 0x8040u);
+#else
+    if (is(w, "subnormal"))
+        (void)fesetround(FE_UPWARD);
+#endif
+    if (is(w, "locale"))
+        (void)setlocale(LC_ALL, "C.UTF-8");
+    if (is(w, "thread_locale"))
+        (void)uselocale(newlocale(LC_ALL_MASK, "C.UTF-8", (locale_t)0));
+    if (is(w, "signals"))
+        (void)signal(SIGUSR2, SIG_IGN);
+    if (is(w, "sigaction"))
+        (void)sigaction(SIGUSR2, &(struct sigaction){.sa_handler = SIG_IGN}, NULL);
+    if (is(w, "handler")) /* by a function that nothing is put in the place of */
+        (void)sigset(SIGUSR2, SIG_IGN);
+    if (is(w, "mask") && !sigemptyset(&one) && !sigaddset(&one, SIGUSR2))
+        (void)pthread_sigmask(SIG_BLOCK, &one, NULL);
+    if (is(w, "folder"))
+        (void)!chdir("/");
+    if (is(w, "folder_file"))
+        (void)!fchdir(open("/", O_RDONLY | O_CLOEXEC));
+    if (is(w, "streams"))
+        (void)close(STDIN_FILENO);
+    if (is(w, "environment"))
+        (void)setenv("WICKED", "1", 1);
+    if (is(w, "unset"))
+        (void)unsetenv("WICKED");
+    if (is(w, "put"))
+        (void)putenv("WICKED=1");
+    if (is(w, "umask"))
+        (void)umask(0);
+    if (is(w, "fork"))
+        (void)fork();
+    if (is(w, "mallopt"))
+        (void)mallopt(M_ARENA_MAX, 1);
+}
+
+/* More with each call. */
+static void take_more(const wicked *w)
+{
+    pthread_t thread;
+    char *volatile kept;
+    if (is(w, "files"))
+        (void)open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (is(w, "threads") && pthread_create(&thread, NULL, run_forever, NULL) == 0)
+        (void)pthread_detach(thread);
+    if (is(w, "heap") && (kept = malloc(100000)))
+        memset(kept, 1, 100000);
+}
+
 static tutti_status apply(void *self, const tutti_event *event, int64_t *exit_code,
                           tutti_error *err)
 {
@@ -128,14 +188,8 @@ static tutti_status apply(void *self, const tutti_event *event, int64_t *exit_co
         exit(0);
     if (is(w, "rounding"))
         (void)fesetround(FE_UPWARD);
-    if (is(w, "locale"))
-        (void)setlocale(LC_ALL, "C.UTF-8");
-    if (is(w, "environment"))
-        (void)setenv("WICKED", "1", 1);
-    if (is(w, "signals"))
-        (void)signal(SIGUSR2, SIG_IGN);
-    if (is(w, "folder"))
-        (void)!chdir("/");
+    change_process(w);
+    take_more(w);
     if (is(w, "clock"))
         ((tutti_timestamp *)(uintptr_t)event->time)->batch++;
     if (is(w, "output"))
