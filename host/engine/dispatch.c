@@ -106,6 +106,7 @@ static tutti_status apply_one(engine *e, const dispatch_entry *h, int32_t order,
         profiled ? profiler_begin(profiled, "algorithm", p->name, event->name) : 0;
     const uint64_t started = now_ns();
     const tutti_status s = p->calls->apply(h->self, event, &trace.exit_code, &cause);
+    crash_keep_locale();
     trace.duration_ns = now_ns() - started;
     if (profiled)
         profiler_end(profiled, span);
@@ -151,6 +152,7 @@ static inline tutti_status run_algorithms(engine *e, const event_slot *slot, bre
 {
     uint64_t matched = 0;
     const tutti_status s = match_all(e, slot, crumb, &matched, err);
+    crash_keep_locale();
     if (s != TUTTI_OK)
         return s;
     if (e->traces.all)
@@ -202,6 +204,7 @@ static inline tutti_status hear_one(engine *e, const event_slot *slot, const dis
     profiler *const profiled = p->disabled ? NULL : e->profiler;
     const uint32_t span = profiled ? profiler_begin(profiled, kind, p->name, event->name) : 0;
     const tutti_status s = h->hear(h->self, event, &cause);
+    crash_keep_locale();
     if (profiled)
         profiler_end(profiled, span);
     return s == TUTTI_OK ? TUTTI_OK : failed(e, h->part, "run_event", event, s, &cause, err);

@@ -33,9 +33,10 @@ static void tell(void *ctx, int change, const char *text)
 void check_end(const plugin *p, process_state *before, process_account *account)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of accounts */
-    if (!before)
-        return;
-    (void)pthread_mutex_lock(&lock);
-    process_compare(before, account, tell, p->registry);
-    (void)pthread_mutex_unlock(&lock);
+    if (before) {
+        (void)pthread_mutex_lock(&lock);
+        process_compare(before, account, tell, p->registry);
+        (void)pthread_mutex_unlock(&lock);
+    }
+    crash_keep_locale();
 }

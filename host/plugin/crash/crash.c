@@ -206,6 +206,12 @@ void crash_thread_begin(void)
     watchdog_join();
 }
 
+void crash_keep_locale(void)
+{
+    if (c_locale && uselocale((locale_t)0) != c_locale)
+        (void)uselocale(c_locale);
+}
+
 void crash_thread_end(void)
 {
     const stack_t none = {.ss_flags = SS_DISABLE};

@@ -49,6 +49,8 @@ void crash_refuse_child(void);
  * whatever locale a plugin sets, and is watched.  `end` is called by the same thread. */
 void crash_thread_begin(void);
 void crash_thread_end(void);
+/* After a call of a plugin, which may have set another locale for this thread.  [any] */
+void crash_keep_locale(void);
 
 /* Addresses of a plugin's code, so that crashes of its own threads are its own.  `id` stays.  [control] */
 void crash_add_code(const char *id, uintptr_t begin, uintptr_t end);

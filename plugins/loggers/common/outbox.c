@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <locale.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -99,9 +100,19 @@ static void pause_sending(outbox *o)
         o->wait_ms = 0;
 }
 
+/* Numbers have points whatever locale anybody sets for the process. */
+static locale_t keep_locale(void)
+{
+    const locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    if (plain)
+        (void)uselocale(plain);
+    return plain;
+}
+
 static void *outbox_work(void *ctx)
 {
     outbox *o = ctx;
+    const locale_t plain = keep_locale();
     outbox_lock(o);
     while (!o->must_end && !(o->is_last && outbox_is_empty(o))) {
         if (outbox_is_empty(o)) {
@@ -122,6 +133,9 @@ static void *outbox_work(void *ctx)
     o->has_ended = true;
     (void)pthread_cond_broadcast(&o->changed);
     outbox_unlock(o);
+    (void)uselocale(LC_GLOBAL_LOCALE);
+    if (plain)
+        freelocale(plain);
     return NULL;
 }
 

@@ -231,6 +231,16 @@ static void comma(evil *e)
         (void)tutti_fail(e->err, TUTTI_E_NOTFOUND, "there is no such locale");
 }
 
+/* The same for the thread that calls. */
+static void comma_here(evil *e)
+{
+    static locale_t one;
+    if (!one && !(one = newlocale(LC_ALL_MASK, "evil", (locale_t)0)))
+        (void)tutti_fail(e->err, TUTTI_E_NOTFOUND, "there is no such locale");
+    else
+        (void)uselocale(one);
+}
+
 static void folder(evil *e)
 {
     (void)!chdir("/");
@@ -322,6 +332,7 @@ static const struct {
     {"subnormal", subnormal},
     {"locale", locale},
     {"comma", comma},
+    {"comma_here", comma_here},
     {"folder", folder},
     {"signals", signals},
     {"mask", mask},

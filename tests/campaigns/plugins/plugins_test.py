@@ -15,6 +15,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from campaign import Tally  # noqa: E402
+from comma_test import make_locale  # noqa: E402
 
 
 def options():
@@ -129,6 +130,11 @@ ROWS = [
      {"options": ["--check-plugins"], "batches": 32}),
     ("good_checked", "callback", "", 0, [], {"options": ["--check-plugins"], "stdout": "trained 8 batches"}),
     ("comma", "callback", "comma", 0, [], {"stdout": "trained 8 batches", "locale": True}),
+    ("comma_here", "callback", "comma_here", 0, [], {"stdout": "trained 8 batches", "locale": True}),
+    ("comma_checked", "callback", "comma", 1, [f"plugin org.evil.evil changed the locale.*: {AT}"],
+     {"options": ["--check-plugins"], "stdout": "trained 8 batches", "locale": True}),
+    ("comma_here_checked", "callback", "comma_here", 1, [f"plugin org.evil.evil changed the locale: {AT}"],
+     {"options": ["--check-plugins"], "stdout": "trained 8 batches", "locale": True}),
     ("no_end_of_text", "callback", "no_end_of_text", 1, ["evil on batch_end: x{100}"], {}),
     ("percent", "callback", "percent", 1, ["evil on batch_end: %s%n%s%n"], {}),
     ("no_text", "callback", "no_text", 1, ["evil on batch_end: run_event returned E_FAIL without saying why"], {}),
@@ -156,12 +162,6 @@ def run_file(where, how, more):
         "loggers": [{"name": "jsonl"}] + ([evil] if where == "logger" else []),
         "max_duration": f"{more.get('batches', 8)}ba",
     }
-
-
-def make_locale(folder):
-    """A locale "evil" that writes 1,5; False where there is nothing to make one of."""
-    return subprocess.run(["localedef", "-i", "de_DE", "-f", "UTF-8", os.path.join(folder, "evil")],
-                          capture_output=True, check=False).returncode == 0
 
 
 def bad_lines(folder):
