@@ -311,15 +311,13 @@ void life_whole(child *c, void *subject_)
                   "calls %s, which is the host's alone (see CONTRACT.md)", name);
 }
 
-/* Growth shows after some two dozen calls.  Not to fit a longer run is no fault. */
 void life_long(child *c, void *subject_)
 {
     life l;
     tutti_error e = TUTTI_ERROR_INIT;
-    const subject *s = subject_;
-    begin(&l, c, s);
+    begin(&l, c, subject_);
     child_begin(c, CHECK_PROCESS);
-    if (!json_override(s->run, "max_duration", "\"40ba\"", &e))
+    if (!json_override(l.subject->run, "max_duration", "\"40ba\"", &e))
         (void)train(&l, "long", NULL, &e);
 }
 
@@ -337,19 +335,14 @@ void life_condition(child *c, void *subject_)
     if (!fits)
         return;
     child_begin(c, CHECK_MATCH);
-    child_begin(
-        c,
-        CHECK_LIFE); /* a crash is its failure; not to fit the run with these settings is none */
+    child_begin(c, CHECK_LIFE);
     (void)train(&l, "when", NULL, &e);
 }
 
 /* ---- two checkpoints ---- */
 
-enum {
-    CLOCKS = 3,
-    COUNTERS = 14,
-    WALL = 10
-}; /* the last counters of a clock are nanoseconds */
+/* The last counters of a clock are nanoseconds. */
+enum { CLOCKS = 3, COUNTERS = 14, WALL = 10 };
 
 static bool ends_with(const char *name, const char *end)
 {

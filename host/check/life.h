@@ -11,10 +11,11 @@
 void life_whole(child *c, void *subject_);
 void life_half(child *c, void *subject_);
 void life_device(child *c, void *subject_);
-/* A run of more batches, in long/, that nothing is asked of but what its calls leave behind. */
+/* A run of more batches, in long/, of which nothing is asked but what its calls leave behind: that shows after some two
+ * dozen of them.  Not to fit such a run is no fault. */
 void life_long(child *c, void *subject_);
 /* The whole run once more with other settings, which `subject_`'s run has already: in when/.  Nothing begins where the
- * object refuses them. */
+ * object refuses them; a crash is a failure of `life`, not to fit the run with them is none. */
 void life_condition(child *c, void *subject_);
 
 #endif

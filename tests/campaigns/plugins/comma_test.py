@@ -10,6 +10,8 @@ import subprocess
 import sys
 import tempfile
 
+# What the plugin does, and of which object.
+WAYS = (("comma", "callback"), ("comma_here", "callback"), ("open_comma", "dataset"), ("open_comma_here", "dataset"))
 COMMA = re.compile(r"\d,\d")
 JSON = r"\.(jsonl|json|safetensors|html)(\.undone)?$"
 LINES = r"\.jsonl(\.undone)?$"  # with a document in each line
@@ -38,8 +40,8 @@ def run_file(how, where):
         "eval": [data | {"label": "test", "interval": "3ba", "metrics": [{"name": "accuracy"}]}],
         "optimizer": {"name": "sgd", "lr": 0.0625}, "schedulers": [{"name": "cosine_annealing"}], "threads": 1,
         "algorithms": [{"name": "ema", "half_life": "5ba"}, {"name": "label_smoothing", "smoothing": 0.25}],
-        "callbacks": [{"name": "checkpoint_saver", "interval": "4ba", "keep": -1}, {"name": "lr_monitor"}, {"name": "speed_monitor"},
-                      {"name": "memory_monitor"}, {"name": "runtime_estimator"}, {"name": "optimizer_monitor"},
+        "callbacks": [{"name": "checkpoint_saver", "interval": "4ba", "keep": -1}, {"name": "lr_monitor"},
+                      {"name": "speed_monitor"}, {"name": "memory_monitor"}, {"name": "runtime_estimator"}, {"name": "optimizer_monitor"},
                       {"name": "mlperf", "root_folder": "submission", "index": 0, "metric_label": "test", "target": 2},
                       {"name": "eval_output_logging", "subset_sample": 4}] + [evil["callback"]],
         "loggers": [{"name": "jsonl", "log_traces": True}, {"name": "file"}, {"name": "tensorboard"}, {"name": "console"},
@@ -53,10 +55,13 @@ def run_file(how, where):
 # name of what is printed, the command
 COMMANDS = [
     ("resumed", "train run.json --resume auto --duration 4ba"), ("eval", "eval run.json --checkpoint auto"),
-    ("csv", "predict run.json --checkpoint auto --output out.csv"), ("rows", "predict run.json --checkpoint auto --output out.jsonl"),
+    ("csv", "predict run.json --checkpoint auto --output out.csv"),
+    ("rows", "predict run.json --checkpoint auto --output out.jsonl"),
     ("explain", "explain run.json"), ("explain.json", "explain run.json --json"), ("plan", "plan run.json"),
-    ("world", "plan run.json --world 4"), ("traffic", "plan run.json --traffic"), ("profile", "profile run.json --batches 2 --set callbacks=EVIL"),
-    ("profile.json", "profile run.json --batches 2 --set callbacks=EVIL --json"), ("export", "export runs/evil/checkpoints/latest.safetensors --onnx out.onnx"),
+    ("world", "plan run.json --world 4"), ("traffic", "plan run.json --traffic"),
+    ("profile", "profile run.json --batches 2 --set callbacks=EVIL"),
+    ("profile.json", "profile run.json --batches 2 --set callbacks=EVIL --json"),
+    ("export", "export runs/evil/checkpoints/latest.safetensors --onnx out.onnx"),
     ("loader", "bench loader run.json"), ("runs", "runs"), ("runs.json", "runs --json"), ("plot", "runs --plot loss/train/total"),
     ("compare", "runs compare runs/evil runs/evil-profile"), ("compare.json", "runs compare runs/evil runs/evil-profile --json"),
     ("report", "report"),
@@ -178,14 +183,15 @@ def main():
     if good is None:
         print("skipped: localedef makes no de_DE here (Debian's package locales)")
         return 77
-    for how, where in (("comma", "callback"), ("comma_here", "callback"), ("open_comma", "dataset"), ("open_comma_here", "dataset")):
+    for how, where in WAYS:
         files, failed = all_of(tutti, plugin, how, where)
-        said = failed + [text for text in (judge_file(path, data, good.get(path)) for path, data in sorted(files.items())) if text]
+        said = [judge_file(path, data, good.get(path)) for path, data in sorted(files.items())]
+        said = failed + [text for text in said if text]
         if not failed:
             said += [f"no file has {what}" for what, path in WANTED if not any(re.search(path, one) for one in files)]
             said += [] if losses(files) == losses(good) else ["other losses than without the locale"]
         wrong += [f"{how} in a {where}: {text}" for text in said]
-    print("\n".join(wrong + [f"{len(good)} files and outputs were looked at in each of 4 runs"]))
+    print("\n".join(wrong + [f"{len(good)} files and outputs were looked at in each of {len(WAYS)} runs"]))
     return 1 if wrong else 0
 
 
