@@ -111,7 +111,6 @@ void handler_call(const handler *h, const void *engine, int64_t count, void *con
     if (strcmp(h->returns, "status") == 0)
         all[n++] = &err;
     process_state *before = check_begin(h->plugin);
-    process_account once = {0};
     call_run_typed(h->cif, h->function, all, ret_result);
-    check_end(h->plugin, before, &once);
+    check_end(h->plugin, before, &h->plugin->functions);
 }

@@ -5,6 +5,7 @@
 
 #include "base/json_members.h"
 #include "plugin/call/ctype.h"
+#include "plugin/crash/process_state.h"
 #include "plugin/instance.h"
 #include "plugin/needs.h"
 #include "plugin/trust/policy.h"
@@ -127,6 +128,7 @@ struct plugin {
     size_t nkernels;
     code_file *codes; /* each once */
     module *module;
+    process_account functions; /* what calls of its handlers have taken */
 };
 
 /* Reads p->doc into the rest of `p`; everything wrong goes to `f`, and to `notes` what a manifest of a newer

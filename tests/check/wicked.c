@@ -230,6 +230,8 @@ static tutti_status read_sample(void *self, int64_t index, tutti_tensor *columns
     static float shared[4]; /* of all threads */
     wicked *w = self;
     float own[4], *x = is(w, "race") ? shared : own;
+    if (is(w, "files"))
+        (void)open("/dev/null", O_RDONLY | O_CLOEXEC);
     if ((index < 0 || index >= 64) && !is(w, "range"))
         return tutti_fail(err, TUTTI_E_RANGE, "wicked: no sample %lld", (long long)index);
     if (capacity[0] < sizeof own || capacity[1] < sizeof(int32_t))

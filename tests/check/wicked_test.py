@@ -57,6 +57,7 @@ ROWS = [
     ("fork", "algorithm", "process", "calls fork"),
     ("mallopt", "algorithm", "process", "calls mallopt"),
     ("files", "algorithm", "process", "opens files that it does not close"),
+    ("files", "dataset", "process", "opens files that it does not close"),
     ("threads", "algorithm", "process", "starts threads that do not end"),
     ("heap", "algorithm", "process", "takes memory with each call that it does not give back"),
     ("clock", "algorithm", "process", "wrote to the clock of the run"),

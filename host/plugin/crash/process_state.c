@@ -218,19 +218,29 @@ static uint32_t compare_clock(const process_state *s)
 
 /* ---- what grows ---- */
 
-/* Whether this is growth that goes on, not a cache that fills. */
+static bool is_alone(void)
+{
+    return gettid() == getpid();
+}
+
+/* Whether this is growth that goes on, not a cache that fills: of what one call takes no more counts than its share of
+ * enough.  Beside others threads and memory come and go. */
 static uint32_t compare_counts(const process_state *s, process_account *a)
 {
     int64_t now[3];
     uint32_t changes = 0;
-    if (gettid() != getpid()) /* others work beside it */
-        return 0;
     count(now);
-    for (int k = 0; k < 3; k++) {
+    if (!a->looked)
+        memcpy(a->first, s->counts, sizeof a->first);
+    a->looked = true;
+    for (int k = 0; k < (is_alone() ? 3 : 1); k++) {
         const int64_t more = now[k] - s->counts[k];
-        a->taken[k] += more;
+        const int64_t enough = k == 2 ? HEAP_ENOUGH : CALLS_ENOUGH;
+        const int64_t share = enough / CALLS_ENOUGH;
+        a->taken[k] += more < share ? more : share;
         a->grown[k] += (more > 0) - (more < 0);
-        if (a->grown[k] >= CALLS_ENOUGH && a->taken[k] >= (k == 2 ? HEAP_ENOUGH : CALLS_ENOUGH))
+        if (a->grown[k] >= CALLS_ENOUGH && a->taken[k] >= enough &&
+            (is_alone() || now[k] - a->first[k] >= enough))
             changes |= 1u << (PROCESS_FILES + k);
     }
     return changes;
@@ -287,12 +297,14 @@ void process_compare(process_state *before, process_account *account,
     };
     uint32_t unsure;
     const uint32_t shared_changes = end_call(before, &unsure);
+    const uint32_t growth = compare_counts(before, account);
     const uint32_t own = compare_floats(before) | compare_thread_locale(before) |
                          compare_mask(before) | compare_clock(before) |
-                         compare_counts(before, account);
+                         (is_alone() ? growth : 0);
+    unsure |= is_alone() ? 0 : growth;
     free(before);
     for (int k = 0; k < PROCESS_CHANGES_COUNT; k++)
-        if ((own | shared_changes) >> k & 1 && !(account->said >> k & 1)) {
+        if ((own | shared_changes | growth) >> k & 1 && !(account->said >> k & 1)) {
             account->said |= 1u << k;
             say(ctx, k, texts[k][unsure >> k & 1 && !(own >> k & 1)]);
         }

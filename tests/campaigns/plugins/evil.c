@@ -356,6 +356,15 @@ static tutti_status act(evil *e, const char *how, const tutti_event *event, tutt
     return err->status;
 }
 
+/* A function for handlers of run files. */
+TUTTI_EXPORT tutti_status evil_act(const char *how, tutti_error *err);
+
+tutti_status evil_act(const char *how, tutti_error *err)
+{
+    static evil e;
+    return act(&e, how, NULL, err);
+}
+
 /* ---- objects ---- */
 
 static tutti_status open_evil(const tutti_host *host, const tutti_params *params,
@@ -552,6 +561,8 @@ static tutti_status read_sample(void *self, int64_t index, tutti_tensor *columns
     if (e->mapped)
         memcpy(columns[0].data, e->mapped + 256 * index, 64);
     *(int32_t *)columns[1].data = (int32_t)(index % 10);
+    if (strncmp(e->how, "every_", 6) == 0)
+        return act(e, e->how + 6, NULL, err);
     return index == 40 ? act(e, e->how, NULL, err) : TUTTI_OK;
 }
 

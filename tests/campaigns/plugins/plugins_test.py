@@ -40,12 +40,12 @@ def crash(how, number, call=AT, where="callback", text=None):
     return (f"{how}_{where}", where, how, DEATHS[number], [text], {})
 
 
-def change(how, text):
+def change(how, text, where="callback", call=AT):
     """A row of a change of the process: found and put back with --check-plugins.  The data set's worker, which
     reads beside the call, may find it first."""
-    return (f"{how}_checked", "callback", how, 1,
-            [f"plugin org.evil.evil {text}(, or a call beside this one did)?: {AT}",
-             r"plugins changed the process \d times"],
+    return (f"{how}_{where}_checked" if where != "callback" else f"{how}_checked", where, how, 1,
+            [f"plugin org.evil.evil {text}(, or a call beside this one did)?: {call}",
+             r"plugins changed the process \d+ times"],
             {"options": ["--check-plugins"], "stdout": "trained 8 batches"})
 
 
@@ -120,6 +120,18 @@ ROWS = [
     change("signals", "changed what signals do"),
     change("mask", "changed the mask of signals"),
     change("clock", "wrote to the clock of the run"),
+    change("rounding", "changed the rounding of floating point numbers", "dataset", READ),
+    change("subnormal", "changed what becomes of subnormal numbers", "dataset", READ),
+    change("mask", "changed the mask of signals", "dataset", READ),
+    ("every_files_dataset_checked", "dataset", "every_files", 1, [r"opens files that it does not close.*: evil, call read"],
+     {"options": ["--check-plugins"]}),
+    change("rounding", "changed the rounding of floating point numbers", "handler", r"evil.act, call act, event batch_end, step \d+"),
+    ("files_handler_checked", "handler", "files", 1, ["opens files that it does not close"],
+     {"options": ["--check-plugins"], "batches": 32}),
+    ("threads_handler_checked", "handler", "threads", 1, ["starts threads that do not end"],
+     {"options": ["--check-plugins"], "batches": 32}),
+    ("heap_handler_checked", "handler", "heap", 1, ["takes memory with each call that it does not give back"],
+     {"options": ["--check-plugins"], "batches": 32}),
     ("streams_checked", "callback", "streams", 1, ["closed standard input, output or error"],
      {"options": ["--check-plugins"]}),
     ("files_checked", "callback", "files", 1, ["opens files that it does not close"],
@@ -159,6 +171,7 @@ def run_file(where, how, more):
         "optimizer": evil if where == "optimizer" else {"name": "sgd", "lr": 0.01},
         "algorithms": [evil] if where == "algorithm" else [],
         "callbacks": ([] if more.get("first") else savers) + ([evil] if where == "callback" else []),
+        "handlers": [{"on": "batch_end", "call": "evil.act", "args": [how]}] if where == "handler" else [],
         "loggers": [{"name": "jsonl"}] + ([evil] if where == "logger" else []),
         "max_duration": f"{more.get('batches', 8)}ba",
     }
