@@ -252,7 +252,7 @@ static tutti_status try_conditions(subject *s, child_report *all, tutti_error *e
 
 enum {
     DEVICE_PATIENCE = 4, /* an emulated device is slow */
-    LONGER = 30          /* than the whole run, which has 8 batches or those of check.json */
+    LONGER = 60          /* than the whole run, which has 8 batches or those of check.json */
 };
 
 static double now(void)

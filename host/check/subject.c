@@ -254,6 +254,7 @@ tutti_status subject_train(const subject *s, bool with, const char *folder, run_
     char *text = with ? json_text(json_root(s->run)) : NULL;
     tutti_status status = TUTTI_OK;
     *ret_run = NULL;
+    *ret_trainer = NULL;
     if (!f || (with && !text))
         status = tutti_fail(err, TUTTI_E_NOMEM, "no memory for the run");
     if (!status)
@@ -265,8 +266,9 @@ tutti_status subject_train(const subject *s, bool with, const char *folder, run_
         status =
             trainer_create(*ret_run, s->options->registry, s->options->ops, ret_trainer, err);
     if (status) {
-        run_file_free(*ret_run);
+        subject_end(*ret_run, *ret_trainer);
         *ret_run = NULL;
+        *ret_trainer = NULL;
     }
     free(text);
     faults_destroy(f);

@@ -2,12 +2,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cli.h"
 
-#include "base/output_file.h"
 #include "train/record/repeat.h"
 
-#include <errno.h>
 #include <limits.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -226,25 +223,6 @@ void cli_print_failure(const run_file *run, const char *text)
     if (run->distributed.rank != 0)
         (void)fprintf(stderr, "[rank %d] ", run->distributed.rank);
     (void)fprintf(stderr, "%s\n", text);
-}
-
-FILE *cli_notes(const char *path)
-{
-    return output_file_is_stdout(path) ? stderr : stdout;
-}
-
-/* Once a write has failed what it had is gone, and a later flush has nothing to fail with. */
-int cli_flush(void)
-{
-    static int why;
-    if ((fflush(stdout) != 0 || ferror(stdout)) && !why)
-        why = errno ? errno : EIO;
-    return why;
-}
-
-void cli_tell_closed_pipes(void)
-{
-    (void)signal(SIGPIPE, SIG_IGN);
 }
 
 void cli_watch(const run_file *run)

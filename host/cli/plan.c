@@ -43,30 +43,32 @@ static tutti_status preview(trainer *t, const cli_options *o, int32_t ranks,
 
 /* Times the run's step by the kernels of a mode of "deterministic". */
 static tutti_status time_step(const cli_options *o, registry *r, const tutti_op *const *ops,
-                              int mode, step_costs *ret, tutti_error *err)
+                              int mode, step_costs *ret)
 {
     trainer *t = NULL;
+    tutti_error e = TUTTI_ERROR_INIT;
     run_file *run = cli_run_file(o, RUN_FILE_MODEL, r);
     if (!run)
-        return tutti_fail(err, TUTTI_E_STATE, "the run file cannot be read again");
+        return TUTTI_E_STATE;
     run->numerics.deterministic = mode;
-    tutti_status s = trainer_create(run, r, ops, &t, err);
+    tutti_status s = trainer_create(run, r, ops, &t, &e);
     if (!s) {
         trainer_on_message(t, cli_message, run, false);
-        s = trainer_measure_step(t, ret, err);
+        s = trainer_measure_step(t, ret, &e);
     }
+    if (s)
+        (void)fprintf(stderr, "tutti: %s\n", e.text);
     trainer_destroy(t);
     run_file_free(run);
     return s;
 }
 
-static tutti_status tell_costs(const cli_options *o, registry *r, const tutti_op *const *ops,
-                               tutti_error *err)
+static tutti_status tell_costs(const cli_options *o, registry *r, const tutti_op *const *ops)
 {
     step_costs anywhere = {.rows = NULL}, fastest = {.rows = NULL};
-    tutti_status s = time_step(o, r, ops, RUN_REPEATS_ANYWHERE, &anywhere, err);
+    tutti_status s = time_step(o, r, ops, RUN_REPEATS_ANYWHERE, &anywhere);
     if (!s)
-        s = time_step(o, r, ops, RUN_REPEATS_RUN, &fastest, err);
+        s = time_step(o, r, ops, RUN_REPEATS_RUN, &fastest);
     if (!s)
         step_costs_compare(&anywhere, &fastest, stdout);
     step_costs_fini(&anywhere);
@@ -94,7 +96,7 @@ static int run(const cli_options *o, const tutti_op *const *ops)
         t = NULL;
         const bool costs = run->numerics.deterministic == RUN_REPEATS_ANYWHERE &&
                            !o->preview.world && !o->preview.dot && !o->preview.traffic;
-        if (!costs || !tell_costs(o, r, ops, &e))
+        if (!costs || !tell_costs(o, r, ops))
             status = CLI_OK;
     }
     if (e.status)

@@ -121,6 +121,7 @@ void instance_run_kernel(const instance *i, uint32_t number, void *const *args)
 {
     const kernel *k = &i->object->plugin->kernels[number];
     call_run(k->cif, k->function, args);
+    crash_keep_locale();
 }
 
 tutti_status instance_read_code(const instance *i, uint32_t number, void **ret_data,
@@ -179,34 +180,30 @@ static const char *said(const tutti_error *cause, tutti_status status, const cha
     return *cause->text ? text_after_name(cause->text, name) : tutti_status_name(status);
 }
 
-static tutti_status lost_file(const crash_refuge *r, tutti_error *err)
-{
-    char *path = crash_lost_file(r);
-    const tutti_status s =
-        tutti_fail(err, TUTTI_E_IO, "%s cannot be read: it became shorter after it was opened",
-                   path ? path : "a mapped file");
-    free(path);
-    return s;
-}
-
 static tutti_status call_open(instance *i, tutti_error *err)
 {
     tutti_error cause = TUTTI_ERROR_INIT;
     void *self = NULL;
-    crash_refuge refuge;
-    tutti_status status;
+    const bool maps = strcmp(i->object->info.kind, TUTTI_KIND_DATASET) == 0;
     instance_call c = instance_enter(i, "open");
-    if (crash_refuge_enter(&refuge) == 0)
-        status = i->object->calls.open(&i->host, i->params, &self, &cause);
-    else
-        status = lost_file(&refuge, &cause);
-    crash_refuge_leave(&refuge);
+    if (maps)
+        crash_refuge_enter();
+    tutti_status status = i->object->calls.open(&i->host, i->params, &self, &cause);
+    const bool lost = maps && crash_refuge_leave();
     instance_leave(&c);
+    if (!status) {
+        i->self = self;
+        i->state = OPEN;
+    }
+    if (lost) {
+        cause = (tutti_error)TUTTI_ERROR_INIT;
+        status = tutti_fail(&cause, TUTTI_E_IO,
+                            "%s cannot be read: it became shorter after it was opened",
+                            crash_lost_file());
+    }
     if (status)
         return tutti_fail(err, status < 0 ? status : TUTTI_E_FAIL, "%s %s cannot be opened: %s",
                           i->object->info.kind, i->name, said(&cause, status, i->name));
-    i->self = self;
-    i->state = OPEN;
     return TUTTI_OK;
 }
 
@@ -333,12 +330,10 @@ tutti_status instance_open(const object *o, const char *name, tutti_params *para
     status = check_requires(i, err);
     if (!status)
         status = call_open(i, err);
-    if (!status) {
+    if (!status)
         status = tables_check(i, i->object, i->name, instance_query, err);
-        if (status)
-            close_both(i);
-    }
     if (status) {
+        close_both(i);
         release(i);
         return status;
     }

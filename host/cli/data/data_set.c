@@ -307,8 +307,8 @@ tutti_status data_set_file(const data_set *d, uint32_t column, text_buffer *b,
         }
         data = more;
         if (d->stored)
-            s = d->stored->file(instance_self(d->instance), d->index, column, data, capacity,
-                                &size, err);
+            s = samples_file_one(d->instance, d->stored, d->index, column, data, capacity,
+                                 &size, err);
     } while (!s && size > capacity);
     if (!s && size)
         text_add_bytes(b, data, size);

@@ -51,8 +51,8 @@ static void handle(int number, siginfo_t *info, void *context)
 {
     static atomic_flag told = ATOMIC_FLAG_INIT;
     static _Thread_local bool telling;
-    if (number == SIGBUS)
-        crash_refuge_take(info);
+    if (number == SIGBUS && crash_refuge_take(info))
+        return;
     if (telling) /* the telling itself crashed */
         die(number);
     while (atomic_flag_test_and_set(&told)) /* another thread is about to end the process */
@@ -191,6 +191,9 @@ static void make_locale(void)
     c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
 }
 
+static _Thread_local bool
+    keeps_locale; /* else the thread is an application's, with a locale of its own */
+
 /* A stack overflow leaves no room for a handler on the stack that overflowed. */
 static _Thread_local char alternate[64 * 1024];
 
@@ -201,14 +204,14 @@ void crash_thread_begin(void)
     (void)pthread_once(&thread_once, make_key);
     (void)pthread_setspecific(thread_key, alternate);
     (void)pthread_once(&locale_once, make_locale);
-    if (c_locale)
-        (void)uselocale(c_locale);
+    keeps_locale = c_locale != (locale_t)0;
+    crash_keep_locale();
     watchdog_join();
 }
 
 void crash_keep_locale(void)
 {
-    if (c_locale && uselocale((locale_t)0) != c_locale)
+    if (keeps_locale && uselocale((locale_t)0) != c_locale)
         (void)uselocale(c_locale);
 }
 

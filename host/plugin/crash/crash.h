@@ -5,7 +5,6 @@
 
 #include "tutti/tutti.h"
 
-#include <setjmp.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 
@@ -49,7 +48,8 @@ void crash_refuse_child(void);
  * whatever locale a plugin sets, and is watched.  `end` is called by the same thread. */
 void crash_thread_begin(void);
 void crash_thread_end(void);
-/* After a call of a plugin, which may have set another locale for this thread.  [any] */
+/* After a call of a plugin, which may have set another locale for this thread; nothing on threads that did not begin so.
+ * [any] */
 void crash_keep_locale(void);
 
 /* Addresses of a plugin's code, so that crashes of its own threads are its own.  `id` stays.  [control] */
@@ -73,21 +73,11 @@ void crash_line_write(crash_line *l); /* with its newline, to stderr */
 /* The plugin that the calling thread is in, or NULL. */
 const char *crash_plugin(void);
 
-/* Where a thread goes on instead of dying of a page that its mapped file lost:
- *     crash_refuge r;
- *     if (crash_refuge_enter(&r) == 0) ... else ... crash_lost_file(&r, ...);
- *     crash_refuge_leave(&r);
- */
-typedef struct crash_refuge {
-    sigjmp_buf jump;
-    void *address;
-    breadcrumb crumb;
-    struct crash_refuge *outer;
-} crash_refuge;
-void crash_refuge_open(crash_refuge *r);
-#define crash_refuge_enter(r) (crash_refuge_open(r), sigsetjmp((r)->jump, 0))
-void crash_refuge_leave(crash_refuge *r);
-/* The file that was mapped there, or NULL; the caller frees it. */
-char *crash_lost_file(const crash_refuge *r);
+/* Between the two a page that a mapped file has lost reads as zeros for the calling thread, instead of SIGBUS, so that the
+ * plugin ends its call and gives back what it has taken.  Pairs nest.  From the first such page on every leave, of all
+ * threads, returns true: what was read since may be such zeros.  [any] */
+void crash_refuge_enter(void);
+TUTTI_NODISCARD bool crash_refuge_leave(void);
+const char *crash_lost_file(void); /* its path, once a leave has returned true */
 
 #endif

@@ -11,8 +11,8 @@
 const char *crash_code_of(uintptr_t address);
 const char *crash_code_on_stack(uintptr_t stack);
 
-/* crash_refuge.c: goes to the calling thread's refuge; returns when it has none. */
-void crash_refuge_take(const siginfo_t *info);
+/* crash_refuge.c: puts a page in the place of the lost one; false: the calling thread has no refuge, or it is another fault. */
+bool crash_refuge_take(const siginfo_t *info);
 
 /* watchdog.c: the calling thread is watched, or no longer. */
 void watchdog_join(void);

@@ -18,7 +18,7 @@
 
 enum { NSIGNALS = 65 };
 /* Growth that is no accident: so many calls left more behind than left less, and so much in all. */
-enum { CALLS_ENOUGH = 24, HEAP_ENOUGH = 1 << 20 };
+enum { CALLS_ENOUGH = 24, HEAP_ENOUGH = 1 << 20, FILES_ENOUGH = 256 };
 
 /* What a thread has for itself, and the clock that its call was given. */
 struct process_state {
@@ -223,6 +223,14 @@ static bool is_alone(void)
     return gettid() == getpid();
 }
 
+/* Beside others: calls behind which there are more files than behind any before.  A data set may keep some open. */
+static uint32_t compare_files(process_account *a, int64_t now)
+{
+    a->files_grown += a->most > 0 && now > a->most;
+    a->most = now > a->most ? now : a->most;
+    return a->files_grown >= FILES_ENOUGH ? 1u << PROCESS_FILES : 0;
+}
+
 /* Whether this is growth that goes on, not a cache that fills: of what one call takes no more counts than its share of
  * enough.  Beside others threads and memory come and go. */
 static uint32_t compare_counts(const process_state *s, process_account *a)
@@ -230,17 +238,15 @@ static uint32_t compare_counts(const process_state *s, process_account *a)
     int64_t now[3];
     uint32_t changes = 0;
     count(now);
-    if (!a->looked)
-        memcpy(a->first, s->counts, sizeof a->first);
-    a->looked = true;
-    for (int k = 0; k < (is_alone() ? 3 : 1); k++) {
+    if (!is_alone())
+        return compare_files(a, now[0]);
+    for (int k = 0; k < 3; k++) {
         const int64_t more = now[k] - s->counts[k];
         const int64_t enough = k == 2 ? HEAP_ENOUGH : CALLS_ENOUGH;
         const int64_t share = enough / CALLS_ENOUGH;
         a->taken[k] += more < share ? more : share;
         a->grown[k] += (more > 0) - (more < 0);
-        if (a->grown[k] >= CALLS_ENOUGH && a->taken[k] >= enough &&
-            (is_alone() || now[k] - a->first[k] >= enough))
+        if (a->grown[k] >= CALLS_ENOUGH && a->taken[k] >= enough)
             changes |= 1u << (PROCESS_FILES + k);
     }
     return changes;

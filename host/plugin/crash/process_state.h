@@ -33,9 +33,9 @@ typedef struct process_account {
     int64_t grown
         [3]; /* calls after which there was more, less those with less: files, threads, heap */
     int64_t taken[3]; /* in all, but of each call its share of too much at the most */
-    int64_t first[3]; /* how much there was before the first call */
-    bool looked;      /* at that */
-    uint32_t said;    /* bits of PROCESS_*: told once */
+    int64_t most,
+        files_grown; /* beside others: files that there were at the most, and how often there were more */
+    uint32_t said; /* bits of PROCESS_*: told once */
 } process_account;
 
 /* Looks at the process as it is; NULL when out of memory.  [any] */
@@ -44,7 +44,7 @@ process_state *process_look(void);
 /* Compares, puts back what can be put back, and frees `before`.  Changes that are new to the account
  * are told to `say`.  A change of what all threads share is told once; its text says so where a call under
  * way on another thread may have made it.  Where others work beside it, on all threads but the process's first, only files
- * are counted, which are told when the process has as many more as that.  By the thread that looked; calls of one thread
+ * are counted, which are told once there were more than ever before behind 256 calls.  By the thread that looked; calls of one thread
  * nest. */
 void process_compare(process_state *before, process_account *account,
                      void (*say)(void *ctx, int change, const char *text), void *ctx);

@@ -22,15 +22,16 @@ tutti_status samples_bytes(const tutti_dataset_info *info, uint64_t *ret_bytes,
     return TUTTI_OK;
 }
 
-static tutti_status lost_file(const crash_refuge *r, int64_t index, tutti_error *err)
+/* Ends a call of the data set within a refuge. */
+static tutti_status leave_refuge(int64_t index, tutti_status s, tutti_error *err)
 {
-    char *path = crash_lost_file(r);
-    const tutti_status s =
-        tutti_fail(err, TUTTI_E_IO,
-                   "sample %lld: %s cannot be read: it became shorter after it was opened",
-                   (long long)index, path ? path : "a mapped file");
-    free(path);
-    return s;
+    if (!crash_refuge_leave())
+        return s;
+    if (err)
+        *err = (tutti_error)TUTTI_ERROR_INIT;
+    return tutti_fail(err, TUTTI_E_IO,
+                      "sample %lld: %s cannot be read: it became shorter after it was opened",
+                      (long long)index, crash_lost_file());
 }
 
 tutti_status samples_failed(const char *kind, const instance *who, int64_t index,
@@ -51,14 +52,24 @@ tutti_status samples_read_one(instance *dataset, const tutti_dataset_v1 *table, 
                               tutti_tensor *columns, const uint64_t *capacity,
                               uint32_t ncolumns, tutti_error *err)
 {
-    crash_refuge refuge;
-    tutti_status s;
     instance_call c = instance_enter(dataset, "read");
-    if (crash_refuge_enter(&refuge) == 0)
-        s = table->read(instance_self(dataset), index, columns, capacity, ncolumns, err);
-    else
-        s = lost_file(&refuge, index, err);
-    crash_refuge_leave(&refuge);
+    crash_refuge_enter();
+    tutti_status s =
+        table->read(instance_self(dataset), index, columns, capacity, ncolumns, err);
+    s = leave_refuge(index, s, err);
+    instance_leave(&c);
+    return s ? samples_failed("dataset", dataset, index, s, err) : TUTTI_OK;
+}
+
+tutti_status samples_file_one(instance *dataset, const tutti_stored_v1 *table, int64_t index,
+                              uint32_t column, void *to, uint64_t capacity, uint64_t *ret_size,
+                              tutti_error *err)
+{
+    instance_call c = instance_enter(dataset, "file");
+    crash_refuge_enter();
+    tutti_status s =
+        table->file(instance_self(dataset), index, column, to, capacity, ret_size, err);
+    s = leave_refuge(index, s, err);
     instance_leave(&c);
     return s ? samples_failed("dataset", dataset, index, s, err) : TUTTI_OK;
 }

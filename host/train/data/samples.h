@@ -28,6 +28,12 @@ TUTTI_NODISCARD tutti_status samples_read_one(instance *dataset, const tutti_dat
                                               const uint64_t *capacity, uint32_t ncolumns,
                                               tutti_error *err);
 
+/* The same of tutti.stored/1: a picture as the file that it is.  [any] */
+TUTTI_NODISCARD tutti_status samples_file_one(instance *dataset, const tutti_stored_v1 *table,
+                                              int64_t index, uint32_t column, void *to,
+                                              uint64_t capacity, uint64_t *ret_size,
+                                              tutti_error *err);
+
 /* Reads samples first to first + count - 1 by `threads` threads: column k goes to to[k], (count, ...).
  * Errors are those of the earliest sample that has one.  [control] */
 TUTTI_NODISCARD tutti_status samples_read(instance *dataset, const tutti_dataset_info *info,

@@ -25,6 +25,8 @@ static loader_rows own_rows(const void *ctx, int64_t number, int64_t samples)
         gradients_slots(&d->gradients, (samples + size - 1) / size, world_rank(d->world));
     if (mine.step > 1)
         return (loader_rows){mine.first * size, mine.count ? size : 0, mine.step * size};
+    if (mine.count == 0)
+        return (loader_rows){0, 0, 0};
     const int64_t first = mine.first * size, end = first + mine.count * size;
     return (loader_rows){first, (end < samples ? end : samples) - first, 0};
 }

@@ -136,12 +136,14 @@ static tutti_status mpi_join(void *self, const tutti_join *how, tutti_world_info
 static tutti_status mpi_close(void *self, tutti_error *err)
 {
     mpi *m = self;
+    int ended = 0;
     (void)err;
-    if (m->broken)
+    (void)MPI_Finalized(&ended); /* by an application */
+    if (m->broken && !ended)
         (void)MPI_Abort(MPI_COMM_WORLD, 1);
-    if (m->joined)
+    if (m->joined && !ended)
         (void)MPI_Comm_free(&m->comm);
-    if (m->began)
+    if (m->began && !ended)
         (void)MPI_Finalize();
     for (int k = 0; k < 2; k++) {
         free(m->counts[k]);

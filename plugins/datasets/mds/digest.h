@@ -7,13 +7,7 @@
 
 enum { MDS_DIGEST_SIZE = 130 };
 
-/* The digest in hexadecimal, as Python's hashlib and xxhash write it; 0: a hash that is not known here, or no memory.
- * [any] */
+/* The digest in hexadecimal, as Python's hashlib and xxhash write it; 0: a hash that is not known here.  [any] */
 int mds_digest(const char *kind, const void *data, uint64_t size, char ret[MDS_DIGEST_SIZE]);
-
-/* The same of the first `size` bytes of a file, which are read and not mapped.  *ret_read: how many there were; fewer than
- * `size` with errno, EIO where the file ends.  [any] */
-int mds_digest_file(const char *kind, int fd, uint64_t size, char ret[MDS_DIGEST_SIZE],
-                    uint64_t *ret_read);
 
 #endif

@@ -4,8 +4,6 @@
 #include "inflate.h"
 #include "shard.h"
 
-#include "../../common/whole_io.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -15,58 +13,39 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static tutti_status ended_early(const mds_file *f, uint64_t at, int why, tutti_error *err)
+static tutti_status part_verify(const mds_file *f, const void *data, tutti_error *err)
 {
-    return tutti_fail(err, TUTTI_E_IO, "%s: cannot be read behind byte %llu of %llu: %s",
-                      f->path, (unsigned long long)at, (unsigned long long)f->bytes,
-                      strerror(why));
-}
-
-static tutti_status part_open(const mds_file *f, int *ret_fd, tutti_error *err)
-{
-    struct stat st;
-    const int fd = open(f->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe does not wait */
-    tutti_status s = TUTTI_OK;
-    if (fd < 0 || fstat(fd, &st) != 0)
-        s = tutti_fail(err, TUTTI_E_IO, "%s: %s", f->path, strerror(errno));
-    else if (!S_ISREG(st.st_mode))
-        s = tutti_fail(err, TUTTI_E_FORMAT, "%s: is no regular file", f->path);
-    else if ((uint64_t)st.st_size != f->bytes)
-        s = tutti_fail(err, TUTTI_E_FORMAT, "%s: has %llu bytes, the index says %llu", f->path,
-                       (unsigned long long)st.st_size, (unsigned long long)f->bytes);
-    if (s && fd >= 0)
-        (void)close(fd);
-    if (s == TUTTI_OK)
-        *ret_fd = fd;
-    return s;
-}
-
-static tutti_status part_verify(const mds_file *f, int fd, tutti_error *err)
-{
-    char have[MDS_DIGEST_SIZE] = "";
-    uint64_t size = f->bytes;
-    if (!f->hash || (mds_digest_file(f->hash_kind, fd, f->bytes, have, &size) &&
-                     !strcasecmp(have, f->hash)))
+    char have[MDS_DIGEST_SIZE];
+    if (!f->hash ||
+        (mds_digest(f->hash_kind, data, f->bytes, have) && !strcasecmp(have, f->hash)))
         return TUTTI_OK;
-    if (size < f->bytes)
-        return ended_early(f, size, errno, err);
-    if (!*have)
-        return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory for its %s", f->path,
-                          f->hash_kind);
     return tutti_fail(err, TUTTI_E_FORMAT, "%s: its %s is %s, the index says %s", f->path,
                       f->hash_kind, have, f->hash);
 }
 
-static tutti_status part_map(mds_part *p, int fd, tutti_error *err)
+static tutti_status map_file(const char *path, uint64_t want, const unsigned char **ret_data,
+                             tutti_error *err)
 {
-    void *map = mmap(NULL, (size_t)p->raw.bytes, PROT_READ, MAP_PRIVATE, fd, 0);
-    if (map == MAP_FAILED)
-        return tutti_fail(err, TUTTI_E_IO, "%s: cannot be mapped: %s", p->raw.path,
-                          strerror(errno));
-    p->data = map;
-    p->size = p->raw.bytes;
-    p->mapped = 1;
-    return TUTTI_OK;
+    struct stat st;
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe does not wait */
+    tutti_status s = TUTTI_OK;
+    if (fd < 0 || fstat(fd, &st) != 0)
+        s = tutti_fail(err, TUTTI_E_IO, "%s: %s", path, strerror(errno));
+    else if (!S_ISREG(st.st_mode))
+        s = tutti_fail(err, TUTTI_E_FORMAT, "%s: is no regular file", path);
+    else if ((uint64_t)st.st_size != want)
+        s = tutti_fail(err, TUTTI_E_FORMAT, "%s: has %llu bytes, the index says %llu", path,
+                       (unsigned long long)st.st_size, (unsigned long long)want);
+    else {
+        void *map = mmap(NULL, (size_t)want, PROT_READ, MAP_PRIVATE, fd, 0);
+        if (map == MAP_FAILED)
+            s = tutti_fail(err, TUTTI_E_IO, "%s: cannot be mapped: %s", path, strerror(errno));
+        else
+            *ret_data = map;
+    }
+    if (fd >= 0)
+        (void)close(fd);
+    return s;
 }
 
 static tutti_status part_inflate(mds_set *set, const mds_shard *s, mds_part *p,
@@ -89,36 +68,26 @@ static tutti_status part_inflate(mds_set *set, const mds_shard *s, mds_part *p,
     return TUTTI_OK;
 }
 
-static tutti_status part_unzip(mds_set *set, const mds_shard *s, mds_part *p, int fd,
-                               tutti_error *err)
-{
-    unsigned char *zip = malloc(p->zip.bytes);
-    if (!zip)
-        return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory for %llu bytes", p->zip.path,
-                          (unsigned long long)p->zip.bytes);
-    const uint64_t size = whole_read(fd, zip, p->zip.bytes, 0);
-    const tutti_status status = size < p->zip.bytes ? ended_early(&p->zip, size, errno, err)
-                                                    : part_inflate(set, s, p, zip, err);
-    free(zip);
-    return status;
-}
-
-/* An uncompressed copy is used when it is there, as Streaming does.  The shard's lock is held, so that nothing here reads a
- * mapping: the host goes on elsewhere, and the lock with nobody, where a mapped file has become shorter. */
+/* An uncompressed copy is used when it is there, as Streaming does. */
 static tutti_status part_load(mds_set *set, const mds_shard *s, mds_part *p, tutti_error *err)
 {
     const int zipped = p->zip.path && access(p->raw.path, F_OK) != 0;
     const mds_file *f = zipped ? &p->zip : &p->raw;
-    int fd = -1;
-    tutti_status status = part_open(f, &fd, err);
-    if (status)
-        return status;
-    if (set->verify && !p->verified)
-        status = part_verify(f, fd, err);
+    const unsigned char *data = NULL;
+    tutti_status status = map_file(f->path, f->bytes, &data, err);
+    if (status == TUTTI_OK && set->verify && !p->verified)
+        status = part_verify(f, data, err);
     p->verified = status == TUTTI_OK;
+    if (status == TUTTI_OK && !zipped) {
+        p->data = data;
+        p->size = f->bytes;
+        p->mapped = 1;
+        return TUTTI_OK;
+    }
     if (status == TUTTI_OK)
-        status = zipped ? part_unzip(set, s, p, fd, err) : part_map(p, fd, err);
-    (void)close(fd);
+        status = part_inflate(set, s, p, data, err);
+    if (data)
+        (void)munmap((void *)(uintptr_t)data, (size_t)f->bytes);
     return status;
 }
 

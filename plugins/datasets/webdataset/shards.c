@@ -5,8 +5,6 @@
 #include "braces.h"
 #include "unpack.h"
 
-#include "../../common/whole_io.h"
-
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -16,33 +14,6 @@ static tutti_status no_memory(tutti_error *err)
 }
 
 /* ---- one file ---- */
-
-/* The file in memory of its own.  Who fetches holds the shard's lock, so that nothing there reads a mapping: the host goes
- * on elsewhere, and the lock with nobody, where a mapped file has become shorter. */
-static tutti_status read_file(const char *path, mapped_file *ret, tutti_error *err)
-{
-    struct stat st;
-    tutti_status status = TUTTI_OK;
-    void *data = MAP_FAILED;
-    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe does not wait */
-    if (fd < 0 || fstat(fd, &st) != 0)
-        status = tutti_fail(err, TUTTI_E_IO, "%s: %s", path, strerror(errno));
-    else if (!S_ISREG(st.st_mode) || st.st_size == 0)
-        status = tutti_fail(err, TUTTI_E_FORMAT, "%s: is empty or no regular file", path);
-    else if ((data = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE,
-                          MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) == MAP_FAILED)
-        status = tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory for %lld bytes", path,
-                            (long long)st.st_size);
-    else if (whole_read(fd, data, (size_t)st.st_size, 0) < (size_t)st.st_size)
-        status = tutti_fail(err, TUTTI_E_IO, "%s: cannot be read: %s", path, strerror(errno));
-    if (fd >= 0)
-        (void)close(fd);
-    if (status && data != MAP_FAILED)
-        (void)munmap(data, (size_t)st.st_size);
-    if (status == TUTTI_OK)
-        *ret = (mapped_file){data, (uint64_t)st.st_size};
-    return status;
-}
 
 /* Of all bytes; tells a file from one that was put in its place. */
 static uint64_t shard_sum(const mapped_file *f)
@@ -58,45 +29,26 @@ static uint64_t shard_sum(const mapped_file *f)
     return sum;
 }
 
-/* Of a fetched file that is `raw`: the one of before, if there was one. */
-static tutti_status check_sum(shard *s, const mapped_file *raw, tutti_error *err)
-{
-    const uint64_t sum = shard_sum(raw);
-    if (s->bytes && (raw->size != s->size || sum != s->sum))
-        return tutti_fail(err, TUTTI_E_FORMAT,
-                          "%s: is another file than when the data set was opened", s->address);
-    s->size = raw->size;
-    s->sum = sum;
-    return TUTTI_OK;
-}
-
 /* Maps its file, unpacked where that is compressed. */
 static tutti_status map_shard(const wds_shards *x, shard *s, tutti_error *err)
 {
     mapped_file raw;
-    tutti_status status =
-        s->address ? read_file(s->path, &raw, err) : mapped_file_open(&raw, s->path, err);
+    tutti_status status = mapped_file_open(&raw, s->path, err);
     if (status)
         return status;
-    if (s->address && (status = check_sum(s, &raw, err))) {
+    const uint64_t sum = s->address ? shard_sum(&raw) : 0, size = raw.size;
+    if (s->bytes && (size != s->size || sum != s->sum)) {
         mapped_file_close(&raw);
-        return status;
+        return tutti_fail(err, TUTTI_E_FORMAT,
+                          "%s: is another file than when the data set was opened", s->address);
     }
-    s->bytes = raw.size;
-    if (!unpack_is_packed(&raw)) {
-        if (!s->address) {
-            s->file = raw;
-            return TUTTI_OK;
-        }
-        mapped_file_close(&raw);
-        status = mapped_file_open(&s->file, s->path, err);
-        if (status == TUTTI_OK && s->file.size != s->size) {
-            mapped_file_close(&s->file);
-            status = tutti_fail(err, TUTTI_E_FORMAT, "%s: has changed while it was opened",
-                                s->address);
-        }
-        return status;
-    }
+    s->size = size;
+    s->sum = sum;
+    s->bytes = size;
+    s->file = raw;
+    if (!unpack_is_packed(&raw))
+        return TUTTI_OK;
+    s->file = (mapped_file){NULL, 0};
     status = unpack_file(&raw, s->path, x->unpack, &s->file, err);
     s->bytes += s->file.size;
     mapped_file_close(&raw);

@@ -22,7 +22,7 @@ from kept_text import unpack
 from kill_logs import READERS, jsonl, of_the_run, steps, submission
 
 NEAR = 1e-3  # of numbers above 1, and of 1: other CPUs and kernels sum in another order
-MAKES = r".*/\.lock|.*\.undone|saves/.*|weights/latest.*|cache/.*"  # of files, a run that goes on
+MAKES = r".*/\.lock|.*\.undone|saves/(\.kernels|(latest|ep\d+-ba\d+)[^/]*)|weights/latest.*|cache/.*"  # of files, a run that goes on
 NUMBER = re.compile(r"-?\d+\.\d+(?:e[-+]?\d+)?")
 RECORDED = ("name", "command", "data", "run", "status", "limit", "batches", "samples", "epochs")
 MIDDLE = {"shards": "saves/ep1-ba5.safetensors.index.json", "text": "saves/ep2-ba20.safetensors"}
@@ -96,6 +96,7 @@ def floats(end, exact):
         size, code = {"F32": (4, "f"), "F64": (8, "d"), "I64": (8, "q")}.get(value[0], (1, "B"))
         raw = bytes.fromhex(value[2])
         return [value[1], *struct.unpack(f"<{len(raw) // size}{code}", raw)]
+    end = {name: value for name, value in end.items() if name != "callback.mlperf.mark"}  # a place behind lines of the source
     return end if exact else {name: value if name == "run.clock" else one(value) for name, value in end.items()}
 
 
@@ -124,8 +125,8 @@ def files(folder):
 
 
 def submitted(path):
-    """The lines of mlperf, in order, without the lines of the source that wrote them."""
-    return [[*row[:3], [pair for pair in row[3] if pair[0] != "lineno"]] for row in submission(path)]
+    """The lines of mlperf, in order, without the places in the source that wrote them."""
+    return [[*row[:3], [pair for pair in row[3] if pair[0] not in ("file", "lineno")]] for row in submission(path)]
 
 
 LOGS = READERS | {"runs/*/log.jsonl": logged, "runs/*/ran.jsonl": ran, "submission/results/*/*/*.txt": submitted}
@@ -247,7 +248,7 @@ def weights_alone(kept):
 def locked(kept):
     """The sums of plugins and the policy, as they were written; libraries of today have other sums, which take the place."""
     folder = kept.folder("locked")
-    plugins = os.path.join(os.path.dirname(kept.program), "lib/tutti/plugins")
+    plugins = re.search("  (/.*)/mlp/mlp.so", kept.tell(folder, "plugins", "lock")[0])[1]
     text = (folder / "plugins.lock").read_text().replace("/usr/lib/tutti/plugins", plugins)
     sums = {name: hashlib.sha256(pathlib.Path(name).read_bytes()).hexdigest() for name in re.findall(r"/.*", text)}
     now = re.sub(r"^[0-9a-f]{64}(  )(/.*)", lambda m: sums[m[2]] + m[1] + m[2], text, flags=re.M)

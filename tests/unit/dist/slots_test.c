@@ -78,6 +78,7 @@ static void check_worlds(int64_t rounded)
                 slot_sum sums[SLOT_BLOCKS];
                 ck_assert_int_eq(span.first, next);
                 ck_assert(rank > 0 || span.count > 0);
+                ck_assert_int_ge(span.count, slots / size);
                 ck_assert_int_le(span.count, (slots + size - 1) / size);
                 next += span.count;
                 const uint32_t n = sum_blocks(span, rounded, sums, &data[rank]);

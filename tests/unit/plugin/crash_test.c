@@ -2,7 +2,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "registry_check.h"
 
+#include <pthread.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 
 /* Runs `die` in a child.  Returns what it wrote to stderr and sets *ret_signal. */
@@ -85,6 +87,31 @@ static void die_by_overflow(void)
     (void)fall(0);
 }
 
+/* A file of three pages that has become shorter, mapped; its path goes to `path`. */
+static const char *lost_pages(char path[64], size_t page)
+{
+    (void)strcpy(path, "/tmp/tutti_crash_XXXXXX");
+    const int fd = mkstemp(path);
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(ftruncate(fd, 3 * (off_t)page), 0);
+    ck_assert_int_eq(pwrite(fd, "a", 1, 0), 1);
+    const char *data = mmap(NULL, 3 * page, PROT_READ, MAP_PRIVATE, fd, 0);
+    ck_assert_ptr_ne(data, MAP_FAILED);
+    ck_assert_int_eq(ftruncate(fd, 1), 0);
+    (void)close(fd);
+    (void)unlink(path);
+    return data;
+}
+
+static void die_behind_a_refuge(void)
+{
+    char path[64];
+    const char *data = lost_pages(path, (size_t)sysconf(_SC_PAGESIZE));
+    crash_refuge_enter();
+    (void)!crash_refuge_leave();
+    _exit(data[(size_t)sysconf(_SC_PAGESIZE)]);
+}
+
 static const struct {
     void (*die)(void);
     int signal;
@@ -94,12 +121,43 @@ static const struct {
      "tutti: plugin org.fixture.crash crashed: mine, call apply, event before_loss, step 12: "
      "SIGSEGV\n"},
     {die_outside, SIGFPE, "tutti: crashed outside of any plugin: SIGFPE\n"},
+    {die_behind_a_refuge, SIGBUS, "tutti: crashed outside of any plugin: SIGBUS\n"},
     {die_by_abort, SIGABRT,
      "tutti: plugin org.fixture.crash crashed: mine, call open, step 0: SIGABRT\n"},
     {die_by_overflow, SIGSEGV,
      "tutti: plugin org.fixture.crash crashed: mine, call match, event init, step 3: "
      "SIGSEGV\n"},
 };
+
+static void *leave_beside(void *ctx)
+{
+    crash_refuge_enter();
+    *(bool *)ctx = crash_refuge_leave();
+    return NULL;
+}
+
+START_TEST(a_lost_page_reads_as_zeros_and_is_told)
+{
+    char path[64];
+    bool beside = false;
+    pthread_t thread;
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    const char *data = lost_pages(path, page);
+    crash_handler_install();
+    crash_refuge_enter();
+    crash_refuge_enter();
+    ck_assert_int_eq(data[0], 'a');
+    ck_assert(!crash_refuge_leave());
+    ck_assert_int_eq(data[2 * page + 5], 0);
+    ck_assert_int_eq(data[page], 0);
+    ck_assert(crash_refuge_leave());
+    ck_assert_msg(strstr(crash_lost_file(), path), "%s", crash_lost_file());
+    ck_assert_int_eq(pthread_create(&thread, NULL, leave_beside, &beside), 0);
+    ck_assert_int_eq(pthread_join(thread, NULL), 0);
+    ck_assert(beside);
+    crash_expect_exit();
+}
+END_TEST
 
 START_TEST(a_crash_is_attributed_and_kills)
 {
@@ -115,6 +173,7 @@ int main(void)
     TCase *t = tcase_create("crash");
     tcase_add_loop_test(t, a_crash_is_attributed_and_kills, 0,
                         sizeof crashes / sizeof *crashes);
+    tcase_add_test(t, a_lost_page_reads_as_zeros_and_is_told);
     suite_add_tcase(suite, t);
     return tutti_run(suite);
 }
