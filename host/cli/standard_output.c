@@ -17,10 +17,8 @@ FILE *cli_notes(const char *path)
 int cli_flush(void)
 {
     static int why;
-    if (fflush(stdout) != 0 && !why)
-        why = errno;
-    if (ferror(stdout) && !why) /* of a write long before */
-        why = EIO;
+    if ((fflush(stdout) != 0 || ferror(stdout)) && !why)
+        why = errno ? errno : EIO;
     return why;
 }
 

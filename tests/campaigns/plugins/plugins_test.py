@@ -124,7 +124,7 @@ ROWS = [
     change("subnormal", "changed what becomes of subnormal numbers", "dataset", READ),
     change("mask", "changed the mask of signals", "dataset", READ),
     ("every_files_dataset_checked", "dataset", "every_files", 1, [r"opens files that it does not close.*: evil, call read"],
-     {"options": ["--check-plugins"]}),
+     {"batches": 24, "options": ["--check-plugins"]}),
     change("rounding", "changed the rounding of floating point numbers", "handler", r"evil.act, call act, event batch_end, step \d+"),
     ("files_handler_checked", "handler", "files", 1, ["opens files that it does not close"],
      {"options": ["--check-plugins"], "batches": 32}),
