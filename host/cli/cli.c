@@ -193,10 +193,12 @@ static void print_program(int level)
 void cli_message(void *ctx, int level, const char *component, const char *text)
 {
     const run_file *run = ctx;
+    flockfile(stderr); /* other threads write whole lines too */
     print_program(level);
     if (run->distributed.rank != 0)
         (void)fprintf(stderr, "[rank %d] ", run->distributed.rank);
     (void)fprintf(stderr, "%s: %s\n", component, text);
+    funlockfile(stderr);
 }
 
 trainer *cli_trainer_of_model(const cli_options *o, run_file *run, registry *r,

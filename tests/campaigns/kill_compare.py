@@ -83,8 +83,7 @@ def compare_bits(whole, killed):
 def compare_checkpoints(whole, killed, keep):
     """The newest are left, `keep` of them.  Saves that a signal asked for are among these, in the place of older ones."""
     a, b = checkpoints(whole), checkpoints(killed)
-    # A kill can come between the last save and the removal of the oldest; nothing is saved any more then.
-    if not keep <= len(b) <= keep + 1:
+    if len(b) != keep:
         raise Failed(f"{len(b)} checkpoints are left with keep {keep}: {list(b.values())}")
     lacks = [name for at, name in a.items() if at > min(b) and at not in b]
     if lacks:

@@ -72,7 +72,8 @@ CASES = FILES | {
         "callbacks": WATCHERS,
     },
     "wide": {"model": {"name": "mlp", "hidden": [512, 512]}, "train": glyphs(320), "precision": "amp_bf16",
-             "optimizer": {"name": "lamb", "lr": 0.001}},
+             "optimizer": {"name": "lamb", "lr": 0.001},
+             "callbacks": [{"name": "evil", "how": "talk"}]},  # a thread of its own says something all the time
     "residual": {"model": {"name": "resnet_cifar", "depth": 8}, "precision": "amp_bf16",
                  "train": {"dataset": {"name": "glyphs", "samples": 160}, "transforms": IMAGES, "batch_size": 16, "workers": 1},
                  "algorithms": [{"name": "blurpool"}, {"name": "sam"}]},
@@ -267,8 +268,8 @@ def main():
         for name in given.case or CASES:
             with tempfile.TemporaryDirectory(prefix="tutti_threads_") as folder:
                 try:
-                    train(tutti, pathlib.Path(folder) / "run", the_run(name, given.batches, rng.randrange(1000), there), [], rng,
-                          beside(tutti, name))
+                    train(tutti, pathlib.Path(folder) / "run", the_run(name, given.batches, rng.randrange(1000), there),
+                          ["--plugin-path", os.path.abspath(given.folder)], rng, beside(tutti, name))
                 except Lacking as why:
                     tally.skip(f"{name}: {why}")
                 except Failed as why:

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "train/context/run_log_each.h"
+#include "train/context/run_log_waiting.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -41,6 +42,16 @@ void run_log_restore(run_log *l, const char *name, const logged_value *value)
     keep(l, name, value);
 }
 
+static void give_message(run_log *l, int level, const char *component, const char *text)
+{
+    FOR_EACH_LOGGER(l, i, table, "message")
+    {
+        tutti_error e = TUTTI_ERROR_INIT;
+        if (table->message && table->message(instance_self(i), level, component, text, &e))
+            run_log_failed(l, i, &e);
+    }
+}
+
 void run_log_metrics(run_log *l, const tutti_named_value *values, uint32_t n)
 {
     run_log_metrics_at(l, values, n, (uint64_t)l->now->batch);
@@ -51,6 +62,7 @@ void run_log_metrics_at(run_log *l, const tutti_named_value *values, uint32_t n,
     for (uint32_t k = 0; k < n; k++)
         keep(l, values[k].name,
              &(logged_value){NULL, values[k].value, values[k].value, values[k].value});
+    run_log_give_out(l, give_message);
     FOR_EACH_LOGGER(l, i, table, "metrics")
     {
         tutti_error e = TUTTI_ERROR_INIT;
@@ -63,12 +75,15 @@ void run_log_message(run_log *l, int level, const char *component, const char *t
 {
     if (l->message && (level >= (l->tells_all ? TUTTI_LOG_INFO : TUTTI_LOG_WARNING)))
         l->message(l->message_ctx, level, component, text);
-    FOR_EACH_LOGGER(l, i, table, "message")
-    {
-        tutti_error e = TUTTI_ERROR_INIT;
-        if (table->message && table->message(instance_self(i), level, component, text, &e))
-            run_log_failed(l, i, &e);
-    }
+    if (run_log_waits(l, level, component, text))
+        return;
+    run_log_give_out(l, give_message);
+    give_message(l, level, component, text);
+}
+
+void run_log_hand_over(run_log *l)
+{
+    run_log_give_out(l, give_message);
 }
 
 void run_log_hyperparameter(run_log *l, const char *name, const char *json)
@@ -84,6 +99,7 @@ void run_log_hyperparameter(run_log *l, const char *name, const char *json)
 
 void run_log_sync(run_log *l)
 {
+    run_log_give_out(l, give_message);
     FOR_EACH_LOGGER(l, i, table, "sync")
     {
         tutti_error e = TUTTI_ERROR_INIT;
@@ -185,5 +201,6 @@ void run_log_fini(run_log *l)
         free(l->services);
         l->services = next;
     }
+    run_log_give_out(l, NULL);
     memset(l, 0, sizeof *l);
 }

@@ -11,6 +11,7 @@
 #include "tutti/metrics.h"
 #include "tutti/time.h"
 
+#include <pthread.h>
 #include <stdbool.h>
 
 /* The component of messages of functions, which have no instance. */
@@ -24,6 +25,7 @@ typedef struct logged_value {
 
 /* tutti.log/1 of one plugin. */
 typedef struct log_service log_service;
+typedef struct waiting_message waiting_message; /* run_log_waiting.c */
 
 typedef struct run_log {
     logged_value *values; /* the last of each name */
@@ -38,6 +40,9 @@ typedef struct run_log {
     void *begun_ctx;
     bool ready; /* INIT is over: all of them have */
     log_service *services;
+    pthread_t owner; /* the thread whose calls loggers get, once run_log_own has been called */
+    bool is_owned;
+    waiting_message *waiting; /* of other threads */
     tutti_files_v1 files;
     bool told_tables, told_images; /* which loggers take none, log_media.h */
     bool tells_all;                /* to the terminal, not only warnings and errors */
@@ -47,6 +52,9 @@ typedef struct run_log {
 } run_log;
 
 void run_log_fini(run_log *l);
+
+/* From here on loggers hear the calling thread alone: messages of others wait for its next call.  [control] */
+void run_log_own(run_log *l);
 
 /* Keeps the values and sends them to every logger; the second as of batch `step`.  A logger that fails is
  * reported to the terminal and does not stop the training.  [step] */
@@ -63,9 +71,11 @@ const tutti_history_v1 *run_log_history(const run_log *l);
 /* Gives a file to every logger that takes files, and asks them for files; run_log_files.c. */
 const tutti_files_v1 *run_log_files(run_log *l);
 
-/* `level` is TUTTI_LOG_*. */
+/* `level` is TUTTI_LOG_*.  The terminal has it at once.  [any] */
 void run_log_message(run_log *l, int level, const char *component, const char *text);
 void run_log_hyperparameter(run_log *l, const char *name, const char *json);
+/* Loggers get what other threads have said so far.  [step] */
+void run_log_hand_over(run_log *l);
 /* Before a checkpoint: all that was logged is on the disk. */
 void run_log_sync(run_log *l);
 /* What an attempt without a checkpoint has logged is set aside. */

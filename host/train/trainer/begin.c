@@ -79,6 +79,7 @@ static tutti_status look_back(trainer *t, bool finds, tutti_error *err)
 
 tutti_status trainer_begin(trainer *t, const char *resume, tutti_error *err)
 {
+    run_log_own(&t->run.log);
     tutti_status s =
         t->fits && distributed_first(&t->distributed) ? claim_folder(t, err) : TUTTI_OK;
     if (!s)

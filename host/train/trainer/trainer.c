@@ -154,6 +154,7 @@ static void init_context(run_context *run, run_file *file, registry *r,
     run->threads = file->threads > 0 ? file->threads : cpus_available();
     run->step = (tutti_step){.struct_size = sizeof run->step, .seed = run->seed};
     run->log.now = &run->clock.now;
+    run_log_own(&run->log);
     run->log.tells_all = file->engine; /* whose functions talk to who runs it */
     init_clock(&run->clock, file);
     find_folder(run);
@@ -278,6 +279,8 @@ void trainer_destroy(trainer *t)
         return;
     run_context *run = &t->run;
     trainer_end_saving(t);
+    run_log_own(&run->log);
+    run_log_hand_over(&run->log);
     run->log.ready = false;     /* a logger that has closed hears nothing */
     if (context_is_remote(run)) /* kernels of plugins may be under way */
         (void)run->device.device.table->synchronise(run->device.device.device, NULL, NULL);

@@ -307,6 +307,17 @@ START_TEST(a_resumed_run_removes_the_files_of_before)
     batch();
     batch();
     ck_assert(there("ep0-ba4.safetensors") && !there("ep0-ba2.safetensors"));
+    /* As of a run that was killed between a save and the removal of what is older. */
+    memcpy(saved, items[1].tensor.data, sizeof saved);
+    (void)snprintf(saved + 128, 128, "ep0-ba6.safetensors");
+    subject_close(&it);
+    open_it();
+    ck_assert_ok(table->items(it.self, items, 2, &n, &err), err);
+    memcpy(items[1].tensor.data, saved, sizeof saved);
+    ck_assert_ok(table->restored(it.self, &err), err);
+    ck_assert(there("ep0-ba4.safetensors"));
+    ck_assert_hears(&run, &it, TUTTI_EVENT_FIT_START);
+    ck_assert(!there("ep0-ba4.safetensors"));
     subject_close(&it);
     stage_fini(&run);
 }

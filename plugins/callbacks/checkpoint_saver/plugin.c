@@ -9,6 +9,7 @@
 #include "names.h"
 #include "newest.h"
 #include "remote_copy.h"
+#include "saved_names.h"
 #include "tutti/checkpoint.h"
 #include "tutti/log.h"
 #include "tutti/state.h"
@@ -21,8 +22,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* One more than the manifest lets `keep` be: a new file is noted before an old one goes. */
-enum { SAVED_ROOM = 65, SAVED_NAME = 128, IGNORED_ROOM = 65 };
+enum { IGNORED_ROOM = 65 };
 
 typedef struct saver {
     const tutti_state_v1 *state;
@@ -50,7 +50,7 @@ typedef struct saver {
     /* In checkpoints: the batch of the latest save, -1 for none, -2 less the batch of one that was asked for; files,
      * oldest first. */
     int64_t last_batch;
-    char saved[SAVED_ROOM][SAVED_NAME];
+    saved_name saved[SAVED_ROOM];
 } saver;
 
 static tutti_status find_folder(saver *v, const tutti_params *params, tutti_error *err)
@@ -164,41 +164,9 @@ static int32_t saver_due(void *self, int32_t event)
 
 /* ---- what ---- */
 
-static uint32_t saved_count(const saver *v)
-{
-    uint32_t n = 0;
-    while (n < SAVED_ROOM && v->saved[n][0])
-        n++;
-    return n;
-}
-
-static void saved_drop(saver *v, uint32_t k)
-{
-    memmove(v->saved[k], v->saved[k + 1], (SAVED_ROOM - 1 - k) * sizeof v->saved[0]);
-    memset(v->saved[SAVED_ROOM - 1], 0, sizeof v->saved[0]);
-}
-
-/* Puts `name` last in the list; a full list forgets its oldest. */
-static void saved_add(saver *v, const char *name)
-{
-    uint32_t n = saved_count(v);
-    for (uint32_t k = 0; k < n; k++)
-        if (strcmp(v->saved[k], name) == 0) {
-            saved_drop(v, k);
-            n--;
-            break;
-        }
-    if (n == SAVED_ROOM) {
-        saved_drop(v, 0);
-        n--;
-    }
-    memset(v->saved[n], 0, sizeof v->saved[n]);
-    (void)snprintf(v->saved[n], sizeof v->saved[n], "%s", name);
-}
-
 static void checkpoint_saver_rotate(saver *v)
 {
-    while (v->keep >= 0 && (int64_t)saved_count(v) > v->keep) {
+    while (v->keep >= 0 && (int64_t)saved_count(v->saved) > v->keep) {
         char path[768], text[1024];
         (void)snprintf(path, sizeof path, "%s/%s", v->folder, v->saved[0]);
         if (unlink(path) != 0 && errno != ENOENT) {
@@ -207,7 +175,7 @@ static void checkpoint_saver_rotate(saver *v)
         } else {
             leftovers_remove_shards(v->folder, v->saved[0]);
         }
-        saved_drop(v, 0);
+        saved_drop(v->saved, 0);
     }
 }
 
@@ -272,12 +240,12 @@ static tutti_status save_as(saver *v, const char *name, int64_t last_batch, bool
     const int64_t before = v->last_batch;
     char path[768];
     (void)snprintf(path, sizeof path, "%s/%s", v->folder, name);
-    char(*saved)[SAVED_NAME] = malloc(sizeof v->saved);
+    saved_name *saved = malloc(sizeof v->saved);
     if (!saved)
         return tutti_fail(err, TUTTI_E_NOMEM, "checkpoint_saver: no memory to save %s", path);
     memcpy(saved, v->saved, sizeof v->saved);
     v->last_batch = last_batch;
-    saved_add(v, name);
+    saved_add(v->saved, name);
     const tutti_status s = write_file(v, path, behind, err);
     if (s) {
         v->last_batch = before;
@@ -351,13 +319,23 @@ static tutti_status claim_folder(saver *v, tutti_error *err)
     return s;
 }
 
+/* Those that a killed run has had no time to remove: each file lists all there were, itself last. */
+static void remove_overdue(saver *v)
+{
+    if (v->keep > 0)
+        checkpoint_saver_rotate(v);
+}
+
 static tutti_status take_folder(saver *v, tutti_error *err)
 {
     tutti_status s = v->writes ? claim_folder(v, err) : TUTTI_OK;
     /* A process of this run that was killed may have saved more than the checkpoint it goes on from knows of. */
     if (!s && v->writes && !v->overwrite && !tutti_run_owns(v->checkpoint, v->folder))
         s = leftovers_check(v->folder, v->filename, v->copy.run, v->state->time, err);
-    return s || !v->writes ? s : tutti_run_own(v->checkpoint, v->folder, err);
+    if (s || !v->writes)
+        return s;
+    remove_overdue(v);
+    return tutti_run_own(v->checkpoint, v->folder, err);
 }
 
 /* A run that looked for a checkpoint and had nothing left to train cleans up too. */
@@ -366,8 +344,8 @@ static tutti_status saver_close(void *self, tutti_error *err)
     saver *v = self;
     tutti_error why = TUTTI_ERROR_INIT;
     const tutti_status s = saver_settle(v, false, err);
-    if (v->writes && v->looked && !v->claimed)
-        (void)claim_folder(v, &why); /* another run's is left as it is */
+    if (v->writes && v->looked && !v->claimed && claim_folder(v, &why) == TUTTI_OK)
+        remove_overdue(v); /* another run's folder is left as it is */
     free(v);
     return s;
 }
@@ -413,16 +391,10 @@ static tutti_status saver_items(void *self, tutti_state_item *items, uint32_t ca
     return TUTTI_OK;
 }
 
-/* What a file says is made safe to use: ended names, no way out of the folder. */
 static tutti_status saver_restored(void *self, tutti_error *err)
 {
-    saver *v = self;
     (void)err;
-    for (uint32_t k = 0; k < SAVED_ROOM; k++) {
-        v->saved[k][SAVED_NAME - 1] = '\0';
-        if (strchr(v->saved[k], '/'))
-            memset(v->saved[k], 0, (SAVED_ROOM - k) * sizeof v->saved[0]);
-    }
+    saved_mend(((saver *)self)->saved);
     return TUTTI_OK;
 }
 

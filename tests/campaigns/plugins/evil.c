@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tutti/dataset.h"
 #include "tutti/layer.h"
+#include "tutti/log.h"
 #include "tutti/logger.h"
 #include "tutti/model.h"
 #include "tutti/module.h"
@@ -28,6 +29,9 @@ typedef struct evil {
     unsigned char *mapped; /* 4 pages of a file */
     const tutti_module_v1 *modules;
     tutti_module layer; /* of the model */
+    const tutti_log_v1 *log;
+    pthread_t talker; /* while it talks */
+    int talks;
     float pixels[16];
 } evil;
 
@@ -286,6 +290,28 @@ static void heap(evil *e)
         memset(kept, 1, 100000);
 }
 
+/* No evil: any thread may say something.  It talks while others log, until the next batch ends. */
+static void *run_talk(void *self)
+{
+    const evil *e = self;
+    for (int k = 0; k < 200; k++)
+        e->log->write(e->log->ctx, TUTTI_LOG_INFO, "a word of a thread");
+    return NULL;
+}
+
+static void end_talk(evil *e)
+{
+    if (e->talks)
+        (void)pthread_join(e->talker, NULL);
+    e->talks = 0;
+}
+
+static void talk(evil *e)
+{
+    end_talk(e);
+    e->talks = e->log && pthread_create(&e->talker, NULL, run_talk, e) == 0;
+}
+
 /* ---- answers ---- */
 
 static void no_end_of_text(evil *e)
@@ -340,6 +366,7 @@ static const struct {
     {"clock", ticks},
     {"files", files},
     {"threads", threads},
+    {"talk", talk},
     {"heap", heap},
     {"no_end_of_text", no_end_of_text},
     {"percent", percent},
@@ -375,6 +402,7 @@ static tutti_status open_evil(const tutti_host *host, const tutti_params *params
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory");
     e->how = tutti_param_find(params, "how") ? tutti_param_str(params, "how") : "segv";
     e->modules = host->query(host->ctx, TUTTI_MODULE_V1);
+    e->log = host->query(host->ctx, TUTTI_LOG_V1);
     *ret_self = e;
     return strncmp(e->how, "open_", 5) == 0 ? act(e, e->how + 5, NULL, err) : TUTTI_OK;
 }
@@ -384,6 +412,7 @@ static tutti_status close_evil(void *self, tutti_error *err)
     evil *e = self;
     const tutti_status s =
         strncmp(e->how, "close_", 6) == 0 ? act(e, e->how + 6, NULL, err) : TUTTI_OK;
+    end_talk(e);
     free(e);
     return s;
 }

@@ -128,6 +128,7 @@ ROWS = [
     change("rounding", "changed the rounding of floating point numbers", "handler", r"evil.act, call act, event batch_end, step \d+"),
     ("files_handler_checked", "handler", "files", 1, ["opens files that it does not close"],
      {"options": ["--check-plugins"], "batches": 32}),
+    ("talk", "callback", "talk", 0, [], {"batches": 60, "logged": ("a word of a thread", 59 * 200)}),
     ("threads_handler_checked", "handler", "threads", 1, ["starts threads that do not end"],
      {"options": ["--check-plugins"], "batches": 32}),
     ("heap_handler_checked", "handler", "heap", 1, ["takes memory with each call that it does not give back"],
@@ -235,11 +236,15 @@ def judge(row):
                 return f"{name}: did not end; stderr:\n{read(stderr.name)}"
             err = read(stderr.name)
         lines = bad_lines(folder) if status == 0 else []
+        words, least = more.get("logged", ("", 0))
+        logged = least == 0 or read(os.path.join(folder, "runs/evil/log.jsonl")).count(words) >= least
     wrong = [f"not JSON: {lines[0]}"] if lines else []
     wrong += [] if process.returncode == status else [f"status {process.returncode}, want {status}"]
     wrong += [f"stderr lacks {text!r}" for text in texts if not re.search(text, err)]
     if more.get("stdout", "") not in out:
         wrong += [f"stdout lacks {more['stdout']!r}: {out}"]
+    if logged < 1:
+        wrong += [f"the log lacks {more['logged']}"]
     if "outside of any plugin" in err:
         wrong += ["nobody was named"]
     return f"{name}: {'; '.join(wrong)}\n{err}" if wrong else ""
