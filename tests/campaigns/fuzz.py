@@ -4,6 +4,7 @@ FUZZERS is the build folder that tools/campaign makes. Each fuzzer in turn begin
 and with what earlier turns and campaigns have found (DIR/NAME, corpus/ in FUZZERS without --corpus), knows the words of
 the schemas, and goes on for N seconds; with --hours they take turns. An input that reaches code that no other one does
 is kept in DIR/NAME; in the end those are dropped whose code others reach too. An input that fails is kept in crashes/.
+Those with json_mutator.h also tell how many mutants were read as JSON, and how many taken: NAME_read, NAME_taken.
 
 --memory says that the fuzzers of FUZZERS have the memory sanitizer, which finds what is read before it is written: their
 tally is of a campaign of its own, `fuzz_memory`.
@@ -74,7 +75,8 @@ class Fuzzers:
         command = [self.folder / "tests/fuzz" / f"fuzz_{name}", *arguments, f"-max_len={seeds.limit(name)}", "-timeout=20",
                    "-rss_limit_mb=4096", f"-artifact_prefix={self.crashes}/{name}-"]
         return subprocess.run(command, capture_output=True, text=True, errors="replace", check=False,
-                              env=os.environ | {"TUTTI_PLUGIN_PATH": str(PLUGINS), "ASAN_OPTIONS": "detect_leaks=1"})
+                              env=os.environ | {"TUTTI_PLUGIN_PATH": str(PLUGINS), "ASAN_OPTIONS": "detect_leaks=1",
+                                                "TUTTI_FUZZ_TELL": "1"})
 
     def run(self, name, seconds, number, tally):
         """A turn of one fuzzer."""
@@ -85,6 +87,11 @@ class Fuzzers:
         tally.add(f"{name}_inputs", inputs)
         tally.values[f"{name}_coverage"] = reached
         print(f"{name}: {inputs} inputs, cov: {reached} edges, {begun} at the start", flush=True)
+        told = re.search(r"^mutants: (\d+), read: (\d+), taken: (\d+)$", done.stderr, re.MULTILINE)
+        if told:  # of those with JSON, json_mutator.h
+            for what, n in zip(("mutants", "read", "taken"), map(int, told.groups())):
+                tally.add(f"{name}_{what}", n)
+            print(f"{name}: of {told[1]} mutants {told[2]} were read as JSON, {told[3]} taken", flush=True)
         if done.returncode:
             tally.fail(f"{name}: {done.stderr[-3000:]}")
 

@@ -63,7 +63,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         binding_list handlers;
         trace_specs traces;
         profiler_options options;
-        bindings_read(&r, json_root(doc), &handlers, f);
+        /* a run file's members, or handlers alone */
+        const json_node *root = json_root(doc), *profiler_at = json_get(root, "profiler");
+        bindings_read(&r, json_type(root) == JSON_ARRAY ? root : json_get(root, "handlers"),
+                      &handlers, f);
         /* What is accepted hears something and has a name. */
         for (size_t k = 0; faults_count(f) == 0 && k < handlers.count; k++) {
             size_t n;
@@ -72,12 +75,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                 abort();
         }
         bindings_free(&handlers);
-        traces_read(json_root(doc), &traces, f);
+        traces_read(json_get(root, "traces"), &traces, f);
         free(traces.items);
-        profiler_read(json_root(doc), &options, f);
-        if (options.schedule.active < 1)
+        if (profiler_at)
+            profiler_read(profiler_at, &options, f);
+        if (profiler_at && options.schedule.active < 1)
             abort();
     }
+    json_tell(doc != NULL, doc && faults_count(f) == 0);
     json_free(doc);
     faults_destroy(f);
     faults_destroy(notes);

@@ -34,6 +34,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             faults_destroy(own);
         }
     }
+    json_tell(p->doc != NULL, p->doc && faults_count(f) == 0);
     faults_destroy(f);
     faults_destroy(notes);
     plugin_free(p);

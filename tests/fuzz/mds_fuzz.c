@@ -21,6 +21,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     tutti_status s = mds_add(&set, fuzz_folder(), NULL, &err);
     if (s && !err.text[0])
         abort();
+    json_tell(!json_error_is(err.text, "index.json"), s == TUTTI_OK);
     mds_seal(&set);
     for (int64_t k = 0; !s && k < set.samples && k < 64; k++) {
         mds_row row;

@@ -6,6 +6,7 @@
 #include "train/run_file/run_file.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -26,6 +27,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         run_file_parse("run.json", text, "/run", RUN_FILE_ANY, NULL, plugins, &run, f);
     if ((s == TUTTI_OK) != (faults_count(f) == 0) || (s == TUTTI_OK) != (run != NULL))
         abort();
+    if (json_told.mutated) { /* which of the faults is of the grammar, they do not say */
+        json_doc *doc = NULL;
+        json_tell(json_parse("run.json", text, strlen(text), &doc, NULL) == TUTTI_OK,
+                  s == TUTTI_OK);
+        json_free(doc);
+    }
     run_file_free(run);
     faults_destroy(f);
     free(text);

@@ -19,12 +19,16 @@ DT_NEEDED, DT_STRTAB, DT_STRSZ, DT_RUNPATH = 1, 5, 10, 29
 
 
 def checkpoints():
-    """As version 1 wrote them, which has no checksum over the header, and as other programs do."""
+    """As version 1 wrote them, without a checksum and with one over the tensors, as other programs do, and as version 2
+    writes them, with XXH3 over all of it; the digits are those of just these bytes."""
     tensors = {"a": {"dtype": "F32", "shape": [2, 2], "data_offsets": [0, 16]},
                "b": {"dtype": "I64", "shape": [], "data_offsets": [16, 24]}}
+    first = {"tutti": "1", "format": "pt"}
     out = []
-    for header in ({"__metadata__": {"tutti": "1", "format": "pt"}} | tensors, tensors, {}):
-        text = json.dumps(header).encode()
+    for header in ({"__metadata__": first} | tensors, tensors, {}, {"__metadata__": first | {"xxh3_64": "743df94ee4c78a2a"}} | tensors,
+                   {"__metadata__": {"xxh3_64_file": "a6e6d01e8f5fbd78", "tutti": "2"}} | tensors):
+        sealed = "xxh3_64_file" in header.get("__metadata__", {})
+        text = json.dumps(header, separators=(",", ":") if sealed else None).encode()
         text += b" " * (-len(text) % 8)
         out.append(struct.pack("<Q", len(text)) + text + bytes(24 if header else 0))
     return out

@@ -43,6 +43,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const tutti_status s = tokenizer_open(path, &t, &err);
     if ((s != TUTTI_OK) != (err.text[0] != '\0') || (s == TUTTI_OK) != (t != NULL))
         abort();
+    json_tell(!json_error_is(err.text, "tokenizer.json"), s == TUTTI_OK);
     if (!s && tokenizer_encoder_create(t, &e, &err) == TUTTI_OK)
         there_and_back(t, e, text, zero ? size - file - 1 : strlen(text));
     tokenizer_encoder_destroy(e);

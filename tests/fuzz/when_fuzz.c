@@ -19,7 +19,7 @@ static const char head[] =
     "\"i\": {\"type\": \"int\", \"default\": 3, \"doc\": \"I.\"}, "
     "\"f\": {\"type\": \"float\", \"default\": 0.5, \"doc\": \"F.\"}, "
     "\"b\": {\"type\": \"bool\", \"default\": false, \"doc\": \"B.\"}, "
-    "\"s\": {\"type\": \"string\", \"default\": null, \"doc\": \"S.\"}, "
+    "\"s\": {\"type\": \"string\", \"nullable\": true, \"doc\": \"S.\"}, "
     "\"e\": {\"type\": \"enum\", \"values\": [\"u\", \"v\"], \"default\": \"u\", \"doc\": "
     "\"E.\"}, "
     "\"t\": {\"type\": \"time\", \"default\": \"2ep\", \"doc\": \"T.\"}}, "
@@ -65,6 +65,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             ask(&p->objects[0], json_get(json_root(input), "settings"));
         free(text);
     }
+    json_tell(input != NULL, p->doc && faults_count(f) == 0);
     json_free(input);
     free(b.data);
     faults_destroy(f);
