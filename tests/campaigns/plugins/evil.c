@@ -294,22 +294,23 @@ static void heap(evil *e)
 static void *run_talk(void *self)
 {
     const evil *e = self;
-    for (int k = 0; k < 200; k++)
+    for (int k = 0; k < 200 || (k < 5000 && __atomic_load_n(&e->talks, __ATOMIC_RELAXED)); k++)
         e->log->write(e->log->ctx, TUTTI_LOG_INFO, "a word of a thread");
     return NULL;
 }
 
 static void end_talk(evil *e)
 {
-    if (e->talks)
+    if (__atomic_exchange_n(&e->talks, 0, __ATOMIC_RELAXED))
         (void)pthread_join(e->talker, NULL);
-    e->talks = 0;
 }
 
 static void talk(evil *e)
 {
     end_talk(e);
-    e->talks = e->log && pthread_create(&e->talker, NULL, run_talk, e) == 0;
+    __atomic_store_n(&e->talks, e->log != NULL, __ATOMIC_RELAXED);
+    if (e->log && pthread_create(&e->talker, NULL, run_talk, e) != 0)
+        __atomic_store_n(&e->talks, 0, __ATOMIC_RELAXED);
 }
 
 /* ---- answers ---- */

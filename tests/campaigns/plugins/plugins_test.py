@@ -128,7 +128,7 @@ ROWS = [
     change("rounding", "changed the rounding of floating point numbers", "handler", r"evil.act, call act, event batch_end, step \d+"),
     ("files_handler_checked", "handler", "files", 1, ["opens files that it does not close"],
      {"options": ["--check-plugins"], "batches": 32}),
-    ("talk", "callback", "talk", 0, [], {"batches": 60, "logged": ("a word of a thread", 59 * 200)}),
+    ("talk", "callback", "talk", 0, [], {"batches": 60, "hidden": 256, "logged": ("a word of a thread", 59 * 200)}),
     ("threads_handler_checked", "handler", "threads", 1, ["starts threads that do not end"],
      {"options": ["--check-plugins"], "batches": 32}),
     ("heap_handler_checked", "handler", "heap", 1, ["takes memory with each call that it does not give back"],
