@@ -17,7 +17,7 @@ OLDEST, OLDER, LAST = WHOLE[-3:]
 ROWS = [
     ((), (), LAST, None),
     ((), ("err.txt", "runs/killed/log.jsonl.undone"), OLDER, None),  # killed before it was linked
-    ((), ("saves/ep3-ba33.safetensors",), LAST, None),  # killed before the oldest went
+    ((), ("saves/ep3-ba33.safetensors",), LAST, "4 checkpoints are left with keep 3"),
     ((OLDEST,), ("saves/ep3-ba38.safetensors",), LAST, None),  # SIGTERM behind batch 38
     ((OLDEST,), ("saves/ep3-ba40.safetensors",), LAST, None),  # SIGTERM before the epoch ended
     ((OLDEST,), (), LAST, "2 checkpoints are left with keep 3"),
