@@ -35,6 +35,7 @@ ALL = CASES | COMMANDS
 RECORDED = ("status", "batches", "start", "attempts", "run", "data", "plugins", "machine", "threads", "microbatch", "memory",
             "metrics")
 LIMITED = ("train", "images")
+STRUCK = 5  # one of so many limits at least leaves the program its first line
 
 
 class Allocations(Runs):
@@ -159,6 +160,9 @@ def main():
         if given.limits:
             trials = [(name, f"limit {kib}") for name in given.case for kib in range(52 << 10, 74 << 10, 112)]
         each(tally, runs.trial, mixed(trials, given.seed)[:given.runs])
+        struck = tally.values.get("told", 0) + tally.values.get("survived", 0)
+        if given.limits and struck < len(trials) / STRUCK:
+            tally.fail(f"only {struck} of {len(trials)} limits left the program its first line: want 1 in {STRUCK}")
     return tally.finish()
 
 

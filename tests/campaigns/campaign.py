@@ -110,6 +110,7 @@ def mixed(trials, seed):
 
 def each(tally, trial, trials):
     """Calls trial(tally, number, *one) for each of the trials, on all CPUs, until the hours are over."""
+    tally.add("trials", len(trials))
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         for _ in pool.map(lambda n: tally.is_over() or trial(tally, n, *trials[n]), range(len(trials))):
             pass
