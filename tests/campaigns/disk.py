@@ -27,7 +27,7 @@ class Disk:
             if offset:
                 unsynced.append(0)
             self.name(path, lambda names: names.setdefault(path, inode))
-        elif call in ("write", "pwrite", "writev"):
+        elif call in ("write", "pwrite", "writev", "pwritev"):
             unsynced.append((offset, data))
         elif call == "truncate":
             unsynced.append(offset)

@@ -2,8 +2,9 @@
 
 Each case is a command. Its run lists the calls that open, read, write, sync, rename, link, map and close files; then
 each run lets one of them fail (EIO, ENOSPC, EDQUOT, EINTR three times or for ever), do half of its work, or lets all that
-write fail from one on. It must end with the very results of a run without failures, or with a status and a
-sentence; what is missing of a log, or of the list of plugins, is told. What training has saved by then can be taken up,
+write fail from one on (a disk that is full, or can only be read). It must end with the very results of a run without failures, or with a status and a
+sentence; what is missing of a log, or of the list of plugins, is told. A command that names an object whose plugin could
+not be read never ends with status 0. What training has saved by then can be taken up,
 and the end is the same.
 
 --interrupted: instead of these, the calls of INTERRUPTED are interrupted for ever, each in a run of its own.
@@ -28,19 +29,23 @@ from cases import CASES, FILES, LOGGED, RUN, fill
 from disk import LOSSES, Disk, recorded
 from kill_compare import compare_logs
 
+WRITE = ["EIO", "ENOSPC", "EDQUOT", "EINTR", "interrupted", "short", "full", "readonly"]
+READ = ["EIO", "EINTR", "interrupted", "short"]
 ERRORS = {
-    "open": ["EIO", "EMFILE", "EINTR"], "create": ["EIO", "ENOSPC", "EDQUOT", "EINTR", "full"],
-    "read": ["EIO", "EINTR", "interrupted", "short"], "mmap": ["ENOMEM", "ENODEV"],
-    "write": ["EIO", "ENOSPC", "EDQUOT", "EINTR", "interrupted", "short", "full"],
-    "pwrite": ["EIO", "ENOSPC", "EDQUOT", "EINTR", "interrupted", "short", "full"],
-    "writev": ["EIO", "ENOSPC", "EDQUOT", "EINTR", "interrupted", "short", "full"],
-    "truncate": ["EIO", "ENOSPC", "EDQUOT", "EINTR", "full"], "fsync": ["EIO", "ENOSPC", "EDQUOT", "EINTR"],
-    "rename": ["EIO", "ENOSPC", "EDQUOT", "EINTR", "full"], "link": ["EIO", "ENOSPC", "EDQUOT", "full"],
-    "symlink": ["EIO", "ENOSPC", "EDQUOT", "full"], "unlink": ["EIO"], "mkdir": ["EIO", "ENOSPC", "EDQUOT", "full"],
+    "open": ["EIO", "EMFILE", "EINTR"], "create": ["EIO", "ENOSPC", "EDQUOT", "EINTR", "full", "readonly"],
+    "read": READ, "readv": READ, "mmap": ["ENOMEM", "ENODEV"],
+    "write": WRITE, "pwrite": WRITE, "writev": WRITE, "pwritev": WRITE, "copy": WRITE,
+    "truncate": ["EIO", "ENOSPC", "EDQUOT", "EINTR", "full", "readonly"], "fallocate": ["EIO", "ENOSPC", "EDQUOT", "EINTR", "full"],
+    "fsync": ["EIO", "ENOSPC", "EDQUOT", "EINTR", "readonly"],
+    "rename": ["EIO", "ENOSPC", "EDQUOT", "EINTR", "full", "readonly"], "link": ["EIO", "ENOSPC", "EDQUOT", "full", "readonly"],
+    "symlink": ["EIO", "ENOSPC", "EDQUOT", "full", "readonly"], "mkdir": ["EIO", "ENOSPC", "EDQUOT", "full", "readonly"],
+    "unlink": ["EIO", "EROFS", "ENOSPC"],  # some file systems want space for it
     "close": ["EIO", "ENOSPC", "EDQUOT", "EINTR"],
 }
 ALL = CASES | FILES
 INTERRUPTIONS = 3  # in a row
+# These show every plugin, also one that cannot be read; the others show nothing of one that they do not name.
+SHOW_ALL = ("plugins", "layers")
 # Runs whose power is lost: what each has beside the case `train`.
 POWER = {"power": {}, "power_rotated": {"callbacks": [RUN["callbacks"][0] | {"keep": 1, "interval": "1ba"}]},
          "power_logged": LOGGED,
@@ -52,7 +57,18 @@ INTERRUPTED = [
     ("train", "write", ".safetensors"),
     ("train", "fsync", ".safetensors"), ("convert", "write", "/shard.00000.mds"), ("predict", "write", "/out.npy"),
     ("export", "write", "/out.onnx"), ("runs", "read", "/log.jsonl"),
+    ("eval", "read", "/accuracy/plugin.json"), ("export", "read", "/mlp/plugin.json"), ("convert", "read", "/npy/plugin.json"),
 ]
+
+
+def names_in(node):
+    """What a run names: every "name" in it."""
+    if isinstance(node, list):
+        return {name for part in node for name in names_in(part)}
+    if not isinstance(node, dict):
+        return set()
+    own = {node["name"]} if isinstance(node.get("name"), str) else set()
+    return own.union(*map(names_in, node.values()))
 
 
 def fault(number, how):
@@ -61,6 +77,8 @@ def fault(number, how):
         return f"short {number}"
     if how == "full":
         return f"from {number} {errno.ENOSPC}"
+    if how == "readonly":  # as a file system makes itself that has met an error
+        return f"from {number} {errno.EROFS}"
     if how == "EINTR":
         return f"some {number} {errno.EINTR} {INTERRUPTIONS}"
     if how == "interrupted":
@@ -77,6 +95,21 @@ class Files(Runs):
         super().__init__(given.tutti, given.faults, "io_faults.so", top)
         self.seed = given.seed
         self.recorded = {}  # of each of POWER: its folder and its calls
+        self.objects = {}  # of each folder of a plugin: what is in it
+        for path in pathlib.Path(self.plugins).glob("*/plugin.json"):
+            said = json.loads(path.read_text(encoding="utf-8"))
+            self.objects[path.parent.name] = {one["name"] for one in said["objects"]}
+
+    def named_unread(self, name, folder, said):
+        """Plugins of which the command names an object, and which could not be read."""
+        named = set(ALL[name][0])
+        for word in ALL[name][0]:
+            if word.endswith(".json"):
+                named |= names_in(json.loads((folder / word).read_text(encoding="utf-8")))
+        unread = set(re.findall(r"plugin \S*/(\w+) is not used", said))
+        if re.search(f"no plugins are taken from {re.escape(os.path.realpath(self.plugins))}:", said):
+            unread = set(self.objects)
+        return sorted(one for one in unread if self.objects.get(one, set()) & named)
 
     def judge(self, name, how, folder):
         """None where the failure did not strike, "told" or "survived"; raises Failed."""
@@ -94,8 +127,11 @@ class Files(Runs):
                 raise Failed(f"other weights, status 0: {done.stderr}")
             if weights and "log" not in done.stderr and losses(folder, "small") != self.results[name][1]:
                 raise Failed(f"the log lacks rows, which is not told: {done.stderr}")
-            told = "cannot be loaded" in done.stdout or \
-                any(words in done.stderr for words in ("is not used", "no plugins are taken"))
+            unread = self.named_unread(name, folder, done.stderr)
+            if unread and name not in SHOW_ALL:
+                raise Failed(f"names what is in {unread}, which could not be read, status 0: {done.stderr}")
+            told = name in SHOW_ALL and ("cannot be loaded" in done.stdout or any(
+                words in done.stderr for words in ("is not used", "no plugins are taken")))
             if name in FILES and all("cache_clear_cmd" in words for words in done.stderr.splitlines()):
                 compare_logs(self.top / f"{name}-None", folder)
             if not weights and not told and self.result(name, folder, done.stdout) != self.results[name]:

@@ -2,14 +2,16 @@
  *
  * A filter of the kernel (seccomp) turns the calls into SIGSYS, whichever part of the C library makes them; the
  * handler makes them itself, or answers for them.  Calls on /proc, /sys, /dev and what the system owns do not
- * count.  The others are counted from 1, over all threads.  TUTTI_FAULTS says what happens:
+ * count, unless the path lies below the folder in which the process was started.  The others are counted from 1,
+ * over all threads.  TUTTI_FAULTS says what happens:
  *   "list"              FILE gets a line of each: number, name, path
  *   "one N E"           call N fails with errno E
  *   "some N E K"        call N and the next K - 1 of the same name fail so
  *   "from N E"          call N and all later ones that write, or make or change names, fail so
  *   "each E NAME PART"  all calls of that name on paths that have PART in them fail with errno E
  *   "short N"           call N reads or writes half of what it should
- *   "record"            FILE gets what changes files: "name inode offset size path [path]\n", then `size` bytes
+ *   "record"            FILE gets what changes files: "name inode offset size path [path]\n", then `size` bytes; a call
+ *                       that it has no words for ends the process with status 98
  * TUTTI_FAULTS_FILE is FILE; of failures it gets the lines. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <dlfcn.h>
@@ -17,6 +19,7 @@
 #include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
+#include <linux/openat2.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
 #include <signal.h>
@@ -50,17 +53,40 @@ typedef struct call {
     bool change;
 } call;
 static const call calls[] = {
-    {SYS_open, "open", -1, 0, -1, false},       {SYS_openat, "open", -1, 1, -1, false},
-    {SYS_read, "read", 0, -1, -1, false},       {SYS_pread64, "read", 0, -1, -1, false},
-    {SYS_write, "write", 0, -1, -1, true},      {SYS_writev, "writev", 0, -1, -1, true},
-    {SYS_pwrite64, "pwrite", 0, -1, -1, true},  {SYS_ftruncate, "truncate", 0, -1, -1, true},
-    {SYS_fsync, "fsync", 0, -1, -1, true},      {SYS_fdatasync, "fsync", 0, -1, -1, true},
-    {SYS_rename, "rename", -1, 0, 1, true},     {SYS_renameat, "rename", -1, 1, 3, true},
-    {SYS_renameat2, "rename", -1, 1, 3, true},  {SYS_link, "link", -1, 0, 1, true},
-    {SYS_linkat, "link", -1, 1, 3, true},       {SYS_symlink, "symlink", -1, 1, 0, true},
-    {SYS_symlinkat, "symlink", -1, 2, 0, true}, {SYS_unlink, "unlink", -1, 0, -1, true},
-    {SYS_unlinkat, "unlink", -1, 1, -1, true},  {SYS_mkdir, "mkdir", -1, 0, -1, true},
-    {SYS_mkdirat, "mkdir", -1, 1, -1, true},    {SYS_mmap, "mmap", 4, -1, -1, false},
+    {SYS_open, "open", -1, 0, -1, false},
+    {SYS_openat, "open", -1, 1, -1, false},
+    {SYS_openat2, "open", -1, 1, -1, false},
+    {SYS_creat, "open", -1, 0, -1, false},
+    {SYS_read, "read", 0, -1, -1, false},
+    {SYS_pread64, "read", 0, -1, -1, false},
+    {SYS_readv, "readv", 0, -1, -1, false},
+    {SYS_preadv, "readv", 0, -1, -1, false},
+    {SYS_preadv2, "readv", 0, -1, -1, false},
+    {SYS_write, "write", 0, -1, -1, true},
+    {SYS_pwrite64, "pwrite", 0, -1, -1, true},
+    {SYS_writev, "writev", 0, -1, -1, true},
+    {SYS_pwritev, "pwritev", 0, -1, -1, true},
+    {SYS_pwritev2, "pwritev", 0, -1, -1, true},
+    {SYS_sendfile, "copy", 0, -1, -1, true},
+    {SYS_copy_file_range, "copy", 2, -1, -1, true},
+    {SYS_ftruncate, "truncate", 0, -1, -1, true},
+    {SYS_truncate, "truncate", -1, 0, -1, true},
+    {SYS_fallocate, "fallocate", 0, -1, -1, true},
+    {SYS_fsync, "fsync", 0, -1, -1, true},
+    {SYS_fdatasync, "fsync", 0, -1, -1, true},
+    {SYS_rename, "rename", -1, 0, 1, true},
+    {SYS_renameat, "rename", -1, 1, 3, true},
+    {SYS_renameat2, "rename", -1, 1, 3, true},
+    {SYS_link, "link", -1, 0, 1, true},
+    {SYS_linkat, "link", -1, 1, 3, true},
+    {SYS_symlink, "symlink", -1, 1, 0, true},
+    {SYS_symlinkat, "symlink", -1, 2, 0, true},
+    {SYS_unlink, "unlink", -1, 0, -1, true},
+    {SYS_unlinkat, "unlink", -1, 1, -1, true},
+    {SYS_rmdir, "unlink", -1, 0, -1, true},
+    {SYS_mkdir, "mkdir", -1, 0, -1, true},
+    {SYS_mkdirat, "mkdir", -1, 1, -1, true},
+    {SYS_mmap, "mmap", 4, -1, -1, false},
     {SYS_close, "close", 0, -1, -1, false},
 };
 enum { CALLS = sizeof calls / sizeof *calls };
@@ -73,6 +99,7 @@ static const char *failing; /* name of the call, of "some" */
 static char each[32], part[64];
 static _Atomic uint64_t count;
 static int file;
+static char home[PATH]; /* where the process was started */
 
 /* A system call that the filter lets pass, as it comes from here. */
 __asm__(".text\n"
@@ -91,12 +118,30 @@ static long pass(long number, long a, long b, long c)
     return faults_syscall(number, a, b, c, 0, 0, 0);
 }
 
+/* Whether the path is that folder, or lies below it. */
+static bool is_below(const char *path, const char *folder)
+{
+    const size_t size = strlen(folder);
+    return size && strncmp(path, folder, size) == 0 && (path[size] == '/' || !path[size]);
+}
+
+static bool is_of_system(const char *path)
+{
+    static const char *const folders[] = {"/proc", "/sys",   "/dev",   "/etc",    "/usr",
+                                          "/lib",  "/lib32", "/lib64", "/libx32", "/run"};
+    static const char *const kinds[] = {"/memfd:", "pipe:", "socket:", "anon_inode:"};
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
+        if (strncmp(path, kinds[k], strlen(kinds[k])) == 0)
+            return true;
+    for (size_t k = 0; k < sizeof folders / sizeof *folders; k++)
+        if (is_below(path, folders[k]))
+            return !is_below(path, home);
+    return false;
+}
+
 /* Whether the path is the program's business; makes one of a descriptor first. */
 static bool path_of(const call *c, const long *a, char path[PATH])
 {
-    static const char *const systems[] = {
-        "/proc", "/sys",    "/dev",  "/etc",    "/usr",       "/lib",
-        "/run",  "/memfd:", "pipe:", "socket:", "anon_inode:"};
     path[0] = '\0';
     if (c->fd >= 0) {
         char link[48];
@@ -110,10 +155,7 @@ static bool path_of(const call *c, const long *a, char path[PATH])
     } else {
         (void)snprintf(path, PATH, "%s", (const char *)a[c->path]);
     }
-    for (size_t k = 0; k < sizeof systems / sizeof *systems; k++)
-        if (strncmp(path, systems[k], strlen(systems[k])) == 0)
-            return false;
-    return true;
+    return !is_of_system(path);
 }
 
 static void tell(uint64_t number, const char *name, const char *path)
@@ -129,9 +171,14 @@ static void record(const call *c, const long *a, const char *path, long offset, 
 {
     struct stat st = {0};
     char line[2 * PATH + 96];
-    const bool several = strcmp(c->name, "writev") == 0;
+    const bool several = strstr(c->name, "writev") != NULL;
     const bool data =
         several || strcmp(c->name, "write") == 0 || strcmp(c->name, "pwrite") == 0;
+    if (strcmp(c->name, "copy") == 0 || strcmp(c->name, "fallocate") == 0) {
+        static const char sorry[] = "io_faults: a copy or fallocate cannot be recorded\n";
+        (void)pass(SYS_write, 2, (long)sorry, sizeof sorry - 1);
+        _exit(98);
+    }
     if (c->fd >= 0)
         (void)pass(SYS_fstat, a[c->fd], (long)&st, 0);
     else
@@ -159,9 +206,11 @@ static void record(const call *c, const long *a, const char *path, long offset, 
 static long begin_of(const call *c, const long *a)
 {
     struct stat st;
-    if (strcmp(c->name, "pwrite") == 0)
+    const bool placed =
+        strncmp(c->name, "pwrite", 6) == 0 && a[3] != -1; /* else pwritev2's own place */
+    if (placed)
         return a[3];
-    if (strcmp(c->name, "write") != 0 && strcmp(c->name, "writev") != 0)
+    if (!strstr(c->name, "write"))
         return 0;
     if (pass(SYS_fcntl, a[0], F_GETFL, 0) & O_APPEND)
         return pass(SYS_fstat, a[0], (long)&st, 0) ? 0 : (long)st.st_size;
@@ -185,19 +234,38 @@ static long error_of(const call *c, uint64_t number, const char *path, bool chan
                : 0;
 }
 
+/* Of a call that opens. */
+static long flags_of(const call *c, const long *a)
+{
+    if (c->number == SYS_creat)
+        return O_CREAT | O_WRONLY | O_TRUNC;
+    if (c->number == SYS_openat2)
+        return (long)((const struct open_how *)a[2])->flags;
+    return c->number == SYS_openat ? a[2] : a[1];
+}
+
+/* Which argument has the bytes of a call, or how many parts there are; -1 where it cannot do half. */
+static int size_of(const call *c)
+{
+    if (strcmp(c->name, "copy") == 0)
+        return c->number == SYS_sendfile ? 3 : 4;
+    return strstr(c->name, "write") || strncmp(c->name, "read", 4) == 0 ? 2 : -1;
+}
+
 static long answer(const call *c, long *a)
 {
     char path[PATH];
     const bool counts = path_of(c, a, path);
     const uint64_t number = counts ? atomic_fetch_add(&count, 1) + 1 : 0;
     const bool opens = strcmp(c->name, "open") == 0;
-    const long flags = c->number == SYS_openat ? a[2] : a[1];
+    const long flags = opens ? flags_of(c, a) : 0;
     const bool makes = opens && (flags & (O_CREAT | O_TRUNC));
     if (counts && mode == LIST)
         tell(number, makes ? "create" : c->name, path);
     const long failed = counts ? error_of(c, number, path, c->change || makes) : 0;
-    const bool is_short = counts && mode == SHORT && number == wanted && a[2] > 1 &&
-                          (strstr(c->name, "write") || strcmp(c->name, "read") == 0);
+    const int size = size_of(c);
+    const bool is_short =
+        counts && mode == SHORT && number == wanted && size >= 0 && a[size] > 1;
     if (failed || is_short)
         tell(number, c->name, path);
     if (failed) {
@@ -206,7 +274,7 @@ static long answer(const call *c, long *a)
         return -failed;
     }
     if (is_short)
-        a[2] /= 2; /* bytes, or of writev parts */
+        a[size] /= 2;
     const long offset = counts && mode == RECORD && c->change ? begin_of(c, a) : 0;
     const long result = faults_syscall(c->number, a[0], a[1], a[2], a[3], a[4], a[5]);
     if (counts && mode == RECORD && result >= 0) {
@@ -323,6 +391,8 @@ __attribute__((constructor)) static void begin(void)
     if (!text || !path)
         return;
     read_mode(text);
+    if (!getcwd(home, sizeof home) || strcmp(home, "/") == 0)
+        home[0] = '\0';
     file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
     (void)sigemptyset(&action.sa_mask);
     if (file < 0 || sigaction(SIGSYS, &action, NULL) != 0 || !filter()) {

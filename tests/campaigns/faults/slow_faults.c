@@ -2,12 +2,16 @@
  * path take up to TUTTI_SLOW microseconds more, so that kills fall between them. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <stdarg.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -38,6 +42,58 @@ ssize_t write(int fd, const void *data, size_t size)
     return (ssize_t)syscall(SYS_write, fd, data, size);
 }
 
+ssize_t pwrite(int fd, const void *data, size_t size, off_t offset)
+{
+    dawdle_fd(fd);
+    return (ssize_t)syscall(SYS_pwrite64, fd, data, size, offset);
+}
+
+ssize_t writev(int fd, const struct iovec *parts, int count)
+{
+    dawdle_fd(fd);
+    return (ssize_t)syscall(SYS_writev, fd, parts, count);
+}
+
+ssize_t pwritev(int fd, const struct iovec *parts, int count, off_t offset)
+{
+    dawdle_fd(fd);
+    return (ssize_t)syscall(SYS_pwritev, fd, parts, count, offset, 0L);
+}
+
+int ftruncate(int fd, off_t size)
+{
+    dawdle_fd(fd);
+    return (int)syscall(SYS_ftruncate, fd, size);
+}
+
+/* Opening alone is no write: only where it makes the file. */
+static int open_at(int folder, const char *path, int flags, va_list args)
+{
+    const bool makes = flags & O_CREAT || (flags & O_TMPFILE) == O_TMPFILE;
+    const int mode = makes ? va_arg(args, int) : 0;
+    if (makes)
+        dawdle(path);
+    return (int)syscall(SYS_openat, folder, path, flags, mode);
+}
+
+int open(const char *path, int flags, ...)
+{
+    va_list args;
+    va_start(args, flags);
+    const int fd = open_at(AT_FDCWD, path, flags, args);
+    va_end(args);
+    return fd;
+}
+
+int openat(int folder, const char *path, int flags, ...)
+{
+    va_list args;
+    va_start(args, flags);
+    const int fd = open_at(folder, path, flags, args);
+    va_end(args);
+    return fd;
+}
+
 int fsync(int fd)
 {
     dawdle_fd(fd);
@@ -50,6 +106,12 @@ int rename(const char *from, const char *to)
     *(void **)&next = dlsym(RTLD_NEXT, "rename");
     dawdle(to);
     return next(from, to);
+}
+
+int link(const char *from, const char *to)
+{
+    dawdle(to);
+    return (int)syscall(SYS_link, from, to);
 }
 
 int symlink(const char *to, const char *path)
