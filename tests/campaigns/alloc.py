@@ -46,6 +46,7 @@ class Allocations(Runs):
     def __init__(self, given, top):
         super().__init__(given.tutti, given.faults, "alloc_faults.so", top)
         self.symbols = Symbols(self.tutti, self.plugins)
+        self.must_tell = set()  # trials that may not survive
         self.records = {}  # of each case that trains, without failures
         self.lsan = ctypes.util.find_library("lsan")
         if self.lsan and subprocess.run([self.tutti, "version"], env=environment(top, LD_PRELOAD=self.lsan),
@@ -124,6 +125,8 @@ class Allocations(Runs):
         folder = self.top / f"trial{number}"
         try:
             outcome = self.judge(name, fault, folder)
+            if outcome == "survived" and (name, fault) in self.must_tell:
+                raise Failed("status 0, where memory that ends must end the command")
             tally.add(outcome or "missed")
         except Failed as why:
             stack = folder / "faults.txt"
@@ -140,22 +143,29 @@ def main():
     p.add_argument("--last", type=int, default=0, help="so many places of each case, the last ones, alone")
     p.add_argument("--near", action="append", default=[], metavar="CASE:FUNCTION", type=lambda text: tuple(text.split(":")),
                    help="places of a case alone that this function of the program or a plugin reaches by a few calls, each once")
+    p.add_argument("--told", action="append", default=[], metavar="CASE:FUNCTION[:BUT]", type=lambda text: tuple(text.split(":")),
+                   help="as --near, and none of them but those that BUT reaches may do without the memory: the command ends "
+                        "with a sentence")
     p.add_argument("--no-leaks", action="store_true", help="goes on where there is no leak sanitizer")
     given = p.parse_args()
     tally = Tally("alloc", given)
     with tempfile.TemporaryDirectory(prefix="tutti_alloc_") as top:
         runs = Allocations(given, top)
         trials = []
-        for name in given.case or dict(given.near) or ALL:
+        near = given.near + [row[:2] for row in given.told]
+        for name in given.case or dict(near) or ALL:
             lines = runs.listed_or_skipped(tally, name)[-given.last:]
             if not lines:
                 continue
-            if given.near:
-                lines = runs.near(lines, [function for case, function in given.near if case == name])
+            if near:
+                for case, function, *but in given.told:
+                    told = set(runs.near(lines, [function])) - set(runs.near(lines, but)) if case == name else ()
+                    runs.must_tell |= {(name, f"one {line.split()[0]}") for line in told}
+                lines = runs.near(lines, [function for case, function in near if case == name])
             places = sorted({int(line.split()[0]) for line in lines})  # those of children may have one number
             tally.add("places", len(places))
-            trials += [(name, f"{how} {n}") for n in places for how in (("one",) if given.near else ("one", "from"))]
-            if name in LIMITED:
+            trials += [(name, f"{how} {n}") for n in places for how in (("one",) if near else ("one", "from"))]
+            if name in LIMITED and not near:
                 trials += [(name, f"limit {kib}") for kib in range(48 << 10, 128 << 10, 256)]
         if given.limits:
             trials = [(name, f"limit {kib}") for name in given.case for kib in range(52 << 10, 74 << 10, 112)]

@@ -214,6 +214,20 @@ def send_signals(process, more, folder, said):
         process.send_signal(signal.SIGTERM)
 
 
+def not_saved(folder, plugins, err):
+    """What is wrong with the checkpoint of the batch that stderr says is saved; nothing where it says none."""
+    batch = re.search(r"after batch (\d+), which is saved", err)
+    if not batch:
+        return []
+    latest = os.path.join(folder, "runs/evil/checkpoints/latest.safetensors")
+    name = os.path.basename(os.path.realpath(latest))
+    if f"-ba{batch[1]}." not in name:
+        return [f"batch {batch[1]} is saved, they say, and latest is {name}"]
+    done = subprocess.run([TUTTI, "export", latest, "--onnx", "saved.onnx", "--plugin-path", plugins], cwd=folder,
+                          capture_output=True, text=True, errors="replace", timeout=120, check=False)
+    return [f"what is saved does not load: {done.stderr}"] if done.returncode else []
+
+
 def judge(row):
     """What is wrong with one run, as text; nothing when it ended as promised."""
     name, where, how, status, texts, more = row
@@ -238,7 +252,8 @@ def judge(row):
         lines = bad_lines(folder) if status == 0 else []
         words, least = more.get("logged", ("", 0))
         logged = least == 0 or read(os.path.join(folder, "runs/evil/log.jsonl")).count(words) >= least
-    wrong = [f"not JSON: {lines[0]}"] if lines else []
+        unsaved = not_saved(folder, path, err)
+    wrong = unsaved + ([f"not JSON: {lines[0]}"] if lines else [])
     wrong += [] if process.returncode == status else [f"status {process.returncode}, want {status}"]
     wrong += [f"stderr lacks {text!r}" for text in texts if not re.search(text, err)]
     if more.get("stdout", "") not in out:
