@@ -207,13 +207,25 @@ static tutti_status keep_plugin(registry *r, plugin *p, tutti_error *err)
     return TUTTI_OK;
 }
 
+/* A search folder that is held, and the rule that has judged it. */
+typedef struct search_root {
+    size_t place;
+    held folder;
+    trust_rule rule;
+} search_root;
+
 /* Opens folder and manifest and notes what they are. */
-static tutti_status open_plugin(plugin *p, const char *path, held *ret_folder,
-                                held *ret_manifest, tutti_error *err)
+static tutti_status open_plugin(plugin *p, const search_root *root, const char *name,
+                                const char *path, held *ret_folder, held *ret_manifest,
+                                tutti_error *err)
 {
     p->verdict.stage = STAGE_FILES;
     p->trust.rule.owner = p->trust.demands & DEMAND_OWNER;
-    tutti_status status = trust_folder(path, p->trust.rule, ret_folder, err);
+    /* The folders above are walked again where they were not judged as strictly. */
+    tutti_status status =
+        root->rule.owner || !p->trust.rule.owner
+            ? trust_folder_below(&root->folder, name, p->trust.rule, ret_folder, err)
+            : trust_folder(path, p->trust.rule, ret_folder, err);
     if (!status) { /* where a link has led to may have a stricter rule */
         p->trust.demands |= authority_demands(p->registry, ret_folder->path);
         if (p->trust.demands & DEMAND_OWNER && !p->trust.rule.owner) {
@@ -234,8 +246,8 @@ static tutti_status open_plugin(plugin *p, const char *path, held *ret_folder,
     return status;
 }
 
-static tutti_status try_folder(registry *r, const char *path, size_t place, trust_rule rule,
-                               tutti_error *err)
+static tutti_status try_folder(registry *r, const search_root *root, const char *name,
+                               const char *path, tutti_error *err)
 {
     tutti_error cause = TUTTI_ERROR_INIT;
     held folder = {0}, manifest = {0};
@@ -243,11 +255,11 @@ static tutti_status try_folder(registry *r, const char *path, size_t place, trus
     if (!p)
         return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory to judge it", path);
     p->registry = r;
-    p->place = place;
-    p->trust.rule = rule;
+    p->place = root->place;
+    p->trust.rule = root->rule;
     p->trust.demands = authority_demands(r, path);
     const uint32_t before = r->refusals;
-    tutti_status status = open_plugin(p, path, &folder, &manifest, &cause);
+    tutti_status status = open_plugin(p, root, name, path, &folder, &manifest, &cause);
     const bool absent = folder.path && status == TUTTI_E_NOTFOUND;
     const bool known = !status && is_known(r, &p->trust.manifest);
     if (!status && !known) {
@@ -276,19 +288,20 @@ static int by_bytes(const struct dirent **a, const struct dirent **b)
     return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-/* Tries what lies in a search folder, which is held, and frees the entries. */
-static tutti_status try_entries(registry *r, size_t place, const held *folder, trust_rule rule,
-                                struct dirent **entries, int count, tutti_error *err)
+/* Tries what lies in a search folder, and frees the entries. */
+static tutti_status try_entries(registry *r, const search_root *root, struct dirent **entries,
+                                int count, tutti_error *err)
 {
     tutti_status status = TUTTI_OK;
     for (int k = 0; k < count; k++) {
         char path[PATH_MAX];
         struct stat s;
-        const int size = snprintf(path, sizeof path, "%s/%s", folder->path, entries[k]->d_name);
+        const char *name = entries[k]->d_name;
+        const int size = snprintf(path, sizeof path, "%s/%s", root->folder.path, name);
         if (!status && size < (int)sizeof path &&
-            fstatat(folder->fd, entries[k]->d_name, &s, AT_SYMLINK_NOFOLLOW) == 0 &&
+            fstatat(root->folder.fd, name, &s, AT_SYMLINK_NOFOLLOW) == 0 &&
             (S_ISDIR(s.st_mode) || S_ISLNK(s.st_mode)))
-            status = try_folder(r, path, place, rule, err);
+            status = try_folder(r, root, name, path, err);
         free(entries[k]);
     }
     return status;
@@ -297,13 +310,14 @@ static tutti_status try_entries(registry *r, size_t place, const held *folder, t
 tutti_status search_folder(registry *r, size_t place, tutti_error *err)
 {
     search_place *where = &r->places[place];
-    held folder = {0};
     struct dirent **entries = NULL;
     tutti_error cause = TUTTI_ERROR_INIT;
-    const trust_rule rule = {authority_demands(r, where->path) & DEMAND_OWNER,
-                             where->origin == PLACE_BESIDE ? &r->program : NULL, &r->refusals};
+    search_root root = {.place = place,
+                        .rule = {authority_demands(r, where->path) & DEMAND_OWNER,
+                                 where->origin == PLACE_BESIDE ? &r->program : NULL,
+                                 &r->refusals}};
     const uint32_t before = r->refusals;
-    tutti_status status = trust_folder(where->path, rule, &folder, &cause);
+    tutti_status status = trust_folder(where->path, root.rule, &root.folder, &cause);
     if (status == TUTTI_E_NOMEM)
         return tutti_fail(err, status, "%s", cause.text);
     where->state = !status                      ? REGISTRY_READ
@@ -315,15 +329,15 @@ tutti_status search_folder(registry *r, size_t place, tutti_error *err)
                             where->path, cause.text);
         return TUTTI_OK;
     }
-    const int count = scandirat(folder.fd, ".", &entries, is_candidate, by_bytes);
+    const int count = scandirat(root.folder.fd, ".", &entries, is_candidate, by_bytes);
     if (count < 0 && errno == ENOMEM)
-        status = tutti_fail(err, TUTTI_E_NOMEM, "no memory to list %s", folder.path);
+        status = tutti_fail(err, TUTTI_E_NOMEM, "no memory to list %s", root.folder.path);
     else if (count < 0)
         registry_report(r, TUTTI_LOG_WARNING, "no plugins are taken from %s: cannot be listed",
-                        folder.path);
+                        root.folder.path);
     else
-        status = try_entries(r, place, &folder, rule, entries, count, err);
+        status = try_entries(r, &root, entries, count, err);
     free(entries);
-    held_close(&folder);
+    held_close(&root.folder);
     return status;
 }

@@ -227,7 +227,6 @@ static tutti_status walk_part(walk *w, const char *part, tutti_error *err)
 static tutti_status begin(walk *w, const char *path, tutti_error *err)
 {
     size_t used = 0;
-    w->fd = -1;
     if (path[0] != '/') {
         if (!getcwd(w->rest, sizeof w->rest / 2))
             return io_error(".", err);
@@ -240,8 +239,21 @@ static tutti_status begin(walk *w, const char *path, tutti_error *err)
     return go_to_root(w, err);
 }
 
-static tutti_status walk_to(const char *path, bool to_file, trust_rule rule, held *ret,
-                            tutti_error *err)
+/* From a held folder, which has been judged, to what `name` below it leads to. */
+static tutti_status begin_below(walk *w, const held *folder, const char *name, tutti_error *err)
+{
+    w->real_size = folder->path[1] ? strlen(folder->path) : 0;
+    if (w->real_size >= sizeof w->real || strlen(name) >= sizeof w->rest)
+        return tutti_fail(err, TUTTI_E_IO, "%s/%s: the path is too long", folder->path, name);
+    memcpy(w->real, folder->path, w->real_size);
+    memcpy(w->rest, name, strlen(name) + 1);
+    w->fd = fcntl(folder->fd, F_DUPFD_CLOEXEC, 0);
+    return w->fd < 0 || fstat(w->fd, &w->s) ? io_error(folder->path, err) : TUTTI_OK;
+}
+
+/* `path` from the root, or from `folder` where there is one. */
+static tutti_status walk_to(const held *folder, const char *path, bool to_file, trust_rule rule,
+                            held *ret, tutti_error *err)
 {
     char part[PATH_MAX];
     walk *w = calloc(1, sizeof *w);
@@ -249,7 +261,8 @@ static tutti_status walk_to(const char *path, bool to_file, trust_rule rule, hel
         return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory to walk the path", path);
     w->rule = rule;
     w->to_file = to_file;
-    tutti_status status = begin(w, path, err);
+    w->fd = -1;
+    tutti_status status = folder ? begin_below(w, folder, path, err) : begin(w, path, err);
     while (!status) {
         next_part(w, part);
         if (!*part)
@@ -270,12 +283,18 @@ static tutti_status walk_to(const char *path, bool to_file, trust_rule rule, hel
 
 tutti_status trust_folder(const char *path, trust_rule rule, held *ret, tutti_error *err)
 {
-    return walk_to(path, false, rule, ret, err);
+    return walk_to(NULL, path, false, rule, ret, err);
+}
+
+tutti_status trust_folder_below(const held *folder, const char *name, trust_rule rule,
+                                held *ret, tutti_error *err)
+{
+    return walk_to(folder, name, false, rule, ret, err);
 }
 
 tutti_status trust_path(const char *path, trust_rule rule, held *ret, tutti_error *err)
 {
-    return walk_to(path, true, rule, ret, err);
+    return walk_to(NULL, path, true, rule, ret, err);
 }
 
 /* One part below a held folder: no link, and of the right kind. */

@@ -34,6 +34,10 @@ void held_close(held *h);
  * Errors: E_NOTFOUND; E_TRUST names the part; E_IO; E_NOMEM. */
 TUTTI_NODISCARD tutti_status trust_folder(const char *path, trust_rule rule, held *ret,
                                           tutti_error *err);
+/* The same for the folder or link `name` below a held folder, which `rule` has judged: what lies above it
+ * is not walked again. */
+TUTTI_NODISCARD tutti_status trust_folder_below(const held *folder, const char *name,
+                                                trust_rule rule, held *ret, tutti_error *err);
 /* The same for a regular file, itself judged too: one that an operator names. */
 TUTTI_NODISCARD tutti_status trust_path(const char *path, trust_rule rule, held *ret,
                                         tutti_error *err);
