@@ -3,6 +3,7 @@
 #include "base/whole_io.h"
 #include "train/checkpoint_file/checkpoint.h"
 #include "train/checkpoint_file/checkpoint_format.h"
+#include "train/checkpoint_file/temporary_file.h"
 
 #include "base/folders.h"
 #include "base/text.h"
@@ -13,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <xxhash.h>
@@ -169,16 +169,12 @@ static tutti_status write_body(int fd, const char *path, const file_body *b, tut
 static tutti_status write_file(const char *path, const file_body *b, tutti_error *err)
 {
     char temporary[4096];
+    int fd = -1;
     tutti_status s = folders_make(path, err);
+    if (!s)
+        s = temporary_file_open(path, temporary, sizeof temporary, &fd, err);
     if (s)
         return s;
-    if (snprintf(temporary, sizeof temporary, "%s.tmp-XXXXXX", path) >= (int)sizeof temporary)
-        return tutti_fail(err, TUTTI_E_RANGE, "%.80s...: the path is too long", path);
-    const int fd = mkstemp(temporary);
-    if (fd < 0)
-        return tutti_fail(err, TUTTI_E_IO, "%s: cannot make a temporary file beside it: %s",
-                          path, strerror(errno));
-    (void)fchmod(fd, 0644);
     if ((s = write_body(fd, path, b, err))) {
         (void)close(fd);
     } else if (close(fd) != 0 || rename(temporary, path) != 0) {

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -305,6 +306,40 @@ START_TEST(a_full_disk_leaves_the_checkpoint_that_was_there)
 }
 END_TEST
 
+/* A file of the kind that a save writes, as a killed process leaves it. */
+static void leave(const char *name, char *ret_path, size_t size)
+{
+    (void)snprintf(ret_path, size, "%s/deep/er/%s", folder, name);
+    const int fd = open(ret_path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(close(fd), 0);
+}
+
+START_TEST(what_killed_saves_left_is_removed_unless_somebody_writes_it)
+{
+    tutti_error err = TUTTI_ERROR_INIT;
+    char left[128], held[128], other[128], longer[128], fifo[128];
+    ck_assert_ok(save(1, &err), err);
+    leave("a.safetensors.tmp-aB3dEf", left, sizeof left);
+    leave("a.safetensors.tmp-held00", held, sizeof held);
+    leave("b.safetensors.tmp-aB3dEf", other, sizeof other);
+    leave("a.safetensors.tmp-aB3dEfg", longer, sizeof longer);
+    (void)snprintf(fifo, sizeof fifo, "%s/deep/er/a.safetensors.tmp-fifo00", folder);
+    ck_assert_int_eq(mkfifo(fifo, 0600), 0);
+    const int fd = open(held, O_RDWR | O_CLOEXEC);
+    ck_assert_int_eq(flock(fd, LOCK_EX), 0);
+    ck_assert_ok(save(2, &err), err);
+    ck_assert_int_ne(access(left, F_OK), 0);
+    ck_assert_int_eq(access(held, F_OK), 0);
+    ck_assert_int_eq(access(other, F_OK), 0);
+    ck_assert_int_eq(access(longer, F_OK), 0);
+    ck_assert_int_eq(access(fifo, F_OK), 0);
+    ck_assert_int_eq(close(fd), 0);
+    ck_assert_ok(save(3, &err), err);
+    ck_assert_int_ne(access(held, F_OK), 0);
+}
+END_TEST
+
 START_TEST(the_link_follows_the_last_file)
 {
     tutti_error err = TUTTI_ERROR_INIT;
@@ -336,6 +371,7 @@ int main(void)
     tcase_add_test(t, shapes_of_more_elements_than_can_be_counted_are_damage);
     tcase_add_test(t, tensors_may_be_named_in_any_order);
     tcase_add_test(t, a_full_disk_leaves_the_checkpoint_that_was_there);
+    tcase_add_test(t, what_killed_saves_left_is_removed_unless_somebody_writes_it);
     tcase_add_test(t, the_link_follows_the_last_file);
     suite_add_tcase(s, t);
     return tutti_run(s);
