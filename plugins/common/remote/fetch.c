@@ -156,7 +156,7 @@ tutti_status remote_fetch(remote *r, const char *name, const char *path,
 {
     part p = {.have = 0};
     const uint32_t number = __atomic_fetch_add(&r->fetches, 1, __ATOMIC_RELAXED);
-    if ((size_t)snprintf(p.path, sizeof p.path, "%s.part-%ld-%u", path, (long)getpid(),
+    if ((size_t)snprintf(p.path, sizeof p.path, "%s" REMOTE_PART "%ld-%u", path, (long)getpid(),
                          number) >= sizeof p.path)
         return tutti_fail(err, TUTTI_E_ARG, "%s: the path is too long", path);
     make_folders(path);

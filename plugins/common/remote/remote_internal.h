@@ -18,6 +18,7 @@ struct remote {
 };
 
 enum { REMOTE_LONGEST_WAIT_MS = 30000 }; /* between two attempts */
+#define REMOTE_PART ".part-" /* behind a file's path: what has come so far; then PID-NUMBER */
 
 /* A process's turn to fetch a file. */
 typedef struct remote_turn {
@@ -29,8 +30,8 @@ typedef struct remote_turn {
 /* Whether a fetch is to end: by remote_stop, or as `check` says. */
 bool remote_must_end(const remote *r, const remote_check *check);
 /* turns.c: waits until no other process fetches `path`, for as long as one of them gets on, and takes the turn; `part` is
- * the path that it is fetched to first.  Where there are no locks, or that process stands still, it goes on without.  False:
- * remote_must_end.  [any] */
+ * the path that it is fetched to first; that of one who died is removed.  Where there are no locks, or that process stands
+ * still, it goes on without.  False: remote_must_end.  [any] */
 bool remote_turn_take(remote *r, const remote_check *check, const char *path, const char *part,
                       remote_turn *t);
 void remote_turn_end(remote_turn *t);

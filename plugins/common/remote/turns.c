@@ -47,16 +47,16 @@ static progress read_progress(int fd)
 
 enum { TURN_OURS, TURN_TAKEN, TURN_NONE };
 
-/* One attempt; *ret_now is what whoever has the lock has got. */
+/* One attempt; *ret_now is what whoever has the lock, or had it and died, has got. */
 static int try_turn(remote_turn *t, progress *ret_now)
 {
     t->fd = open(t->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
     if (t->fd < 0) /* nor can the file be written: that is told then */
         return TURN_NONE;
     const int failed = flock(t->fd, LOCK_EX | LOCK_NB) == 0 ? 0 : errno;
+    *ret_now = read_progress(t->fd);
     if (!failed && is_still_there(t->fd, t->path))
         return TURN_OURS;
-    *ret_now = read_progress(t->fd);
     (void)close(t->fd);
     t->fd = -1;
     if (!failed || failed == EWOULDBLOCK || failed == EINTR)
@@ -69,6 +69,27 @@ static int try_turn(remote_turn *t, progress *ret_now)
 static bool is_same(const progress *a, const progress *b)
 {
     return a->size == b->size && strcmp(a->part, b->part) == 0;
+}
+
+/* Removes what one who died has fetched of `path`; the lock, which is ours now, names it. */
+static void remove_part(const progress *dead, const char *path)
+{
+    const size_t size = strlen(path);
+    if (strncmp(dead->part, path, size) != 0 ||
+        strncmp(dead->part + size, REMOTE_PART, strlen(REMOTE_PART)) != 0)
+        return;
+    const char *numbers = dead->part + size + strlen(REMOTE_PART);
+    if (!numbers[strspn(numbers, "0123456789-")])
+        (void)unlink(dead->part);
+}
+
+/* The turn is ours: others follow `part` from here on. */
+static void begin_turn(const remote_turn *t, const progress *before, const char *path,
+                       const char *part)
+{
+    remove_part(before, path);
+    /* With its zero: one who died may have left a longer path; else others see no progress. */
+    (void)!pwrite(t->fd, part, strlen(part) + 1, 0);
 }
 
 bool remote_turn_take(remote *r, const remote_check *check, const char *path, const char *part,
@@ -90,9 +111,8 @@ bool remote_turn_take(remote *r, const remote_check *check, const char *path, co
         ms = is_same(&now, &before) ? ms : 0;
         before = now;
     }
-    if (turn ==
-        TURN_OURS) /* with its zero: one who died may have left a longer path; else others see no progress */
-        (void)!pwrite(t->fd, part, strlen(part) + 1, 0);
+    if (turn == TURN_OURS)
+        begin_turn(t, &now, path, part);
     else if (turn == TURN_TAKEN)
         say_once(r, &stands_still, path,
                  "the process that fetches it stands still, so it is fetched here too");

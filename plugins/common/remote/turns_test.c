@@ -285,6 +285,7 @@ START_TEST(the_lock_names_the_part_of_who_has_it)
 {
     const remote_check check = {.most = BYTES, .shared = true};
     char lock[FOLDER_SIZE + 40], part[FOLDER_SIZE + 64], named[FOLDER_SIZE + 96] = "";
+    char dead[FOLDER_SIZE + 64];
     remote_turn turn;
     remote r = {.silence_s = 20};
     (void)snprintf(path, sizeof path, "%s/file", folder);
@@ -292,11 +293,16 @@ START_TEST(the_lock_names_the_part_of_who_has_it)
     (void)snprintf(part, sizeof part, "%s.part-9-1", path);
     FILE *f = fopen(lock, "wb");
     ck_assert_ptr_nonnull(f);
-    (void)fprintf(f, "%s.part-4194303-12", path);
+    (void)snprintf(dead, sizeof dead, "%s.part-4194303-12", path);
+    (void)fputs(dead, f);
+    (void)fclose(f);
+    f = fopen(dead, "wb");
+    ck_assert_ptr_nonnull(f);
     (void)fclose(f);
     ck_assert(remote_turn_take(&r, &check, path, part, &turn));
     ck_assert_int_gt(pread(turn.fd, named, sizeof named - 1, 0), 0);
     ck_assert_str_eq(named, part);
+    ck_assert_int_ne(access(dead, F_OK), 0); /* nobody else removes it */
     remote_turn_end(&turn);
 }
 END_TEST
