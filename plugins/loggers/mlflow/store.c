@@ -99,7 +99,7 @@ static tutti_status begin_run(store *s, const json_t *record, tutti_error *err)
         s->run_id[0] = s->run[0] = '\0';
         return TUTTI_E_IO; /* what follows goes nowhere until there is a run */
     }
-    s->next_run[0] = s->next_experiment[0] = '\0';
+    store_forget_ids(s);
     return TUTTI_OK;
 }
 

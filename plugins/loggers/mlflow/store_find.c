@@ -61,6 +61,52 @@ static void make_id(char *to, size_t n, unsigned base)
     to[n] = '\0';
 }
 
+/* ---- ids of what is to be made ---- */
+
+static void next_path(const store *s, char to[STORE_PATH])
+{
+    store_path(to, "%s.next", s->id_path);
+}
+
+static bool is_id(const char *text, const char *digits, size_t n)
+{
+    return strlen(text) == n && strspn(text, digits) == n;
+}
+
+/* Those of a process that was killed while it made an experiment or a run, so that nothing of them is left over; else
+ * new ones, which are kept for the next process before anything is made. */
+static tutti_status choose_ids(store *s, tutti_error *err)
+{
+    char path[STORE_PATH], both[64], *run;
+    if (s->next_run[0])
+        return TUTTI_OK;
+    next_path(s, path);
+    run_id_read(path, both, sizeof both);
+    run = both + strcspn(both, " ");
+    if (*run)
+        *run++ = '\0';
+    if (is_id(both, "0123456789", 18) && is_id(run, "0123456789abcdef", 32)) {
+        memcpy(s->next_experiment, both, 19);
+        memcpy(s->next_run, run, 33);
+        return TUTTI_OK;
+    }
+    make_id(s->next_experiment, 18, 10);
+    make_id(s->next_run, 32, 16);
+    (void)snprintf(both, sizeof both, "%s %s", s->next_experiment, s->next_run);
+    const tutti_status st = run_id_write(path, both, err);
+    if (st)
+        s->next_run[0] = '\0';
+    return st;
+}
+
+void store_forget_ids(store *s)
+{
+    char path[STORE_PATH];
+    next_path(s, path);
+    (void)unlink(path);
+    s->next_run[0] = s->next_experiment[0] = '\0';
+}
+
 /* ---- experiments ---- */
 
 typedef struct by_name {
@@ -92,13 +138,20 @@ static tutti_status make_experiment(const store *s, const char *id, const char *
     return meta_write(path, entries, sizeof entries / sizeof *entries, err);
 }
 
-/* A new store has an experiment 0, and a folder for what is deleted. */
-static tutti_status make_root(const store *s, json_int_t now_ms, tutti_error *err)
+static bool take_any(void *ctx, const char *folder, const char *name)
+{
+    (void)ctx, (void)folder, (void)name;
+    return true;
+}
+
+/* A new store has an experiment 0, and a folder for what is deleted.  One whose maker was killed is new still. */
+static tutti_status fill_root(const store *s, json_int_t now_ms, tutti_error *err)
 {
     char trash[STORE_PATH];
     store_path(trash, "%s/.trash", s->root);
+    const bool is_new = !each_folder(s->root, take_any, NULL) && !store_is_there(trash);
     const tutti_status made =
-        store_is_there(s->root) ? TUTTI_OK : make_experiment(s, "0", "Default", now_ms, err);
+        is_new ? make_experiment(s, "0", "Default", now_ms, err) : TUTTI_OK;
     return made ? made : store_make_folder(trash, err);
 }
 
@@ -116,8 +169,9 @@ static tutti_status take_experiment(store *s, const store_begin *b, by_name *ret
             "mlflow: the experiment %s of %s is deleted, want it restored, or its "
             "folder %s removed from .trash",
             b->experiment, s->root, ret->id);
-    if (!s->next_experiment[0])
-        make_id(s->next_experiment, 18, 10);
+    const tutti_status st = choose_ids(s, err);
+    if (st)
+        return st;
     (void)snprintf(ret->id, sizeof ret->id, "%s", s->next_experiment);
     return make_experiment(s, ret->id, b->experiment, b->start_ms, err);
 }
@@ -226,9 +280,9 @@ static tutti_status make_run(store *s, const char *experiment, const store_begin
 {
     static const char *const folders[] = {"metrics", "params", "artifacts", "tags"};
     char path[STORE_PATH];
-    tutti_status st = TUTTI_OK;
-    if (!s->next_run[0])
-        make_id(s->next_run, 32, 16);
+    tutti_status st = choose_ids(s, err);
+    if (st)
+        return st;
     (void)snprintf(s->run_id, sizeof s->run_id, "%s", s->next_run);
     (void)snprintf(s->run, sizeof s->run, "%s/%.64s/%.64s", s->root, experiment, s->run_id);
     for (size_t k = 0; k < sizeof folders / sizeof *folders && !st; k++) {
@@ -285,7 +339,7 @@ static tutti_status replace_run(store *s, const store_begin *b, tutti_error *err
 
 tutti_status store_take_run(store *s, const store_begin *b, tutti_error *err)
 {
-    tutti_status st = make_root(s, b->start_ms, err);
+    tutti_status st = store_make_folder(s->root, err);
     if (st)
         return st;
     /* Two runs that begin at once make one experiment; where folders cannot be locked, nothing is. */
@@ -295,7 +349,9 @@ tutti_status store_take_run(store *s, const store_begin *b, tutti_error *err)
     s->run_id[0] = '\0';
     if (b->resume)
         run_id_read(s->id_path, s->run_id, sizeof s->run_id);
-    st = store_find_run(s) ? go_on(s, err) : replace_run(s, b, err);
+    st = fill_root(s, b->start_ms, err);
+    if (!st)
+        st = store_find_run(s) ? go_on(s, err) : replace_run(s, b, err);
     if (lock >= 0)
         (void)close(lock);
     return st;

@@ -299,6 +299,65 @@ static void write_file(const char *folder, const char *name, const char *text)
     ck_assert(out && fputs(text, out) >= 0 && fclose(out) == 0);
 }
 
+static size_t count_unfinished(const char *folder)
+{
+    char command[900], text[32] = "";
+    (void)snprintf(
+        command, sizeof command,
+        "find %s -name '*.tmp' -o -name '*.next' -o -empty -name '[0-9a-f]*' | wc -l", folder);
+    FILE *out = popen(command, "r"); /* NOLINT(cert-env33-c) */
+    ck_assert(out && fgets(text, sizeof text, out));
+    (void)pclose(out);
+    return strtoul(text, NULL, 10);
+}
+
+/* It had chosen ids and begun experiment 0, its own experiment and the run: none of them whole. */
+START_TEST(what_a_killed_process_began_is_made_whole)
+{
+    static const char id[] = "123456789012345678",
+                      run_id[] = "0123456789abcdef0123456789abcdef";
+    char folder[700];
+    const tutti_logger_v1 *table;
+    (void)snprintf(folder, sizeof folder, "%s/0", root);
+    write_file(folder, "meta.yaml.tmp", "artifact_lo");
+    (void)snprintf(folder, sizeof folder, "%s/%s", root, id);
+    write_file(folder, "meta.yaml.tmp", "");
+    (void)snprintf(folder, sizeof folder, "%s/%s/%s", root, id, run_id);
+    write_file(folder, "meta.yaml.tmp", "x");
+    write_file(run.run_folder, "mlflow.run.next",
+               "123456789012345678 0123456789abcdef0123456789abcdef\n");
+    table = open_at(root, "e", 100);
+    ck_assert_hears(&run, &it, TUTTI_EVENT_FIT_START);
+    train_batch(table, 1);
+    ck_assert_hears(&run, &it, TUTTI_EVENT_FIT_END);
+    subject_close(&it);
+    ck_assert_str_eq(run.noted, "");
+    ck_assert_str_eq(run_folder(), folder);
+    ck_assert_str_eq(of_run("metrics/loss/train/total"), "0 1 1\n");
+    assert_meta("3", "0");
+    (void)snprintf(folder, sizeof folder, "%s/0/meta.yaml", root);
+    ck_assert_int_eq(access(folder, F_OK), 0);
+    ck_assert_uint_eq(count_unfinished(run.run_folder), 0);
+}
+END_TEST
+
+/* Whatever the file says, a run has ids of its own. */
+START_TEST(ids_that_are_none_are_not_taken)
+{
+    char folder[700];
+    write_file(run.run_folder, "mlflow.run.next",
+               "../345678901234567 0123456789abcdef0123456789abcdef\n");
+    const tutti_logger_v1 *table = open_at(root, "e", 100);
+    ck_assert_hears(&run, &it, TUTTI_EVENT_FIT_START);
+    train_batch(table, 1);
+    subject_close(&it);
+    ck_assert_str_eq(of_run("metrics/loss/train/total"), "0 1 1\n");
+    ck_assert_ptr_null(strstr(run_folder(), ".."));
+    (void)snprintf(folder, sizeof folder, "%s/mlflow.run.next", run.run_folder);
+    ck_assert_int_ne(access(folder, F_OK), 0);
+}
+END_TEST
+
 /* meta.yaml of an experiment as MLflow 3.17.2 writes it: a name without quotes, in quotes, and over two lines. */
 static const struct {
     const char *name, *line;
@@ -509,6 +568,8 @@ int main(void)
     tcase_add_test(tc, tables_and_images_are_artifacts);
     tcase_add_test(tc, a_run_that_goes_on_is_the_same_in_the_folder);
     tcase_add_test(tc, a_run_whose_folder_is_gone_begins_anew);
+    tcase_add_test(tc, what_a_killed_process_began_is_made_whole);
+    tcase_add_test(tc, ids_that_are_none_are_not_taken);
     LOOP(an_experiment_of_the_package_is_taken, experiments);
     tcase_add_test(tc, a_deleted_experiment_is_told_and_what_is_logged_waits_for_it);
     tcase_add_test(tc, a_folder_that_cannot_be_made_costs_nothing_but_a_sentence);
