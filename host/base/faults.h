@@ -37,8 +37,4 @@ void faults_unknown_keys(faults *f, const json_node *node, const char *const *kn
 size_t faults_count(const faults *f);
 const char *faults_text(const faults *f, size_t k); /* k-th sentence, borrowed */
 
-/* The entry of `words` (NULL-terminated) that is nearest to `word` by edit distance, if it is
- * near enough to be meant; else NULL. */
-const char *nearest_word(const char *word, const char *const *words);
-
 #endif

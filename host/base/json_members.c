@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/json_members.h"
 #include "base/duration.h"
+#include "base/nearest.h"
 #include "base/text.h"
 
 #include <stdlib.h>
@@ -91,13 +92,11 @@ static void add_fault(faults *f, const json_node *at, const text_buffer *b)
 static void refuse(const json_member *m, const json_node *n, faults *f)
 {
     text_buffer b = {0};
-    const char *near = json_string(n) ? nearest_word(json_string(n), m->words) : NULL;
     text_add(&b, "is ");
     add_value(&b, n);
     text_add(&b, ", want ");
     add_want(&b, m);
-    if (near)
-        text_add(&b, "; did you mean %s?", near);
+    text_add(&b, "%s", suggest_word(json_string(n), m->words).text);
     add_fault(f, n, &b);
     free(b.data);
 }

@@ -1,6 +1,6 @@
 /* command.c - the command line as a whole: which command, help, the version. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/faults.h"
+#include "base/nearest.h"
 #include "cli/options.h"
 
 #include <stdio.h>
@@ -39,9 +39,8 @@ static const cli_command *find(const cli_command *const *commands, const char *n
     for (; commands[n] && n < MOST; n++)
         names[n] = commands[n]->name;
     names[n] = "help";
-    const char *near = nearest_word(name, names);
-    (void)fprintf(stderr, "tutti: there is no command %s%s%s%s\n", name,
-                  near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+    (void)fprintf(stderr, "tutti: there is no command %s%s\n", name,
+                  suggest_word(name, names).text);
     return NULL;
 }
 

@@ -1,7 +1,7 @@
 /* options.c - command lines by argp: one table of options, from which each command takes its groups. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/options.h"
-#include "base/faults.h"
+#include "base/nearest.h"
 
 #include <argp.h>
 #include <errno.h>
@@ -245,9 +245,7 @@ static void explain_word(reading *r, const char *word)
             return;
         }
     }
-    const char *near = nearest_word(word, names);
-    (void)fprintf(stderr, "tutti: %s is no option%s%s\n", word, near ? "; did you mean " : "",
-                  near ? near : "");
+    (void)fprintf(stderr, "tutti: %s is no option%s\n", word, suggest_word(word, names).text);
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)

@@ -126,9 +126,8 @@ static void read_event(registry *r, const json_node *on, const json_node *entry,
     }
     e->event = registry_event(r, json_string(named));
     if (e->event < 0) {
-        const char *near = registry_near_event(r, json_string(named));
-        faults_add(f, named, "\"%s\" is no event%s%s%s", json_string(named),
-                   near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+        faults_add(f, named, "\"%s\" is no event%s", json_string(named),
+                   registry_suggest_event(r, json_string(named)).text);
         return;
     }
     size_t k = 0;

@@ -1,5 +1,6 @@
 /* find.c - the object that a run file means. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/nearest.h"
 #include "base/text.h"
 #include "plugin/registry_internal.h"
 
@@ -117,14 +118,14 @@ static tutti_status refuse_absent(const registry *r, const wanted *w, const char
                               name, p->verdict.fault);
     }
     const char **names = names_of_kind(r, w);
-    const char *near = names ? nearest_word(w->name, names) : NULL;
+    const suggestion near = suggest_word(w->name, names);
     text_buffer b = {0};
     for (size_t k = 0; names && names[k]; k++)
         text_add(&b, "%s%s", k ? ", " : "", names[k]);
     tutti_status status;
-    if (near)
-        status = tutti_fail(err, TUTTI_E_NOTFOUND, "there is no %s %s; did you mean %s?",
-                            w->kind, name, near);
+    if (near.word)
+        status =
+            tutti_fail(err, TUTTI_E_NOTFOUND, "there is no %s %s%s", w->kind, name, near.text);
     else if (b.data)
         status = tutti_fail(err, TUTTI_E_NOTFOUND, "there is no %s %s; there are %s", w->kind,
                             name, b.data);

@@ -1,5 +1,6 @@
 /* handler.c - the functions that manifests declare for run files: finding, loading, calling. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/nearest.h"
 #include "base/text.h"
 #include "plugin/call/call.h"
 #include "plugin/registry_internal.h"
@@ -45,9 +46,8 @@ static tutti_status not_found(const registry *r, const char *name, tutti_error *
                 words[n++] = p->kernels[m].name;
     }
     words[n] = NULL;
-    const char *near = nearest_word(dot ? dot + 1 : name, words);
-    return tutti_fail(err, TUTTI_E_NOTFOUND, "no plugin declares a handler %s%s%s%s", name,
-                      near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+    return tutti_fail(err, TUTTI_E_NOTFOUND, "no plugin declares a handler %s%s", name,
+                      suggest_word(dot ? dot + 1 : name, words).text);
 }
 
 tutti_status registry_find_handler(registry *r, const char *name, const handler **ret_handler,

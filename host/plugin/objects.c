@@ -1,5 +1,6 @@
 /* objects.c - the objects of a manifest: kind, events, order, settings. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/nearest.h"
 #include "plugin/plugin.h"
 #include "plugin/spec.h"
 #include "plugin/when.h"
@@ -28,11 +29,8 @@ static bool is_among(const char *word, const char *const *words)
 static void refuse_word(const json_node *at, const char *word, const char *what,
                         const char *const *words, faults *f)
 {
-    const char *near = nearest_word(word, words);
-    if (near)
-        faults_add_word(f, at, word, "\"%s\" is no %s; did you mean %s?", word, what, near);
-    else
-        faults_add_word(f, at, word, "\"%s\" is no %s", word, what);
+    faults_add_word(f, at, word, "\"%s\" is no %s%s", word, what,
+                    suggest_word(word, words).text);
 }
 
 /* [a-z][a-z0-9_]* */

@@ -1,5 +1,6 @@
 /* params.c - a whole set of settings: from a run file, from attributes, as text. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/nearest.h"
 #include "plugin/spec.h"
 #include "tutti/graph.h"
 
@@ -36,10 +37,9 @@ static void refuse_unknown(const object *o, const json_node *member, const value
         text_add(&all, "%s%s", k ? ", " : "", words[k]);
     }
     words[o->nspecs] = NULL;
-    const char *near = nearest_word(json_key(member), words);
-    if (near)
-        value_fault(rules, member, "%s has no such setting; did you mean %s?", o->info.name,
-                    near);
+    const suggestion near = suggest_word(json_key(member), words);
+    if (near.word)
+        value_fault(rules, member, "%s has no such setting%s", o->info.name, near.text);
     else if (o->nspecs)
         value_fault(rules, member, "%s has no such setting; it has %s", o->info.name,
                     all.data ? all.data : "others");

@@ -208,7 +208,7 @@ static tutti_status number_custom_events(registry *r, tutti_error *err)
     return TUTTI_OK;
 }
 
-const char *registry_near_event(const registry *r, const char *name)
+suggestion registry_suggest_event(const registry *r, const char *name)
 {
     const char *names[COMPOSER_EVENT_END + IGNITE_EVENT_END - TUTTI_IGNITE_FIRST +
                       MAX_CUSTOM_EVENTS + 1] = {
@@ -224,7 +224,7 @@ const char *registry_near_event(const registry *r, const char *name)
         n++;
     for (size_t k = 0; k < r->ncustom; k++)
         names[n + k] = r->custom_events[k].name;
-    return nearest_word(name, names);
+    return suggest_word(name, names);
 }
 
 static bool must_understand(const plugin *p, const char *word)
@@ -256,10 +256,9 @@ static void resolve_events(registry *r, object *o)
         }
         if (number < 0) {
             char text[512];
-            const char *near = registry_near_event(r, name);
-            (void)snprintf(text, sizeof text, "%s:%d: %s: \"%s\" is no event%s%s%s",
-                           p->manifest, json_line(node), json_path(node), name,
-                           near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+            (void)snprintf(text, sizeof text, "%s:%d: %s: \"%s\" is no event%s", p->manifest,
+                           json_line(node), json_path(node), name,
+                           registry_suggest_event(r, name).text);
             plugin_fault(p, TUTTI_LOG_WARNING, TUTTI_E_FORMAT, text);
             return;
         }

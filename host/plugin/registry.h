@@ -4,7 +4,7 @@
 #define HOST_PLUGIN_REGISTRY_H
 
 #include "base/faults.h"
-#include "base/json.h"
+#include "base/nearest.h"
 #include "plugin/call/ctype.h"
 #include "plugin/crash/crash.h"
 #include "tutti/tutti.h"
@@ -72,8 +72,8 @@ enum { MAX_CUSTOM_EVENTS = 128 };
 size_t registry_events(const registry *r, const custom_event **ret_events);
 /* The number of an event, built in or of a manifest, in any case; -1 when there is none. */
 int32_t registry_event(const registry *r, const char *name);
-/* The nearest event's name, for messages, or NULL. */
-const char *registry_near_event(const registry *r, const char *name);
+/* The event that such a name was meant for, for messages. */
+suggestion registry_suggest_event(const registry *r, const char *name);
 
 /* A typed function that a manifest lists under "handlers".  Borrowed from the registry. */
 typedef struct handler handler;

@@ -1,6 +1,7 @@
 /* value.c - a setting's value out of JSON, checked. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/duration.h"
+#include "base/nearest.h"
 #include "base/text.h"
 #include "plugin/spec.h"
 
@@ -34,14 +35,12 @@ static tutti_param *refuse(const spec *s, const json_node *node, const value_rul
 {
     text_buffer want = {0};
     char *got = json_text(node);
-    const char *near = NULL;
     const bool is_long = got && strlen(got) > 60;
-    if (s->type == TUTTI_PARAM_ENUM && json_string(node))
-        near = nearest_word(json_string(node), s->words);
+    const char *word = s->type == TUTTI_PARAM_ENUM ? json_string(node) : NULL;
     spec_text(s, &want);
-    value_fault(rules, node, "is %.*s%s, want %s%s%s%s", is_long ? 57 : 60, got ? got : "?",
+    value_fault(rules, node, "is %.*s%s, want %s%s", is_long ? 57 : 60, got ? got : "?",
                 is_long ? "..." : "", want.data ? want.data : "something else",
-                near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+                suggest_word(word, s->words).text);
     free(got);
     free(want.data);
     return NULL;

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plugin/when.h"
 #include "base/duration.h"
+#include "base/nearest.h"
 #include "plugin/spec.h"
 
 #include <stdlib.h>
@@ -124,11 +125,10 @@ static void read_case(const json_node *node, const object *o, faults *f)
     for (size_t k = 0; k < json_count(node); k++) {
         const json_node *test = json_at(node, k);
         const spec *s = find_spec(o, json_key(test));
-        const char *near = s ? NULL : nearest_word(json_key(test), names);
         if (!s)
-            faults_add(f, test, "%s has no such setting%s%s%s",
+            faults_add(f, test, "%s has no such setting%s",
                        o->info.name ? o->info.name : "the object",
-                       near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+                       suggest_word(json_key(test), names).text);
         else if (s->type)
             read_test(s, test, f);
     }

@@ -30,7 +30,7 @@ check "bench peak" sh -c "OMP_NUM_THREADS=1 $TUTTI bench peak | grep -q '^f32 .*
 check "bench peak of the lowest instruction set" sh -c "OMP_NUM_THREADS=1 TUTTI_ISA=base $TUTTI bench peak >peak.txt &&
   grep -q '^f32   multiply and add of 128 bits' peak.txt && ! grep -q '^bf16' peak.txt && grep -q '^triad .* GB/s$' peak.txt"
 says "unknown command" 2 "tutti: there is no command trian; did you mean train?" "$TUTTI" trian
-says "unknown option" 2 "tutti: --sett is no option; did you mean --set" "$TUTTI" train --sett x=1
+says "unknown option" 2 "tutti: --sett is no option; did you mean --set?" "$TUTTI" train --sett x=1
 says "an option without its value" 2 "tutti: --set needs a value" "$TUTTI" train run.json --set
 says "an option of other commands" 2 "tutti: --resume is no option" "$TUTTI" validate run.json --resume auto
 says "too many arguments" 2 'tutti: usage: tutti validate [OPTION...] RUN.json; `tutti help validate` tells more' \

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # arrows.sh - the arrows between folders: sdk <- kernels, sdk <- plugins, sdk <- host <- host/cli; third
-# parties behind one file each; nothing below host/cli prints or exits.
+# parties behind one file each; nothing below host/cli prints or exits; "did you mean" has one wording.
 set -uo pipefail
 . "$(dirname "$0")/files.sh"
 bad=0
@@ -92,4 +92,6 @@ refuse "PCRE2 or utf8proc is included outside plugins/common/tokenizer" \
 refuse "a library prints or exits" \
   '(^|[^a-z_.>"])(printf|puts|exit|abort|perror)\(|fprintf\((stderr|stdout)' -- \
   'host/*.c' 'kernels/*.c' 'plugins/*.c' '*.cu' '*.cuh' ':!host/cli/*' ':!host/examples/*' ':!*_test.c' ':!tests/*'
+refuse "\"did you mean\" is written outside host/base/nearest.c, want suggest_word" 'did you mean' -- \
+  'host/*.c' 'host/*.h' ':!host/base/nearest.c' ':!host/base/nearest.h'
 exit $bad

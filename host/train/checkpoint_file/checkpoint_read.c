@@ -4,7 +4,7 @@
 #include "train/checkpoint_file/checkpoint.h"
 #include "train/checkpoint_file/checkpoint_format.h"
 
-#include "base/faults.h"
+#include "base/nearest.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/pretrained/load_report.h"
 
-#include "base/faults.h"
+#include "base/nearest.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/pretrained/load_rules.h"
 
-#include "base/faults.h"
+#include "base/nearest.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,13 +56,12 @@ static void check_algorithms(const run_checkpoints *rules, const char *path,
     algorithms_of(text, names);
     for (const char **name = rules->excluded; text && name && *name; name++) {
         char line[640];
-        const char *near = nearest_word(*name, names);
         if (is_among(*name, names))
             continue;
         (void)snprintf(
             line, sizeof line,
-            "%.300s: has no algorithm %.100s, which load_exclude_algorithms leaves out%s%s%s",
-            path, *name, near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+            "%.300s: has no algorithm %.100s, which load_exclude_algorithms leaves out%s", path,
+            *name, suggest_word(*name, names).text);
         run_log_message(log, TUTTI_LOG_WARNING, "train", line);
     }
     free(text);

@@ -105,8 +105,9 @@ static bool has_misspelt_name(const json_node *at, faults *f)
     bool found = false;
     for (size_t k = 0; k < json_count(at) && !json_get(at, "name") && !found; k++) {
         const char *key = json_key(json_at(at, k));
-        if ((found = nearest_word(key, known) != NULL))
-            faults_add_word(f, json_at(at, k), key, "unknown key; did you mean name?");
+        const suggestion near = suggest_word(key, known);
+        if ((found = near.word != NULL))
+            faults_add_word(f, json_at(at, k), key, "unknown key%s", near.text);
     }
     return found;
 }

@@ -1,4 +1,4 @@
-/* faults_test.c - lists of sentences and nearest words. */
+/* faults_test.c - lists of sentences. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/faults.h"
 #include "tutti_check.h"
@@ -27,39 +27,11 @@ START_TEST(sentences_are_headed_by_file_line_and_path)
 }
 END_TEST
 
-static const char *const words[] = {"lr",        "momentum", "weight_decay", "nesterov", "path",
-                                    "max_count", NULL};
-
-static const struct {
-    const char *word, *want;
-} cases[] = {
-    {"momentun", "momentum"},
-    {"Momentum", "momentum"},
-    {"weigth_decay", "weight_decay"},
-    {"weight", "weight_decay"},
-    {"l", NULL},
-    {"rl", "lr"},
-    {"lt", "lr"},
-    {"zzz", NULL},
-    {"", NULL},
-    {"maxcount", "max_count"},
-    {"paths", "path"},
-};
-
-START_TEST(the_nearest_word_is_the_one_that_was_meant)
-{
-    const char *got = nearest_word(cases[_i].word, words);
-    ck_assert_pstr_eq(got, cases[_i].want);
-}
-END_TEST
-
 int main(void)
 {
     Suite *suite = suite_create("faults");
     TCase *t = tcase_create("faults");
     tcase_add_test(t, sentences_are_headed_by_file_line_and_path);
-    tcase_add_loop_test(t, the_nearest_word_is_the_one_that_was_meant, 0,
-                        sizeof cases / sizeof *cases);
     suite_add_tcase(suite, t);
     return tutti_run(suite);
 }
