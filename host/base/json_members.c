@@ -45,6 +45,7 @@ static void add_want(text_buffer *b, const json_member *m)
         add_words(b, m->words, ", or ");
         break;
     case MEMBER_REAL:
+    case MEMBER_NUMBER:
         add_number(b, m, "a number");
         break;
     case MEMBER_STRING:
@@ -167,12 +168,13 @@ static bool read_integer(const json_member *m, const json_node *n, void *target)
     return true;
 }
 
+/* REAL and NUMBER. */
 static bool read_real(const json_member *m, const json_node *n, void *target)
 {
     const double value = json_real(n);
     if ((json_type(n) != JSON_INT && json_type(n) != JSON_REAL) || !in_range(m, n))
         return false;
-    store(m, target, &value);
+    store(m, target, m->type == MEMBER_NUMBER ? (const void *)&n : (const void *)&value);
     return true;
 }
 
@@ -186,6 +188,8 @@ static bool read_text(const json_member *m, const json_node *n, void *target)
         return false;
     if (m->type == MEMBER_SHA256 &&
         (strlen(text) != 64 || strspn(text, "0123456789abcdef") != 64))
+        return false;
+    if (m->fits && !m->fits(text))
         return false;
     store(m, target, &text);
     return true;
@@ -220,8 +224,9 @@ static bool read_node(const json_member *m, const json_node *n, void *target, fa
 /* The same, and of each item that is wrong. */
 static bool read_words(const json_member *m, const json_node *list, void *target, faults *f)
 {
-    static const json_member item = {.type = MEMBER_STRING};
-    if (!read_node(m, list, target, f))
+    static const json_member whole = {.type = MEMBER_ARRAY}, item = {.type = MEMBER_STRING};
+    const size_t before = faults_count(f);
+    if (!read_node(&whole, list, NULL, f))
         return false;
     for (size_t k = 0; k < json_count(list) && k < MEMBER_ITEMS; k++) {
         const json_node *n = json_at(list, k);
@@ -238,6 +243,8 @@ static bool read_words(const json_member *m, const json_node *list, void *target
     }
     if (!json_count(list))
         faults_add(f, list, "is empty");
+    if (faults_count(f) == before)
+        store(m, target, &list);
     return true;
 }
 
@@ -249,6 +256,7 @@ static bool read_value(const json_member *m, const json_node *n, void *target, f
     case MEMBER_CHOICE:
         return read_integer(m, n, target);
     case MEMBER_REAL:
+    case MEMBER_NUMBER:
         return read_real(m, n, target);
     case MEMBER_STRING:
     case MEMBER_SHA256:
@@ -262,15 +270,13 @@ static bool read_value(const json_member *m, const json_node *n, void *target, f
     case MEMBER_WORDS:
         return read_words(m, n, target, f);
     default:
+        store(m, target, &n);
         return true;
     }
 }
 
-/* The member, or NULL when it is absent or faulty. */
-static const json_node *read_row(const json_node *at, const json_member *m, void *target,
-                                 faults *f)
+static void read_row(const json_node *at, const json_member *m, void *target, faults *f)
 {
-    const size_t before = faults_count(f);
     const json_node *n = json_get(at, m->name);
     if (n && json_type(n) == JSON_NULL && m->flags & MEMBER_NULLABLE)
         n = NULL;
@@ -278,13 +284,22 @@ static const json_node *read_row(const json_node *at, const json_member *m, void
         miss(m, at, f);
     else if (n && !read_value(m, n, target, f))
         refuse(m, n, f);
-    return faults_count(f) == before ? n : NULL;
 }
 
 void json_members_read(const json_node *at, const json_member *rows, void *target, faults *f)
 {
     for (const json_member *m = rows; m->name; m++)
-        (void)read_row(at, m, target, f);
+        read_row(at, m, target, f);
+}
+
+const char **json_words(const json_node *list, faults *f)
+{
+    const char **words = list ? calloc(json_count(list) + 1, sizeof *words) : NULL;
+    if (list && !words)
+        faults_add_no_memory(f, list);
+    for (size_t k = 0; words && k < json_count(list); k++)
+        words[k] = json_string(json_at(list, k));
+    return words;
 }
 
 /* ---- one member ---- */
@@ -293,7 +308,13 @@ const json_node *json_member_read(const json_node *at, const char *name, int typ
                                   unsigned flags, faults *f)
 {
     const json_member row = {.name = name, .type = type, .flags = flags};
-    return read_row(at, &row, NULL, f);
+    const size_t before = faults_count(f);
+    const json_node *n = json_get(at, name);
+    read_row(at, &row, NULL, f);
+    if (faults_count(f) > before || !n ||
+        (json_type(n) == JSON_NULL && flags & MEMBER_NULLABLE))
+        return NULL;
+    return n;
 }
 
 const char *json_member_string(const json_node *at, const char *name, unsigned flags, faults *f)
@@ -304,27 +325,59 @@ const char *json_member_string(const json_node *at, const char *name, unsigned f
 
 const char **json_member_words(const json_node *at, const char *name, faults *f)
 {
-    const json_node *list = json_member_read(at, name, MEMBER_WORDS, 0, f);
-    const char **words = list ? calloc(json_count(list) + 1, sizeof *words) : NULL;
-    if (list && !words)
-        faults_add_no_memory(f, list);
-    for (size_t k = 0; words && k < json_count(list); k++)
-        words[k] = json_string(json_at(list, k));
-    return words;
+    return json_words(json_member_read(at, name, MEMBER_WORDS, 0, f), f);
 }
 
-/* ---- objects and arrays ---- */
+/* ---- keys ---- */
+
+static bool is_free(const char *key)
+{
+    return strncmp(key, "x-", 2) == 0;
+}
+
+static bool is_known(const char *key, const json_member *const *tables)
+{
+    for (; *tables; tables++)
+        for (const json_member *m = *tables; m->name; m++)
+            if (strcmp(m->name, key) == 0)
+                return true;
+    return false;
+}
+
+static void refuse_key(const json_node *n, const char *const *known, faults *f)
+{
+    faults_add_word(f, n, json_key(n), "unknown key%s", suggest_word(json_key(n), known).text);
+}
 
 void json_members_known(const json_node *at, const json_member *const *tables, faults *f)
 {
-    const char *names[MAX_NAMES + 1];
-    size_t n = 0;
-    for (; *tables; tables++)
-        for (const json_member *m = *tables; m->name && n < MAX_NAMES; m++)
-            names[n++] = m->name;
-    names[n] = NULL;
-    faults_unknown_keys(f, at, names);
+    const char *names[MAX_NAMES + 1]; /* for suggestions */
+    size_t count = 0;
+    for (size_t k = 0; tables[k]; k++)
+        for (const json_member *m = tables[k]; m->name && count < MAX_NAMES; m++)
+            names[count++] = m->name;
+    names[count] = NULL;
+    for (size_t k = 0; k < json_count(at); k++) {
+        const json_node *n = json_at(at, k);
+        if (!is_known(json_key(n), tables) && !is_free(json_key(n)))
+            refuse_key(n, names, f);
+    }
 }
+
+bool json_member_misspelt(const json_node *at, const char *name, faults *f)
+{
+    const char *const names[] = {name, NULL};
+    for (size_t k = 0; k < json_count(at) && !json_get(at, name); k++) {
+        const json_node *n = json_at(at, k);
+        if (is_free(json_key(n)) || !nearest_word(json_key(n), names))
+            continue;
+        refuse_key(n, names, f);
+        return true;
+    }
+    return false;
+}
+
+/* ---- objects and arrays ---- */
 
 bool json_want(const json_node *at, int type, const char *want, faults *f)
 {

@@ -8,10 +8,11 @@
 #include <stddef.h>
 
 enum {
-    MEMBER_ANY,    /* the table's owner reads it; no target */
+    MEMBER_ANY,    /* the table's owner reads it; into a const json_node *, as is */
     MEMBER_BOOL,   /* into a bool or an integer, 1 or 0 */
     MEMBER_INT,    /* into an integer */
     MEMBER_REAL,   /* an integer or a real, into a double */
+    MEMBER_NUMBER, /* the same into a const json_node *, as is */
     MEMBER_STRING, /* not empty; into a const char *, borrowed from the document */
     MEMBER_SHA256, /* in lower-case hexadecimal digits; the same */
     MEMBER_WORD,   /* one of `words`; into a const char *, borrowed from the row */
@@ -19,7 +20,7 @@ enum {
     MEMBER_TIME,   /* "10ep", or an integer that counts epochs; into a tutti_time */
     MEMBER_ARRAY,  /* of at most MEMBER_ITEMS; into a const json_node *, as is */
     MEMBER_OBJECT, /* the same */
-    MEMBER_WORDS /* an array of strings, none empty or twice, at least one; see json_member_words */
+    MEMBER_WORDS   /* of strings, none empty or twice, at least one; the same; see json_words */
 };
 
 #define MEMBER_ITEMS 256 /* of an array or object that is such a member */
@@ -42,6 +43,8 @@ typedef struct json_member {
     /* Of WORD and CHOICE, NULL-terminated.  INT and BOOL accept these beside their own values: the k-th is
      * stored as -1 - k. */
     const char *const *words;
+    /* Of STRING: what else the text must be, as `want` says; NULL: nothing. */
+    bool (*fits)(const char *text);
     const char *want; /* what messages ask for; NULL: what type and range say */
 } json_member;
 
@@ -63,12 +66,19 @@ const char *json_member_string(const json_node *at, const char *name, unsigned f
 /* The texts of one, MEMBER_WORDS, NULL-terminated; the caller frees the array. */
 const char **json_member_words(const json_node *at, const char *name, faults *f);
 
+/* The texts of a list that MEMBER_WORDS has read, NULL-terminated; the caller frees the array.  NULL: of NULL, or
+ * with a fault when memory is out. */
+const char **json_words(const json_node *list, faults *f);
+
 /* One fault for every member of `at` that none of the tables names, with the nearest name; "x-..." may always be
- * there.  `tables` is NULL-terminated. */
+ * there.  `tables` is NULL-terminated.  [control] */
 void json_members_known(const json_node *at, const json_member *const *tables, faults *f);
 
-/* Both of the above for an object that has one table; `want` describes the object.  False when `at` is no
- * object. */
+/* One fault for the first member of `at` that is meant for `name`, which `at` does not have.  False: there is none. */
+bool json_member_misspelt(const json_node *at, const char *name, faults *f);
+
+/* For an object that has one table: refuses members that it does not name, reads the others.  `want` describes the
+ * object.  False when `at` is none. */
 bool json_object_read(const json_node *at, const char *want, const json_member *rows,
                       void *target, faults *f);
 

@@ -98,26 +98,13 @@ static void read_own(run_device *d, const json_node *at, faults *f)
     d->cuda.memory_limit = (uint64_t)(gib * (double)(UINT64_C(1) << 30));
 }
 
-/* Without a name nothing is known of the other keys, but that one may be meant for it. */
-static bool has_misspelt_name(const json_node *at, faults *f)
-{
-    static const char *const known[] = {"name", NULL};
-    bool found = false;
-    for (size_t k = 0; k < json_count(at) && !json_get(at, "name") && !found; k++) {
-        const char *key = json_key(json_at(at, k));
-        const suggestion near = suggest_word(key, known);
-        if ((found = near.word != NULL))
-            faults_add_word(f, json_at(at, k), key, "unknown key%s", near.text);
-    }
-    return found;
-}
-
 static void read_object(run_reader *r, run_device *d, const json_node *at)
 {
     static const char *const skip[] = {"name", "index", NULL};
     const json_node *name = json_get(at, "name");
     d->part.name = NULL;
-    if (has_misspelt_name(at, r->faults))
+    /* Without a name nothing is known of the other keys, but that one may be meant for it. */
+    if (json_member_misspelt(at, "name", r->faults))
         return;
     json_members_read(at, device_rows, d, r->faults);
     if (!d->part.name)

@@ -6,6 +6,7 @@
 #include "tutti/time.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 typedef struct target {
     bool flag;
@@ -17,11 +18,18 @@ typedef struct target {
     const char *type;
     int mode;
     tutti_time every;
+    const char *version;
+    const json_node *bound, *tags, *free;
 } target;
 
 static const char *const autos[] = {"auto", NULL};
 static const char *const types[] = {"fp32", "amp_bf16", NULL};
 static const char *const modes[] = {"stop", "warn", "ignore", NULL};
+
+static bool has_dot(const char *text)
+{
+    return strchr(text, '.') != NULL;
+}
 
 static const json_member rows[] = {
     {.name = "flag", .type = MEMBER_BOOL, MEMBER_AT(target, flag)},
@@ -46,12 +54,27 @@ static const json_member rows[] = {
     {.name = "type", .type = MEMBER_WORD, .words = types, MEMBER_AT(target, type)},
     {.name = "mode", .type = MEMBER_CHOICE, .words = modes, MEMBER_AT(target, mode)},
     {.name = "every", .type = MEMBER_TIME, MEMBER_AT(target, every)},
+    {.name = "version",
+     .type = MEMBER_STRING,
+     .fits = has_dot,
+     .want = "a version such as \"1.0\"",
+     MEMBER_AT(target, version)},
+    {.name = "bound", .type = MEMBER_NUMBER, MEMBER_AT(target, bound)},
+    {.name = "tags", .type = MEMBER_WORDS, MEMBER_AT(target, tags)},
+    {.name = "free", MEMBER_AT(target, free)},
     {.name = "dataset", .flags = MEMBER_REQUIRED, .want = "the name of a dataset"},
     {.name = NULL},
 };
 
-static const target defaults = {
-    true, -1, 2, 7, 0.5, "eval", "fp32", 1, {1, 0.0, TUTTI_UNIT_BATCH, 0}};
+static const target defaults = {.flag = true,
+                                .tri = -1,
+                                .workers = 2,
+                                .size = 7,
+                                .rate = 0.5,
+                                .label = "eval",
+                                .type = "fp32",
+                                .mode = 1,
+                                .every = {1, 0.0, TUTTI_UNIT_BATCH, 0}};
 
 /* Reads `text` over the defaults; the faults are joined by line ends into `told`. */
 static target read(const char *text, char *told, size_t size)
@@ -116,6 +139,77 @@ START_TEST(words_stand_beside_numbers_and_numbers_for_times)
 }
 END_TEST
 
+START_TEST(nodes_are_stored_as_they_are)
+{
+    static const char text[] =
+        "{\"dataset\": 0, \"version\": \"1.0\", \"bound\": -2.5, \"tags\": [\"a\", \"b\"], "
+        "\"free\": null}";
+    tutti_error err = TUTTI_ERROR_INIT;
+    json_doc *doc = NULL;
+    faults *f = faults_create();
+    target t = defaults;
+    ck_assert_ok(json_parse("run", text, strlen(text), &doc, &err), err);
+    ck_assert(json_object_read(json_root(doc), "an object", rows, &t, f));
+    ck_assert_uint_eq(faults_count(f), 0);
+    ck_assert_str_eq(t.version, "1.0");
+    ck_assert_double_eq(json_real(t.bound), -2.5);
+    ck_assert_int_eq(json_type(t.free), JSON_NULL);
+    const char **words = json_words(t.tags, f);
+    ck_assert_str_eq(words[0], "a");
+    ck_assert_str_eq(words[1], "b");
+    ck_assert_ptr_null(words[2]);
+    free(words);
+    ck_assert_ptr_null(json_words(NULL, f));
+    faults_destroy(f);
+    json_free(doc);
+}
+END_TEST
+
+/* What is faulty leaves its target: no list with an item that is no string. */
+START_TEST(faulty_nodes_are_not_stored)
+{
+    static const char text[] = "{\"dataset\": 0, \"version\": \"one\", \"bound\": true, "
+                               "\"tags\": [\"a\", 3]}";
+    tutti_error err = TUTTI_ERROR_INIT;
+    json_doc *doc = NULL;
+    faults *f = faults_create();
+    target t = defaults;
+    ck_assert_ok(json_parse("run", text, strlen(text), &doc, &err), err);
+    (void)json_object_read(json_root(doc), "an object", rows, &t, f);
+    ck_assert_uint_eq(faults_count(f), 3);
+    ck_assert_ptr_null(t.version);
+    ck_assert_ptr_null(t.bound);
+    ck_assert_ptr_null(t.tags);
+    faults_destroy(f);
+    json_free(doc);
+}
+END_TEST
+
+static const struct {
+    const char *text, *fault; /* NULL: none */
+} spellings[] = {
+    {"{\"nmae\": 1, \"names\": 2}", "run:1: nmae: unknown key; did you mean name?"},
+    {"{\"nmae\": 1, \"name\": 2}", NULL},
+    {"{\"zzz\": 1, \"x-name\": 2, \"\": 3}", NULL},
+    {"{}", NULL},
+};
+
+START_TEST(a_misspelt_member_is_told_where_it_is_missing)
+{
+    tutti_error err = TUTTI_ERROR_INIT;
+    json_doc *doc = NULL;
+    faults *f = faults_create();
+    const char *text = spellings[_i].text, *want = spellings[_i].fault;
+    ck_assert_ok(json_parse("run", text, strlen(text), &doc, &err), err);
+    ck_assert_int_eq(json_member_misspelt(json_root(doc), "name", f), want != NULL);
+    ck_assert_uint_eq(faults_count(f), want ? 1 : 0);
+    if (want)
+        ck_assert_str_eq(faults_text(f, 0), want);
+    faults_destroy(f);
+    json_free(doc);
+}
+END_TEST
+
 static const struct {
     const char *text, *want;
 } cases[] = {
@@ -148,6 +242,12 @@ static const struct {
      "run:1: every: is true, want a time such as \"10ep\""},
     {"{\"dataset\": 0, \"every\": \"1.5ep\"}",
      "run:1: every: 1.5ep is not a whole number of epochs"},
+    {"{\"dataset\": 0, \"version\": \"one\"}",
+     "run:1: version: is \"one\", want a version such as \"1.0\""},
+    {"{\"dataset\": 0, \"bound\": \"1\"}", "run:1: bound: is \"1\", want a number"},
+    {"{\"dataset\": 0, \"tags\": [\"a\", \"a\"]}", "run:1: tags[1]: \"a\" is there twice"},
+    {"{\"dataset\": 0, \"tags\": []}", "run:1: tags: is empty"},
+    {"{\"dataset\": 0, \"tags\": \"a\"}", "run:1: tags: is \"a\", want an array of strings"},
     {"{\"flag\": 0, \"workers\": 0}",
      "run:1: flag: is 0, want true or false\n"
      "run:1: workers: is 0, want an integer of at least 1 and of at most 4294967295\n"
@@ -169,6 +269,10 @@ int main(void)
     tcase_add_test(one, absent_members_keep_their_defaults);
     tcase_add_test(one, every_type_reaches_its_target);
     tcase_add_test(one, words_stand_beside_numbers_and_numbers_for_times);
+    tcase_add_test(one, nodes_are_stored_as_they_are);
+    tcase_add_test(one, faulty_nodes_are_not_stored);
+    tcase_add_loop_test(one, a_misspelt_member_is_told_where_it_is_missing, 0,
+                        sizeof spellings / sizeof *spellings);
     tcase_add_loop_test(one, every_fault_says_where_what_is_and_what_is_wanted, 0,
                         sizeof cases / sizeof *cases);
     suite_add_tcase(suite, one);
