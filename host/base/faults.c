@@ -1,7 +1,6 @@
 /* faults.c - gathering sentences. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/faults.h"
-#include "base/nearest.h"
 #include "base/text.h"
 
 #include <stdio.h>
@@ -124,18 +123,4 @@ size_t faults_count(const faults *f)
 const char *faults_text(const faults *f, size_t k)
 {
     return k < f->count ? f->texts[k] : no_memory;
-}
-
-void faults_unknown_keys(faults *f, const json_node *node, const char *const *known)
-{
-    for (size_t k = 0; k < json_count(node); k++) {
-        const json_node *one = json_at(node, k);
-        const char *key = json_key(one);
-        size_t m = 0;
-        while (known[m] && strcmp(known[m], key) != 0)
-            m++;
-        if (known[m] || strncmp(key, "x-", 2) == 0)
-            continue;
-        faults_add_word(f, one, key, "unknown key%s", suggest_word(key, known).text);
-    }
 }

@@ -30,10 +30,6 @@ bool faults_lenient(const faults *f);
 TUTTI_PRINTF(4, 5)
 void faults_add_word(faults *f, const json_node *at, const char *word, const char *format, ...);
 
-/* Adds one for every member of `node` that is not among `known` (NULL-terminated) and is no "x-...",
- * with the nearest that is. */
-void faults_unknown_keys(faults *f, const json_node *node, const char *const *known);
-
 size_t faults_count(const faults *f);
 const char *faults_text(const faults *f, size_t k); /* k-th sentence, borrowed */
 

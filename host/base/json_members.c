@@ -302,32 +302,6 @@ const char **json_words(const json_node *list, faults *f)
     return words;
 }
 
-/* ---- one member ---- */
-
-const json_node *json_member_read(const json_node *at, const char *name, int type,
-                                  unsigned flags, faults *f)
-{
-    const json_member row = {.name = name, .type = type, .flags = flags};
-    const size_t before = faults_count(f);
-    const json_node *n = json_get(at, name);
-    read_row(at, &row, NULL, f);
-    if (faults_count(f) > before || !n ||
-        (json_type(n) == JSON_NULL && flags & MEMBER_NULLABLE))
-        return NULL;
-    return n;
-}
-
-const char *json_member_string(const json_node *at, const char *name, unsigned flags, faults *f)
-{
-    const json_node *n = json_member_read(at, name, MEMBER_STRING, flags, f);
-    return n ? json_string(n) : NULL;
-}
-
-const char **json_member_words(const json_node *at, const char *name, faults *f)
-{
-    return json_words(json_member_read(at, name, MEMBER_WORDS, 0, f), f);
-}
-
 /* ---- keys ---- */
 
 static bool is_free(const char *key)

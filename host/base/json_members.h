@@ -57,15 +57,6 @@ typedef struct json_member {
  * wanted.  [control] */
 void json_members_read(const json_node *at, const json_member *rows, void *target, faults *f);
 
-/* One member as a row of that type and these flags reads it; NULL when it is absent or faulty.  [control] */
-const json_node *json_member_read(const json_node *at, const char *name, int type,
-                                  unsigned flags, faults *f);
-/* The text of one, MEMBER_STRING. */
-const char *json_member_string(const json_node *at, const char *name, unsigned flags,
-                               faults *f);
-/* The texts of one, MEMBER_WORDS, NULL-terminated; the caller frees the array. */
-const char **json_member_words(const json_node *at, const char *name, faults *f);
-
 /* The texts of a list that MEMBER_WORDS has read, NULL-terminated; the caller frees the array.  NULL: of NULL, or
  * with a fault when memory is out. */
 const char **json_words(const json_node *list, faults *f);

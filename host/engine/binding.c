@@ -97,9 +97,7 @@ static void read_filter(registry *r, const json_node *at, bound_event *b, faults
     if (once)
         read_once(once, b, f);
     if (test) {
-        const bool whole = json_type(test) == JSON_OBJECT;
-        const json_node *call = whole ? json_get(test, "call") : test;
-        function_read(r, call, whole ? json_get(test, "args") : NULL, test, true, &b->test, f);
+        function_read(r, test, true, &b->test, f);
         b->filter.test = ask_test;
     }
     if (filter_check(&b->filter, &e))
@@ -178,10 +176,8 @@ static const char *const on_errors[] = {[ON_ERROR_STOP] = "stop",
                                         [ON_ERROR_IGNORE] = "ignore",
                                         NULL};
 
-/* What a handler's entry has beside the keys of binding_rows. */
+/* What a handler's entry has beside the keys of binding_rows and function_rows. */
 static const json_member handler_rows[] = {
-    {.name = "call", .flags = MEMBER_REQUIRED, .want = "a function such as \"demo.note\""},
-    {.name = "args"},
     {.name = "id", .type = MEMBER_STRING, MEMBER_AT(binding, name)},
     {.name = "on_error",
      .type = MEMBER_CHOICE,
@@ -203,9 +199,9 @@ static binding *binding_alloc(const json_node *node, faults *f)
 
 binding *binding_read(registry *r, const json_node *node, faults *f)
 {
-    static const json_member *const tables[] = {handler_rows, binding_rows, NULL};
+    static const json_member *const tables[] = {function_rows, handler_rows, binding_rows,
+                                                NULL};
     const size_t before = faults_count(f);
-    const json_node *call = json_get(node, "call");
     if (!json_want(node, JSON_OBJECT, "an object with \"on\" and \"call\"", f))
         return NULL;
     binding *b = binding_alloc(node, f);
@@ -213,10 +209,9 @@ binding *binding_read(registry *r, const json_node *node, faults *f)
         return NULL;
     json_members_known(node, tables, f);
     read_events(r, node, b, f);
-    b->name = json_string(call);
+    b->name = json_string(json_get(node, "call"));
     json_members_read(node, handler_rows, b, f);
-    if (call)
-        function_read(r, call, json_get(node, "args"), node, false, &b->call, f);
+    function_read(r, node, false, &b->call, f);
     if (faults_count(f) == before)
         return b;
     binding_free(b);

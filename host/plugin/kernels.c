@@ -41,9 +41,8 @@ static const char *read_arg(kernel *k, const json_node *node, const ctype **ret_
     return texts[1];
 }
 
-static void read_args(kernel *k, const json_node *node, faults *f)
+static void read_args(kernel *k, const json_node *args, faults *f)
 {
-    const json_node *args = json_member_read(node, "args", MEMBER_ARRAY, MEMBER_REQUIRED, f);
     if (!args)
         return;
     if (json_count(args) > CALL_MAX_ARGS) {
@@ -73,40 +72,52 @@ static void read_args(kernel *k, const json_node *node, faults *f)
     k->nargs = (uint32_t)count;
 }
 
-static const char *read_cpu_symbol(const json_node *node, faults *f)
+static bool is_beside(const char *file)
 {
-    static const char *const keys[] = {"symbol", NULL};
-    const json_node *cpu = json_member_read(node, "cpu", MEMBER_OBJECT, MEMBER_REQUIRED, f);
-    if (!cpu)
-        return NULL;
-    faults_unknown_keys(f, cpu, keys);
-    return json_member_string(cpu, "symbol", MEMBER_REQUIRED, f);
+    return !strchr(file, '/') && file[0] != '.';
 }
 
-static uint32_t read_count(const json_node *node, const char *key, int64_t least, int64_t most,
-                           uint32_t without, faults *f)
-{
-    const json_node *n = json_member_read(node, key, MEMBER_INT, 0, f);
-    if (!n)
-        return without;
-    if (json_int(n) < least || json_int(n) > most) {
-        faults_add(f, n, "is %lld, want %lld to %lld", (long long)json_int(n), (long long)least,
-                   (long long)most);
-        return without;
-    }
-    return (uint32_t)json_int(n);
-}
+static const json_member cuda_rows[] = {
+    {.name = "entry",
+     .type = MEMBER_STRING,
+     .flags = MEMBER_REQUIRED,
+     MEMBER_AT(kernel, entry)},
+    {.name = "file",
+     .type = MEMBER_STRING,
+     .flags = MEMBER_REQUIRED,
+     .fits = is_beside,
+     .want = "a file beside the manifest",
+     MEMBER_AT(kernel, file)},
+    {.name = "sha256", .type = MEMBER_SHA256, MEMBER_AT(kernel, sha256)},
+    {.name = "block", .type = MEMBER_INT, .min = 1, .max = 1024, MEMBER_AT(kernel, block)},
+    {.name = "shared", .type = MEMBER_INT, .max = 227 << 10, MEMBER_AT(kernel, shared)},
+    {.name = NULL},
+};
 
-/* A number of blocks, or the name of the argument that counts elements. */
+/* "grid": a number of blocks, or the name of the argument that counts elements. */
+static const json_member blocks_rows[] = {
+    {.name = "grid", .type = MEMBER_INT, .min = 1, .max = INT32_MAX, MEMBER_AT(kernel, grid)},
+    {.name = NULL},
+};
+static const json_member elements_rows[] = {
+    {.name = "grid",
+     .type = MEMBER_STRING,
+     .flags = MEMBER_REQUIRED,
+     .want = "a number of blocks, or the name of an argument of type i64 or u64",
+     .size = sizeof(const char *)},
+    {.name = NULL},
+};
+
 static void read_grid(kernel *k, const json_node *cuda, faults *f)
 {
     const json_node *grid = json_get(cuda, "grid");
+    const char *name = NULL;
     k->grid_arg = -1;
-    if (grid && json_type(grid) == JSON_INT) {
-        k->grid = read_count(cuda, "grid", 1, INT32_MAX, 1, f);
-        return;
-    }
-    const char *name = json_member_string(cuda, "grid", MEMBER_REQUIRED, f);
+    k->grid = grid && json_type(grid) == JSON_INT;
+    if (k->grid)
+        json_members_read(cuda, blocks_rows, k, f);
+    else
+        json_members_read(cuda, elements_rows, &name, f);
     for (uint32_t a = 0; name && a < k->nargs; a++)
         if (k->arg_names[a] && strcmp(k->arg_names[a], name) == 0 && k->arg_types[a] &&
             (strcmp(k->arg_types[a], "i64") == 0 || strcmp(k->arg_types[a], "u64") == 0))
@@ -117,29 +128,15 @@ static void read_grid(kernel *k, const json_node *cuda, faults *f)
 
 /* Device code: {"file": "x.fatbin", "entry": "name", "grid": "n", "block": 256, "shared": 0}, and
  * perhaps "sha256" of the file. */
-static void read_cuda(kernel *k, const json_node *node, faults *f)
+static void read_cuda(kernel *k, const json_node *cuda, faults *f)
 {
-    static const char *const keys[] = {"file",   "entry",  "grid", "block",
-                                       "shared", "sha256", NULL};
-    const json_node *cuda = json_member_read(node, "cuda", MEMBER_OBJECT, 0, f);
+    static const json_member *const tables[] = {cuda_rows, blocks_rows, NULL};
     if (!cuda)
         return;
-    faults_unknown_keys(f, cuda, keys);
-    k->entry = json_member_string(cuda, "entry", MEMBER_REQUIRED, f);
-    k->file = json_member_string(cuda, "file", MEMBER_REQUIRED, f);
-    if (k->file && (strchr(k->file, '/') || k->file[0] == '.'))
-        faults_add(f, json_get(cuda, "file"), "is \"%s\", want a file beside the manifest",
-                   k->file);
-    k->sha256 = json_string(json_member_read(cuda, "sha256", MEMBER_SHA256, 0, f));
-    k->block = read_count(cuda, "block", 1, 1024, 256, f);
-    k->shared = read_count(cuda, "shared", 0, 227 << 10, 0, f);
+    json_members_known(cuda, tables, f);
+    k->block = 256;
+    json_members_read(cuda, cuda_rows, k, f);
     read_grid(k, cuda, f);
-}
-
-static bool read_flag(const json_node *node, const char *key, faults *f)
-{
-    const json_node *flag = json_member_read(node, key, MEMBER_BOOL, 0, f);
-    return flag && json_bool(flag);
 }
 
 uint32_t kernel_arg_size(const char *type)
@@ -150,18 +147,16 @@ uint32_t kernel_arg_size(const char *type)
                                                                : 1;
 }
 
-static void read_returns(kernel *k, const json_node *node, faults *f)
+static void read_returns(kernel *k, const json_node *node, const char *returns, faults *f)
 {
-    const char *returns = json_member_string(node, "returns", 0, f);
     k->result = ctype_result(k->plugin->types, returns ? returns : "status",
                              json_get(node, "returns"), f);
     k->returns = returns && k->result ? returns : "status";
 }
 
 /* The number that a handler gives instead of its result.  A struct is none by itself. */
-static void read_value(kernel *k, const json_node *node, faults *f)
+static void read_value(kernel *k, const json_node *node, const char *path, faults *f)
 {
-    const char *path = json_member_string(node, "value", 0, f);
     bool typed = k->result && k->arg_types;
     for (uint32_t a = 0; typed && a < k->nargs; a++)
         typed = k->arg_types[a] && k->arg_names[a];
@@ -177,11 +172,82 @@ static void read_value(kernel *k, const json_node *node, faults *f)
             k->result->members[0].name);
 }
 
+/* ---- kernels and handlers ---- */
+
+typedef struct kernel_members {
+    kernel kernel;
+    const json_node *args, *cpu, *cuda;
+    const char *returns, *value;
+} kernel_members;
+
+static const json_member shared_rows[] = {
+    {.name = "name",
+     .type = MEMBER_STRING,
+     .flags = MEMBER_REQUIRED,
+     MEMBER_AT(kernel_members, kernel.name)},
+    {.name = "doc", .type = MEMBER_STRING, MEMBER_AT(kernel_members, kernel.doc)},
+    {.name = NULL},
+};
+
+static const json_member kernel_rows[] = {
+    {.name = "cpu",
+     .type = MEMBER_OBJECT,
+     .flags = MEMBER_REQUIRED,
+     MEMBER_AT(kernel_members, cpu)},
+    {.name = "args",
+     .type = MEMBER_ARRAY,
+     .flags = MEMBER_REQUIRED,
+     MEMBER_AT(kernel_members, args)},
+    {.name = "cuda", .type = MEMBER_OBJECT, MEMBER_AT(kernel_members, cuda)},
+    {.name = NULL},
+};
+
+static const json_member cpu_rows[] = {
+    {.name = "symbol",
+     .type = MEMBER_STRING,
+     .flags = MEMBER_REQUIRED,
+     MEMBER_AT(kernel, symbol)},
+    {.name = NULL},
+};
+
+static const json_member handler_rows[] = {
+    {.name = "symbol",
+     .type = MEMBER_STRING,
+     .flags = MEMBER_REQUIRED,
+     MEMBER_AT(kernel_members, kernel.symbol)},
+    {.name = "engine", .type = MEMBER_BOOL, MEMBER_AT(kernel_members, kernel.engine)},
+    {.name = "filter", .type = MEMBER_BOOL, MEMBER_AT(kernel_members, kernel.filter)},
+    {.name = "returns", .type = MEMBER_STRING, MEMBER_AT(kernel_members, returns)},
+    {.name = "args",
+     .type = MEMBER_ARRAY,
+     .flags = MEMBER_REQUIRED,
+     MEMBER_AT(kernel_members, args)},
+    {.name = "value", .type = MEMBER_STRING, MEMBER_AT(kernel_members, value)},
+    {.name = NULL},
+};
+
+static void read_kernel(kernel *k, const json_node *node, faults *f)
+{
+    const json_member *const tables[] = {shared_rows, k->handler ? handler_rows : kernel_rows,
+                                         NULL};
+    kernel_members m = {.kernel = *k};
+    json_members_known(node, tables, f);
+    json_members_read(node, tables[0], &m, f);
+    json_members_read(node, tables[1], &m, f);
+    *k = m.kernel;
+    if (m.cpu)
+        (void)json_object_read(m.cpu, "an object", cpu_rows, k, f);
+    if (k->handler)
+        read_returns(k, node, m.returns, f);
+    read_args(k, m.args, f);
+    if (k->handler)
+        read_value(k, node, m.value, f);
+    else
+        read_cuda(k, m.cuda, f);
+}
+
 void kernels_read(plugin *p, const json_node *list, bool handlers, faults *f)
 {
-    static const char *const kernel_keys[] = {"name", "doc", "args", "cpu", "cuda", NULL};
-    static const char *const handler_keys[] = {"name",   "doc",     "args",  "symbol", "engine",
-                                               "filter", "returns", "value", NULL};
     kernel *kernels =
         realloc(p->kernels, (p->nkernels + json_count(list) + 1) * sizeof *kernels);
     if (!kernels) {
@@ -192,24 +258,9 @@ void kernels_read(plugin *p, const json_node *list, bool handlers, faults *f)
     for (size_t n = 0; n < json_count(list); n++) {
         const json_node *node = json_at(list, n);
         kernel k = {.plugin = p, .handler = handlers};
-        if (json_type(node) != JSON_OBJECT) {
-            faults_add(f, node, "is %s, want an object", json_type_name(node));
+        if (!json_want(node, JSON_OBJECT, "an object", f))
             continue;
-        }
-        faults_unknown_keys(f, node, handlers ? handler_keys : kernel_keys);
-        k.name = json_member_string(node, "name", MEMBER_REQUIRED, f);
-        k.doc = json_member_string(node, "doc", 0, f);
-        k.symbol = handlers ? json_member_string(node, "symbol", MEMBER_REQUIRED, f)
-                            : read_cpu_symbol(node, f);
-        k.engine = handlers && read_flag(node, "engine", f);
-        k.filter = handlers && read_flag(node, "filter", f);
-        if (handlers)
-            read_returns(&k, node, f);
-        read_args(&k, node, f);
-        if (handlers)
-            read_value(&k, node, f);
-        else
-            read_cuda(&k, node, f);
+        read_kernel(&k, node, f);
         for (size_t m = 0; m < p->nkernels; m++)
             if (k.name && p->kernels[m].name && strcmp(p->kernels[m].name, k.name) == 0)
                 faults_add(f, node, "there are two called \"%s\"", k.name);

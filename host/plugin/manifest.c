@@ -38,27 +38,40 @@ static bool is_version(const char *v)
 }
 
 /* "1.2" */
-static bool read_abi(const json_node *node, const char *key, uint32_t *ret, faults *f)
+static bool split_abi(const char *text, unsigned *ret_major, unsigned *ret_minor)
 {
-    unsigned major, minor;
     char rest;
-    const char *text = json_member_string(node, key, MEMBER_REQUIRED, f);
-    if (!text)
-        return false;
-    if (strspn(text, "0123456789.") != strlen(text) || strlen(text) > 9 ||
-        sscanf(text, "%u.%u%c", &major, &minor, &rest) != 2 || major > 0xffff ||
-        minor > 0xffff) {
-        faults_add(f, json_get(node, key), "is \"%s\", want a version such as \"1.0\"", text);
-        return false;
-    }
-    *ret = TUTTI_ABI_VERSION(major, minor);
-    return true;
+    return strspn(text, "0123456789.") == strlen(text) && strlen(text) <= 9 &&
+           sscanf(text, "%u.%u%c", ret_major, ret_minor, &rest) == 2 && *ret_major <= 0xffff &&
+           *ret_minor <= 0xffff;
 }
 
-static void check_abi(const plugin *p, const json_node *abi, faults *f)
+static bool is_abi(const char *text)
 {
-    const unsigned major = p->declared.abi_min >> 16, minor = p->declared.abi_min & 0xffff;
+    unsigned major, minor;
+    return split_abi(text, &major, &minor);
+}
+
+static const json_member abi_rows[] = {
+    {.name = "min",
+     .type = MEMBER_STRING,
+     .flags = MEMBER_REQUIRED,
+     .fits = is_abi,
+     .want = "a version such as \"1.0\"",
+     .size = sizeof(const char *)},
+    {.name = "built"},
+    {.name = NULL},
+};
+
+static void read_abi(plugin *p, const json_node *abi, faults *f)
+{
     const unsigned host_major = TUTTI_ABI >> 16, host_minor = TUTTI_ABI & 0xffff;
+    unsigned major = 0, minor = 0;
+    const char *min = NULL;
+    (void)json_object_read(abi, "an object", abi_rows, &min, f);
+    if (!min || !split_abi(min, &major, &minor))
+        return;
+    p->declared.abi_min = TUTTI_ABI_VERSION(major, minor);
     if (major != host_major)
         faults_add(f, json_get(abi, "min"),
                    "needs host ABI %u.%u, this host has %u.%u and takes %u.x only", major,
@@ -69,21 +82,68 @@ static void check_abi(const plugin *p, const json_node *abi, faults *f)
                    host_major, host_minor);
 }
 
-/* A library of the system, such as "libm.so.6". */
-static void read_soname(const plugin *p, const json_node *library, faults *f)
+static bool is_plain_name(const char *name)
+{
+    return !strchr(name, '/');
+}
+
+/* Every part of the path is a plain name, so that the library lies below the manifest. */
+static bool is_below(const char *path)
+{
+    bool plain = path[0] != '/';
+    for (const char *part = plain ? path : NULL; part;) {
+        const size_t size = strcspn(part, "/");
+        if (!size || strncmp(part, "..", size) == 0)
+            plain = false;
+        part = part[size] ? part + size + 1 : NULL;
+    }
+    return plain;
+}
+
+static const json_member library_rows[] = {
+    {.name = "foreign", .type = MEMBER_BOOL, MEMBER_AT(plugin_declared, foreign)},
+    {.name = "soname",
+     .type = MEMBER_STRING,
+     .fits = is_plain_name,
+     .want = "a name without a folder, such as \"libm.so.6\"",
+     MEMBER_AT(plugin_declared, soname)},
+    {.name = NULL},
+};
+
+/* Of a library beside the manifest. */
+static const json_member file_rows[] = {
+    {.name = "path",
+     .type = MEMBER_STRING,
+     .flags = MEMBER_REQUIRED,
+     .fits = is_below,
+     .want = "a path below the manifest's folder, without \"..\"",
+     MEMBER_AT(plugin_declared, library)},
+    {.name = "sha256", .type = MEMBER_SHA256, MEMBER_AT(plugin_declared, sha256)},
+    {.name = NULL},
+};
+
+/* With "soname": a library of the system, such as "libm.so.6". */
+static void check_soname(const plugin *p, const json_node *library, faults *f)
 {
     if (!p->declared.foreign)
         faults_add(f, json_get(library, "soname"),
                    "is of a library that is no plugin, want \"foreign\": true beside it");
-    if (strchr(p->declared.soname, '/'))
-        faults_add(f, json_get(library, "soname"),
-                   "is \"%s\", want a name without a folder, such as \"libm.so.6\"",
-                   p->declared.soname);
-    for (const char *const *key = (const char *const[]){"path", "sha256", NULL}; *key; key++)
-        if (json_get(library, *key))
-            faults_add(f, json_get(library, *key),
+    for (const json_member *m = file_rows; m->name; m++)
+        if (json_get(library, m->name))
+            faults_add(f, json_get(library, m->name),
                        "is of a file beside the manifest, which a "
                        "library with a soname is not");
+}
+
+static void read_library(plugin *p, const json_node *library, faults *f)
+{
+    static const json_member *const tables[] = {library_rows, file_rows, NULL};
+    json_members_known(library, tables, f);
+    json_members_read(library, library_rows, &p->declared, f);
+    if (json_get(library, "soname"))
+        check_soname(p, library, f);
+    else
+        json_members_read(library, file_rows, &p->declared, f);
 }
 
 /* Functions that know nothing of Tutti take no engine and give no status; such a library has nothing else. */
@@ -107,96 +167,49 @@ static void check_foreign(const plugin *p, const json_node *root, faults *f)
     }
 }
 
-static void read_library(plugin *p, const json_node *root, faults *f)
+/* "1.N" */
+static bool is_format(const char *text)
 {
-    static const char *const keys[] = {"path", "sha256", "foreign", "soname", NULL};
-    const json_node *library =
-        json_member_read(root, "library", MEMBER_OBJECT, MEMBER_REQUIRED, f);
-    if (!library)
-        return;
-    faults_unknown_keys(f, library, keys);
-    const json_node *foreign = json_member_read(library, "foreign", MEMBER_BOOL, 0, f);
-    p->declared.foreign = foreign && json_bool(foreign);
-    p->declared.soname = json_member_string(library, "soname", 0, f);
-    if (p->declared.soname) {
-        read_soname(p, library, f);
-        return;
-    }
-    p->declared.library = json_member_string(library, "path", MEMBER_REQUIRED, f);
-    p->declared.sha256 = json_string(json_member_read(library, "sha256", MEMBER_SHA256, 0, f));
-    /* Every part of the path is a plain name, so that the library lies below the manifest. */
-    bool plain = p->declared.library && p->declared.library[0] != '/';
-    for (const char *part = plain ? p->declared.library : NULL; part;) {
-        const size_t size = strcspn(part, "/");
-        if (!size || strncmp(part, "..", size) == 0)
-            plain = false;
-        part = part[size] ? part + size + 1 : NULL;
-    }
-    if (p->declared.library && !plain)
-        faults_add(f, json_get(library, "path"),
-                   "is \"%s\", want a path below the manifest's folder, without \"..\"",
-                   p->declared.library);
+    unsigned minor;
+    char rest;
+    return strlen(text) <= 6 && sscanf(text, "1.%u%c", &minor, &rest) == 1;
 }
 
-/* "1.N": of a newer minor than this host's, unknown words become notes, as the format's rules have it. */
+#define MINOR_TEXT(minor) #minor
+#define FORMAT_TEXT(minor) "\"1." MINOR_TEXT(minor) "\""
+
+static const json_member format_rows[] = {
+    {.name = "format",
+     .type = MEMBER_STRING,
+     .flags = MEMBER_REQUIRED,
+     .fits = is_format,
+     .want = FORMAT_TEXT(MANIFEST_MINOR),
+     .size = sizeof(const char *)},
+    {.name = NULL},
+};
+
+/* Of a newer minor than this host's, unknown words become notes, as the format's rules have it. */
 static void read_format(const json_node *root, faults *f)
 {
-    unsigned minor = 0;
-    char rest;
-    const char *format = json_member_string(root, "format", MEMBER_REQUIRED, f);
-    if (!format)
-        return;
-    if (strlen(format) > 6 || sscanf(format, "1.%u%c", &minor, &rest) != 1)
-        faults_add(f, json_get(root, "format"), "is \"%s\", want \"1.%d\"", format,
-                   MANIFEST_MINOR);
-    if (minor <= MANIFEST_MINOR)
+    const char *format = NULL;
+    json_members_read(root, format_rows, &format, f);
+    if (!format || strtoul(format + 2, NULL, 10) <= MANIFEST_MINOR)
         faults_be_lenient(f, NULL, NULL);
 }
 
-static void read_identity(plugin *p, const json_node *root, faults *f)
-{
-    read_format(root, f);
-    p->id = json_member_string(root, "id", MEMBER_REQUIRED, f);
-    if (p->id && !is_id(p->id)) {
-        faults_add(f, json_get(root, "id"),
-                   "is \"%s\", want a name such as \"org.example.thing\" of a-z, 0-9, dots, "
-                   "- and _",
-                   p->id);
-        p->id = NULL;
-    }
-    p->version = json_member_string(root, "version", MEMBER_REQUIRED, f);
-    if (p->version && !is_version(p->version))
-        faults_add(f, json_get(root, "version"), "is \"%s\", want a version such as \"1.2.0\"",
-                   p->version);
-    p->declared.license = json_member_string(root, "license", MEMBER_REQUIRED, f);
-    (void)json_member_string(root, "vendor", 0, f);
-    (void)json_member_string(root, "url", 0, f);
-}
-
 /* Interfaces that the plugin needs the host to ask its objects for. */
-static void read_consumes(const json_node *root, faults *f)
+static void check_consumes(const json_node *list, faults *f)
 {
     const char *const *known = tables_consumed();
-    const char **words = json_member_words(root, "consumes", f);
-    for (size_t k = 0; words && words[k]; k++) {
+    for (size_t k = 0; k < json_count(list); k++) {
+        const char *word = json_string(json_at(list, k));
         size_t m = 0;
-        while (known[m] && strcmp(known[m], words[k]) != 0)
+        while (known[m] && strcmp(known[m], word) != 0)
             m++;
         if (!known[m])
-            faults_add(f, json_at(json_get(root, "consumes"), k),
-                       "needs a host that asks its objects for %s; this one never does",
-                       words[k]);
+            faults_add(f, json_at(list, k),
+                       "needs a host that asks its objects for %s; this one never does", word);
     }
-    free(words);
-}
-
-/* A list of strings that is kept as JSON. */
-static const json_node *read_list(const json_node *root, const char *key, faults *f)
-{
-    const char **words = json_member_words(root, key, f);
-    const json_node *list = words ? json_get(root, key) : NULL;
-    free(words);
-    return list;
 }
 
 const char *manifest_event(const json_node *node, const char **ret_attribute)
@@ -206,20 +219,21 @@ const char *manifest_event(const json_node *node, const char **ret_attribute)
                                           : json_string(node);
 }
 
+static const json_member event_rows[] = {
+    {.name = "name", .type = MEMBER_STRING, .flags = MEMBER_REQUIRED},
+    {.name = "attribute", .type = MEMBER_STRING},
+    {.name = NULL},
+};
+
 /* Custom events, each a name or an object with a name and the state attribute that counts it. */
-static void read_own_events(plugin *p, const json_node *root, faults *f)
+static void read_own_events(plugin *p, const json_node *list, faults *f)
 {
-    static const char *const keys[] = {"name", "attribute", NULL};
     const size_t before = faults_count(f);
-    const json_node *list = json_member_read(root, "events", MEMBER_ARRAY, 0, f);
     for (size_t k = 0; list && k < json_count(list); k++) {
         const json_node *node = json_at(list, k);
         const char *attribute, *name = manifest_event(node, &attribute), *ignored;
-        if (json_type(node) == JSON_OBJECT) {
-            faults_unknown_keys(f, node, keys);
-            (void)json_member_string(node, "name", MEMBER_REQUIRED, f);
-            (void)json_member_string(node, "attribute", 0, f);
-        }
+        if (json_type(node) == JSON_OBJECT)
+            (void)json_object_read(node, "an object", event_rows, NULL, f);
         if (!name || !*name) {
             if (json_type(node) != JSON_OBJECT)
                 faults_add(f, node, "want a string that is not empty, or an object");
@@ -239,41 +253,94 @@ static void read_own_events(plugin *p, const json_node *root, faults *f)
         p->declared.events = list;
 }
 
+static const json_member plugin_rows[] = {
+    {.name = "id",
+     .type = MEMBER_STRING,
+     .flags = MEMBER_REQUIRED,
+     .fits = is_id,
+     .want = "a name such as \"org.example.thing\" of a-z, 0-9, dots, - and _",
+     MEMBER_AT(plugin, id)},
+    {.name = "version",
+     .type = MEMBER_STRING,
+     .flags = MEMBER_REQUIRED,
+     .fits = is_version,
+     .want = "a version such as \"1.2.0\"",
+     MEMBER_AT(plugin, version)},
+    {.name = "license",
+     .type = MEMBER_STRING,
+     .flags = MEMBER_REQUIRED,
+     MEMBER_AT(plugin, declared.license)},
+    {.name = "vendor", .type = MEMBER_STRING},
+    {.name = "url", .type = MEMBER_STRING},
+    {.name = "requires", .type = MEMBER_WORDS, MEMBER_AT(plugin, declared.requires_)},
+    {.name = "conflicts", .type = MEMBER_WORDS, MEMBER_AT(plugin, declared.conflicts)},
+    {.name = "uses", .type = MEMBER_WORDS, MEMBER_AT(plugin, declared.uses)},
+    {.name = NULL},
+};
+
+/* What is read further. */
+typedef struct manifest_parts {
+    const json_node *abi;
+    const json_node *library;
+    const json_node *events;
+    const json_node *consumes;
+    const json_node *kernels;
+    const json_node *handlers;
+    const json_node *types;
+    const json_node *objects;
+} manifest_parts;
+
+static const json_member part_rows[] = {
+    {.name = "abi",
+     .type = MEMBER_OBJECT,
+     .flags = MEMBER_REQUIRED,
+     MEMBER_AT(manifest_parts, abi)},
+    {.name = "library",
+     .type = MEMBER_OBJECT,
+     .flags = MEMBER_REQUIRED,
+     MEMBER_AT(manifest_parts, library)},
+    {.name = "events", .type = MEMBER_ARRAY, MEMBER_AT(manifest_parts, events)},
+    {.name = "consumes", .type = MEMBER_WORDS, MEMBER_AT(manifest_parts, consumes)},
+    {.name = "kernels", .type = MEMBER_ARRAY, MEMBER_AT(manifest_parts, kernels)},
+    {.name = "handlers", .type = MEMBER_ARRAY, MEMBER_AT(manifest_parts, handlers)},
+    {.name = "types", .type = MEMBER_ARRAY, MEMBER_AT(manifest_parts, types)},
+    {.name = "objects",
+     .type = MEMBER_ARRAY,
+     .flags = MEMBER_REQUIRED,
+     MEMBER_AT(manifest_parts, objects)},
+    {.name = NULL},
+};
+
+/* Of a newer manifest: words that a host must know. */
+static const json_member must_rows[] = {
+    {.name = "must_understand", .type = MEMBER_WORDS, .size = sizeof(const json_node *)},
+    {.name = NULL},
+};
+
 static void read_root(plugin *p, const json_node *root, faults *f)
 {
-    static const char *const keys[] = {
-        "format",   "id",        "version",         "license",  "abi",    "library",  "objects",
-        "vendor",   "url",       "kernels",         "handlers", "events", "requires", "uses",
-        "consumes", "conflicts", "must_understand", "types",    NULL};
-    static const char *const abi_keys[] = {"min", "built", NULL};
-    read_identity(p, root, f);
-    faults_unknown_keys(f, root, keys);
-    const json_node *abi = json_member_read(root, "abi", MEMBER_OBJECT, MEMBER_REQUIRED, f);
-    if (abi) {
-        faults_unknown_keys(f, abi, abi_keys);
-        if (read_abi(abi, "min", &p->declared.abi_min, f))
-            check_abi(p, abi, f);
-    }
-    read_library(p, root, f);
-    read_own_events(p, root, f);
-    p->declared.requires_ = read_list(root, "requires", f);
-    p->declared.conflicts = read_list(root, "conflicts", f);
-    p->declared.uses = read_list(root, "uses", f);
-    read_consumes(root, f);
-    const json_node *kernels = json_member_read(root, "kernels", MEMBER_ARRAY, 0, f);
-    const json_node *handlers = json_member_read(root, "handlers", MEMBER_ARRAY, 0, f);
-    if (kernels)
-        kernels_read(p, kernels, false, f);
-    const json_node *types = json_member_read(root, "types", MEMBER_ARRAY, 0, f);
-    p->types = ctypes_read(types, f);
-    if (handlers && p->types)
-        kernels_read(p, handlers, true, f);
+    static const json_member *const tables[] = {format_rows, plugin_rows, part_rows, must_rows,
+                                                NULL};
+    manifest_parts parts = {0};
+    read_format(root, f);
+    json_members_known(root, tables, f);
+    json_members_read(root, plugin_rows, p, f);
+    json_members_read(root, part_rows, &parts, f);
+    if (parts.abi)
+        read_abi(p, parts.abi, f);
+    if (parts.library)
+        read_library(p, parts.library, f);
+    read_own_events(p, parts.events, f);
+    check_consumes(parts.consumes, f);
+    if (parts.kernels)
+        kernels_read(p, parts.kernels, false, f);
+    p->types = ctypes_read(parts.types, f);
+    if (parts.handlers && p->types)
+        kernels_read(p, parts.handlers, true, f);
     if (p->declared.foreign)
         check_foreign(p, root, f);
-    const json_node *objects =
-        json_member_read(root, "objects", MEMBER_ARRAY, MEMBER_REQUIRED, f);
-    if (objects)
-        objects_read(p, objects, f);
+    if (parts.objects)
+        objects_read(p, parts.objects, f);
 }
 
 /* Keys of settings that came with format 1.1.  A host of 1.0 leaves them out of a manifest that says so, and refuses one
@@ -294,21 +361,13 @@ static void check_minor(const json_node *root, faults *f)
     }
 }
 
-/* The words that a newer manifest says must be understood.  The caller frees it; NULL: none. */
-static const char **read_must(const json_node *root, faults *f)
-{
-    return json_get(root, "must_understand") ? json_member_words(root, "must_understand", f)
-                                             : NULL;
-}
-
 void manifest_read(plugin *p, faults *f, faults *notes)
 {
-    const json_node *root = json_root(p->doc);
-    if (json_type(root) != JSON_OBJECT) {
-        faults_add(f, root, "is %s, want an object", json_type_name(root));
+    const json_node *root = json_root(p->doc), *words = NULL;
+    if (!json_want(root, JSON_OBJECT, "an object", f))
         return;
-    }
-    const char **must = read_must(root, f);
+    json_members_read(root, must_rows, &words, f);
+    const char **must = json_words(words, f);
     faults_be_lenient(f, notes, must);
     read_root(p, root, f);
     check_minor(root, f);

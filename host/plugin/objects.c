@@ -40,23 +40,6 @@ static bool is_name(const char *name)
            strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_") == strlen(name);
 }
 
-static void read_name(object *o, const json_node *node, faults *f)
-{
-    o->info.name = json_member_string(node, "name", MEMBER_REQUIRED, f);
-    if (o->info.name && !is_name(o->info.name)) {
-        faults_add(f, json_get(node, "name"),
-                   "is \"%s\", want a letter and then letters, digits and _ in lower case",
-                   o->info.name);
-        o->info.name = NULL;
-    }
-    o->info.kind = json_member_string(node, "kind", MEMBER_REQUIRED, f);
-    if (o->info.kind && !is_among(o->info.kind, kinds)) {
-        refuse_word(json_get(node, "kind"), o->info.kind, "kind of object", kinds, f);
-        o->info.kind = NULL;
-    }
-    o->info.doc = json_member_string(node, "doc", MEMBER_REQUIRED, f);
-}
-
 static bool hears_events(const char *kind)
 {
     return strcmp(kind, TUTTI_KIND_ALGORITHM) == 0 || strcmp(kind, TUTTI_KIND_CALLBACK) == 0 ||
@@ -70,19 +53,22 @@ const char *manifest_heard(const json_node *node, bool *ret_optional)
                                           : json_string(node);
 }
 
+static const json_member event_rows[] = {
+    {.name = "name", .type = MEMBER_STRING, .flags = MEMBER_REQUIRED},
+    {.name = "optional", .type = MEMBER_BOOL},
+    {.name = "when"},
+    {.name = NULL},
+};
+
 static void read_event(const json_node *list, size_t k, faults *f)
 {
-    static const char *const keys[] = {"name", "optional", "when", NULL};
     const json_node *node = json_at(list, k);
     bool optional;
     const char *name = manifest_heard(node, &optional);
-    if (json_type(node) == JSON_OBJECT) {
-        faults_unknown_keys(f, node, keys);
-        (void)json_member_string(node, "name", MEMBER_REQUIRED, f);
-        (void)json_member_read(node, "optional", MEMBER_BOOL, 0, f);
-    } else if (!name || !*name) {
+    if (json_type(node) == JSON_OBJECT)
+        (void)json_object_read(node, "an object", event_rows, NULL, f);
+    else if (!name || !*name)
         faults_add(f, node, "want a string that is not empty");
-    }
     for (size_t m = 0; m < k && name && *name; m++) {
         const char *other = manifest_heard(json_at(list, m), &optional);
         if (other && strcmp(other, name) == 0)
@@ -90,10 +76,9 @@ static void read_event(const json_node *list, size_t k, faults *f)
     }
 }
 
-static void read_events(object *o, const json_node *node, faults *f)
+static void read_events(object *o, const json_node *list, faults *f)
 {
     const size_t before = faults_count(f);
-    const json_node *list = json_member_read(node, "events", MEMBER_ARRAY, 0, f);
     if (!list)
         return;
     for (size_t k = 0; k < json_count(list); k++)
@@ -111,39 +96,18 @@ static void read_events(object *o, const json_node *node, faults *f)
         faults_add_no_memory(f, list);
 }
 
-static void read_order(object *o, const json_node *node, faults *f)
-{
-    static const char *const keys[] = {"first",      "last",      "before", "after",
-                                       "reverse_on", "exclusive", NULL};
-    static const char *const lists[] = {"before", "after", "exclusive", "reverse_on", NULL};
-    const json_node *order = json_member_read(node, "order", MEMBER_OBJECT, 0, f);
-    if (!order)
-        return;
-    faults_unknown_keys(f, order, keys);
-    (void)json_member_read(order, "first", MEMBER_BOOL, 0, f);
-    (void)json_member_read(order, "last", MEMBER_BOOL, 0, f);
-    for (size_t k = 0; lists[k]; k++)
-        free(json_member_words(order, lists[k], f));
-    o->info.order = order;
-}
+static const json_member order_rows[] = {
+    {.name = "first", .type = MEMBER_BOOL},
+    {.name = "last", .type = MEMBER_BOOL},
+    {.name = "before", .type = MEMBER_WORDS},
+    {.name = "after", .type = MEMBER_WORDS},
+    {.name = "exclusive", .type = MEMBER_WORDS},
+    {.name = "reverse_on", .type = MEMBER_WORDS},
+    {.name = NULL},
+};
 
-static void read_on_error(object *o, const json_node *node, faults *f)
+static void read_params(object *o, const json_node *params, faults *f)
 {
-    static const char *const words[] = {"stop", "disable", "ignore", NULL};
-    const char *word = json_member_string(node, "on_error", 0, f);
-    if (!word)
-        return;
-    for (int k = 0; words[k]; k++)
-        if (strcmp(words[k], word) == 0)
-            o->info.on_error = k + ON_ERROR_STOP;
-    if (!is_among(word, words))
-        faults_add(f, json_get(node, "on_error"), "is \"%s\", want stop, disable or ignore",
-                   word);
-}
-
-static void read_params(object *o, const json_node *node, faults *f)
-{
-    const json_node *params = json_member_read(node, "params", MEMBER_OBJECT, 0, f);
     if (!params || !json_count(params)) {
         o->info.params = params;
         return;
@@ -166,31 +130,78 @@ static void read_params(object *o, const json_node *node, faults *f)
     }
 }
 
+static const char *const on_errors[] = {[ON_ERROR_STOP] = "stop",
+                                        [ON_ERROR_DISABLE] = "disable",
+                                        [ON_ERROR_IGNORE] = "ignore",
+                                        NULL};
+
+static const json_member info_rows[] = {
+    {.name = "name",
+     .type = MEMBER_STRING,
+     .flags = MEMBER_REQUIRED,
+     .fits = is_name,
+     .want = "a letter and then letters, digits and _ in lower case",
+     MEMBER_AT(object_info, name)},
+    {.name = "kind",
+     .type = MEMBER_STRING,
+     .flags = MEMBER_REQUIRED,
+     MEMBER_AT(object_info, kind)},
+    {.name = "doc",
+     .type = MEMBER_STRING,
+     .flags = MEMBER_REQUIRED,
+     MEMBER_AT(object_info, doc)},
+    {.name = "index", .type = MEMBER_INT, MEMBER_AT(object_info, index)},
+    {.name = "on_error",
+     .type = MEMBER_CHOICE,
+     .words = on_errors,
+     MEMBER_AT(object_info, on_error)},
+    {.name = NULL},
+};
+
+/* What is read further. */
+typedef struct object_parts {
+    const json_node *events;
+    const json_node *tags;
+    const json_node *traits;
+    const json_node *order;
+    const json_node *params;
+} object_parts;
+
+static const json_member part_rows[] = {
+    {.name = "events", .type = MEMBER_ARRAY, MEMBER_AT(object_parts, events)},
+    {.name = "tags", .type = MEMBER_WORDS, MEMBER_AT(object_parts, tags)},
+    {.name = "traits", .type = MEMBER_WORDS, MEMBER_AT(object_parts, traits)},
+    {.name = "order", .type = MEMBER_OBJECT, MEMBER_AT(object_parts, order)},
+    {.name = "params", .type = MEMBER_OBJECT, MEMBER_AT(object_parts, params)},
+    {.name = NULL},
+};
+
 static void read_object(object *o, const json_node *node, faults *f)
 {
-    static const char *const keys[] = {"name",     "kind",   "doc",    "events",
-                                       "tags",     "traits", "params", "order",
-                                       "on_error", "index",  NULL};
-    if (json_type(node) != JSON_OBJECT) {
-        faults_add(f, node, "is %s, want an object", json_type_name(node));
+    static const json_member *const tables[] = {info_rows, part_rows, NULL};
+    object_parts parts = {0};
+    if (!json_want(node, JSON_OBJECT, "an object", f))
         return;
+    json_members_known(node, tables, f);
+    o->info.index = -1;
+    json_members_read(node, info_rows, &o->info, f);
+    json_members_read(node, part_rows, &parts, f);
+    if (o->info.kind && !is_among(o->info.kind, kinds)) {
+        refuse_word(json_get(node, "kind"), o->info.kind, "kind of object", kinds, f);
+        o->info.kind = NULL;
     }
-    faults_unknown_keys(f, node, keys);
-    read_name(o, node, f);
-    read_events(o, node, f);
-    o->info.tags = json_member_words(node, "tags", f);
-    o->info.traits = json_member_words(node, "traits", f);
+    read_events(o, parts.events, f);
+    o->info.tags = json_words(parts.tags, f);
+    o->info.traits = json_words(parts.traits, f);
     for (size_t k = 0; o->info.traits && o->info.traits[k]; k++)
         if (!is_among(o->info.traits[k], traits))
-            refuse_word(json_at(json_get(node, "traits"), k), o->info.traits[k], "trait",
-                        traits, f);
-    read_order(o, node, f);
-    const json_node *index = json_member_read(node, "index", MEMBER_INT, 0, f);
-    o->info.index = index ? (int)json_int(index) : -1;
-    read_params(o, node, f);
+            refuse_word(json_at(parts.traits, k), o->info.traits[k], "trait", traits, f);
+    o->info.order = parts.order;
+    if (parts.order)
+        (void)json_object_read(parts.order, "an object", order_rows, NULL, f);
+    read_params(o, parts.params, f);
     for (size_t k = 0; k < json_count(o->event_names); k++)
         when_read(json_at(o->event_names, k), o, f);
-    read_on_error(o, node, f);
 }
 
 /* Whether an object is of a kind that a newer format brought: told, and left alone. */

@@ -9,53 +9,114 @@
 
 enum { SCALAR_MOST = 256 };
 
+/* In the order of TUTTI_PARAM_*; a column is a string. */
 static const char *const type_words[] = {"bool", "int",  "float", "string", "enum",
-                                         "time", "path", "list",  NULL};
+                                         "time", "path", "list",  "column", NULL};
+enum { TYPE_COLUMN = TUTTI_PARAM_LIST - TUTTI_PARAM_BOOL + 1 };
 
-static void read_number(const json_node *node, const char *key, const json_node **ret,
-                        faults *f)
-{
-    const json_node *n = json_get(node, key);
-    if (n && json_type(n) != JSON_INT && json_type(n) != JSON_REAL)
-        faults_add(f, n, "is %s, want a number", json_type_name(n));
-    else
-        *ret = n;
-}
+/* A specification as it is read. */
+typedef struct spec_members {
+    spec spec;
+    int type; /* of type_words; -1: none */
+    const json_node *words;
+    const json_node *items;
+    const json_node *scalar;
+} spec_members;
 
-static void read_count(const json_node *node, const char *key, int64_t *ret, faults *f)
-{
-    const json_node *n = json_get(node, key);
-    if (n && (json_type(n) != JSON_INT || json_int(n) < 0))
-        faults_add(f, n, "want an integer of at least 0");
-    else if (n)
-        *ret = json_int(n);
-}
+static const json_member type_rows[] = {
+    {.name = "type",
+     .type = MEMBER_CHOICE,
+     .flags = MEMBER_REQUIRED,
+     .words = type_words,
+     MEMBER_AT(spec_members, type)},
+    {.name = NULL},
+};
 
-static void read_words_of(spec *s, const json_node *node, faults *f)
+static const json_member shared_rows[] = {
+    {.name = "unit", .type = MEMBER_STRING, MEMBER_AT(spec_members, spec.unit)},
+    {.name = "doc", .type = MEMBER_STRING},
+    {.name = NULL},
+};
+
+/* Of a setting, not of a list's items. */
+static const json_member setting_rows[] = {
+    {.name = "default", MEMBER_AT(spec_members, spec.fallback)},
+    {.name = "required", .type = MEMBER_BOOL, MEMBER_AT(spec_members, spec.required)},
+    {.name = "nullable", .type = MEMBER_BOOL, MEMBER_AT(spec_members, spec.nullable)},
+    {.name = NULL},
+};
+
+static const json_member no_rows[] = {{.name = NULL}};
+
+static const json_member number_rows[] = {
+    {.name = "min", .type = MEMBER_NUMBER, MEMBER_AT(spec_members, spec.min)},
+    {.name = "max", .type = MEMBER_NUMBER, MEMBER_AT(spec_members, spec.max)},
+    {.name = "above", .type = MEMBER_NUMBER, MEMBER_AT(spec_members, spec.above)},
+    {.name = "below", .type = MEMBER_NUMBER, MEMBER_AT(spec_members, spec.below)},
+    {.name = NULL},
+};
+
+static const json_member string_rows[] = {
+    {.name = "max_length",
+     .type = MEMBER_INT,
+     .max = INT64_MAX,
+     MEMBER_AT(spec_members, spec.most)},
+    {.name = NULL},
+};
+
+static const json_member enum_rows[] = {
+    {.name = "values",
+     .type = MEMBER_WORDS,
+     .flags = MEMBER_REQUIRED,
+     MEMBER_AT(spec_members, words)},
+    {.name = NULL},
+};
+
+static const json_member time_rows[] = {
+    {.name = "units", .type = MEMBER_WORDS, MEMBER_AT(spec_members, words)},
+    {.name = NULL},
+};
+
+static const json_member list_rows[] = {
+    {.name = "min_count",
+     .type = MEMBER_INT,
+     .max = INT64_MAX,
+     MEMBER_AT(spec_members, spec.least)},
+    {.name = "max_count",
+     .type = MEMBER_INT,
+     .max = INT64_MAX,
+     MEMBER_AT(spec_members, spec.most)},
+    {.name = "items",
+     .type = MEMBER_OBJECT,
+     .flags = MEMBER_REQUIRED,
+     MEMBER_AT(spec_members, items)},
+    {.name = "scalar", MEMBER_AT(spec_members, scalar)},
+    {.name = NULL},
+};
+
+/* The members that a specification of a type has beside the shared ones. */
+static const json_member *const rows_of[] = {
+    [TUTTI_PARAM_BOOL] = no_rows,      [TUTTI_PARAM_INT] = number_rows,
+    [TUTTI_PARAM_FLOAT] = number_rows, [TUTTI_PARAM_STRING] = string_rows,
+    [TUTTI_PARAM_ENUM] = enum_rows,    [TUTTI_PARAM_TIME] = time_rows,
+    [TUTTI_PARAM_PATH] = no_rows,      [TUTTI_PARAM_LIST] = list_rows,
+};
+
+static void check_units(const spec *s, const json_node *units, faults *f)
 {
-    if (s->type == TUTTI_PARAM_ENUM) {
-        s->words = json_member_words(node, "values", f);
-        if (!s->words && !json_get(node, "values"))
-            faults_add(f, node, "values is missing, want an array of strings");
-    }
-    if (s->type == TUTTI_PARAM_TIME)
-        s->words = json_member_words(node, "units", f);
-    for (size_t k = 0; s->type == TUTTI_PARAM_TIME && s->words && s->words[k]; k++) {
+    for (size_t k = 0; s->words && s->words[k]; k++) {
         bool known = false;
         for (int32_t u = TUTTI_UNIT_NONE + 1; u < UNIT_END; u++)
             known = known || strcmp(s->words[k], duration_unit(u)) == 0;
         if (!known)
-            faults_add(f, json_at(json_get(node, "units"), k),
+            faults_add(f, json_at(units, k),
                        "\"%s\" is no unit, want iter, ep, ba, sp, tok, dur or sec",
                        s->words[k]);
     }
 }
 
-static void read_items(spec *s, const json_node *node, faults *f)
+static void read_items(spec *s, const json_node *items, faults *f)
 {
-    const json_node *items = json_member_read(node, "items", MEMBER_OBJECT, MEMBER_REQUIRED, f);
-    if (!items)
-        return;
     s->items = calloc(1, sizeof *s->items);
     if (s->items)
         spec_read(s->items, items, true, f);
@@ -64,11 +125,8 @@ static void read_items(spec *s, const json_node *node, faults *f)
 }
 
 /* A number stands for a list of so many of it. */
-static void read_scalar(spec *s, const json_node *node, faults *f)
+static void read_scalar(spec *s, const json_node *scalar, faults *f)
 {
-    const json_node *scalar = json_get(node, "scalar");
-    if (!scalar)
-        return;
     if (s->items && s->items->type != TUTTI_PARAM_INT && s->items->type != TUTTI_PARAM_FLOAT)
         faults_add(f, scalar, "is for lists of numbers");
     else if (json_type(scalar) != JSON_INT || json_int(scalar) < 1 ||
@@ -80,36 +138,23 @@ static void read_scalar(spec *s, const json_node *node, faults *f)
         s->scalar = json_int(scalar);
 }
 
-static bool read_flag(const json_node *node, const char *key, faults *f)
+/* What a specification of a known type has. */
+static void read_members(spec_members *m, const json_node *node, bool is_item, faults *f)
 {
-    const json_node *flag = json_member_read(node, key, MEMBER_BOOL, 0, f);
-    return flag && json_bool(flag);
-}
-
-/* The keys that a setting of `type` may have. */
-static void check_keys(const json_node *node, int32_t type, bool is_item, faults *f)
-{
-    static const char *const extra[][6] = {
-        [TUTTI_PARAM_BOOL] = {NULL},
-        [TUTTI_PARAM_INT] = {"min", "max", "above", "below", NULL},
-        [TUTTI_PARAM_FLOAT] = {"min", "max", "above", "below", NULL},
-        [TUTTI_PARAM_STRING] = {"max_length", NULL},
-        [TUTTI_PARAM_ENUM] = {"values", NULL},
-        [TUTTI_PARAM_TIME] = {"units", NULL},
-        [TUTTI_PARAM_PATH] = {NULL},
-        [TUTTI_PARAM_LIST] = {"items", "min_count", "max_count", "scalar", NULL},
-    };
-    const char *known[16] = {"type", "doc", "unit"};
-    size_t n = 3;
-    if (!is_item) {
-        known[n++] = "default";
-        known[n++] = "required";
-        known[n++] = "nullable";
-    }
-    for (size_t k = 0; extra[type][k]; k++)
-        known[n++] = extra[type][k];
-    known[n] = NULL;
-    faults_unknown_keys(f, node, known);
+    spec *s = &m->spec;
+    const json_member *const settings = is_item ? no_rows : setting_rows;
+    const json_member *const tables[] = {type_rows, shared_rows, settings, rows_of[s->type],
+                                         NULL};
+    json_members_known(node, tables, f);
+    for (size_t k = 1; tables[k]; k++)
+        json_members_read(node, tables[k], m, f);
+    s->words = json_words(m->words, f);
+    if (s->type == TUTTI_PARAM_TIME)
+        check_units(s, m->words, f);
+    if (m->items)
+        read_items(s, m->items, f);
+    if (m->scalar)
+        read_scalar(s, m->scalar, f);
 }
 
 static void check_default(spec *s, const json_node *node, faults *f)
@@ -126,47 +171,17 @@ static void check_default(spec *s, const json_node *node, faults *f)
 void spec_read(spec *s, const json_node *node, bool is_item, faults *f)
 {
     const size_t before = faults_count(f);
-    s->most = -1;
-    s->name = is_item ? NULL : json_key(node);
-    if (json_type(node) != JSON_OBJECT) {
-        faults_add(f, node, "is %s, want an object", json_type_name(node));
-        return;
+    spec_members m = {.spec = {.name = is_item ? NULL : json_key(node), .most = -1},
+                      .type = -1};
+    if (json_want(node, JSON_OBJECT, "an object", f))
+        json_members_read(node, type_rows, &m, f);
+    if (m.type >= 0) {
+        m.spec.column = m.type == TYPE_COLUMN;
+        m.spec.type = m.spec.column ? TUTTI_PARAM_STRING : m.type + TUTTI_PARAM_BOOL;
+        read_members(&m, node, is_item, f);
     }
-    const char *type = json_member_string(node, "type", MEMBER_REQUIRED, f);
-    for (int k = 0; type && type_words[k]; k++)
-        if (strcmp(type, type_words[k]) == 0)
-            s->type = k + TUTTI_PARAM_BOOL;
-    s->column = type && strcmp(type, "column") == 0;
-    if (s->column)
-        s->type = TUTTI_PARAM_STRING;
-    if (!s->type) {
-        if (type)
-            faults_add(
-                f, json_get(node, "type"),
-                "is \"%s\", want bool, int, float, string, enum, time, path, list or column",
-                type);
-        return;
-    }
-    check_keys(node, s->type, is_item, f);
-    s->unit = json_member_string(node, "unit", 0, f);
-    (void)json_member_string(node, "doc", 0, f);
-    read_number(node, "min", &s->min, f);
-    read_number(node, "max", &s->max, f);
-    read_number(node, "above", &s->above, f);
-    read_number(node, "below", &s->below, f);
-    read_count(node, "min_count", &s->least, f);
-    read_count(node, s->type == TUTTI_PARAM_STRING ? "max_length" : "max_count", &s->most, f);
-    read_words_of(s, node, f);
-    if (s->type == TUTTI_PARAM_LIST) {
-        read_items(s, node, f);
-        read_scalar(s, node, f);
-    }
-    if (is_item)
-        return;
-    s->required = read_flag(node, "required", f);
-    s->nullable = read_flag(node, "nullable", f);
-    s->fallback = json_get(node, "default");
-    if (faults_count(f) == before)
+    *s = m.spec;
+    if (s->type && !is_item && faults_count(f) == before)
         check_default(s, node, f);
 }
 

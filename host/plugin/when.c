@@ -10,7 +10,15 @@
 
 /* "when" is a case or an array of them, of which one must hold.  A case has tests by settings, which must all hold.  A
  * test is a value, an array of values, or an object: "is" and "not" with the same, and the bounds of a number. */
-static const char *const test_keys[] = {"is", "not", "min", "max", "above", "below", NULL};
+static const json_member test_rows[] = {
+    {.name = "is"},
+    {.name = "not"},
+    {.name = "min", .type = MEMBER_NUMBER},
+    {.name = "max", .type = MEMBER_NUMBER},
+    {.name = "above", .type = MEMBER_NUMBER},
+    {.name = "below", .type = MEMBER_NUMBER},
+    {.name = NULL},
+};
 
 static bool is_number(const json_node *node)
 {
@@ -83,24 +91,25 @@ static void read_values(const spec *s, const json_node *values, faults *f)
 
 static void read_test(const spec *s, const json_node *test, faults *f)
 {
+    static const json_member *const tables[] = {test_rows, NULL};
     const bool counts = s->type == TUTTI_PARAM_INT || s->type == TUTTI_PARAM_FLOAT ||
                         s->type == TUTTI_PARAM_TIME;
     if (json_type(test) != JSON_OBJECT) {
         read_values(s, test, f);
         return;
     }
-    faults_unknown_keys(f, test, test_keys);
+    json_members_known(test, tables, f);
     if (!json_count(test))
         faults_add(f, test, "is empty");
-    for (size_t k = 0; test_keys[k]; k++) {
-        const json_node *node = json_get(test, test_keys[k]);
-        if (node && k < 2)
+    for (const json_member *m = test_rows; m->name; m++) {
+        const json_node *node = json_get(test, m->name);
+        if (node && m->type == MEMBER_ANY)
             read_values(s, node, f);
         else if (node && !counts)
             faults_add(f, node, "%s is no number", s->name);
-        else if (node && !is_number(node))
-            faults_add(f, node, "is %s, want a number", json_type_name(node));
     }
+    if (counts)
+        json_members_read(test, test_rows, NULL, f);
 }
 
 static const spec *find_spec(const object *o, const char *name)
@@ -241,11 +250,12 @@ static void add_test(const json_node *test, text_buffer *b)
         add_values(test, b);
         return;
     }
-    for (size_t k = 0; test_keys[k]; k++) {
-        if (!json_get(test, test_keys[k]))
+    for (size_t k = 0; test_rows[k].name; k++) {
+        const json_node *values = json_get(test, test_rows[k].name);
+        if (!values)
             continue;
         text_add(b, "%s%s %s ", link, json_key(test), words[k]);
-        add_values(json_get(test, test_keys[k]), b);
+        add_values(values, b);
         link = " and ";
     }
 }

@@ -48,7 +48,7 @@ says "a policy that others may write" 2 "tutti: the policy config/policy.json is
   "$TUTTI" validate run.json
 rm config/policy.json
 printf '{"format": "1.0", "trust": "sined", "lock": 3}\n' >mine.json
-says "a policy with faults" 2 "tutti: mine.json:1: trust: is \"sined\", want any, owner, pinned or signed
+says "a policy with faults" 2 "tutti: mine.json:1: trust: is \"sined\", want \"any\", \"owner\", \"pinned\" or \"signed\"; did you mean signed?
 mine.json:1: lock: is 3, want a string that is not empty" "$TUTTI" validate run.json --plugin-policy mine.json
 
 # ---- signatures ----

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # arrows.sh - the arrows between folders: sdk <- kernels, sdk <- plugins, sdk <- host <- host/cli; third
-# parties behind one file each; nothing below host/cli prints or exits; "did you mean" has one wording.
+# parties behind one file each; nothing below host/cli prints or exits; sentences that have one wording are in one file.
 set -uo pipefail
 . "$(dirname "$0")/files.sh"
 bad=0
@@ -94,4 +94,6 @@ refuse "a library prints or exits" \
   'host/*.c' 'kernels/*.c' 'plugins/*.c' '*.cu' '*.cuh' ':!host/cli/*' ':!host/examples/*' ':!*_test.c' ':!tests/*'
 refuse "\"did you mean\" is written outside host/base/nearest.c, want suggest_word" 'did you mean' -- \
   'host/*.c' 'host/*.h' ':!host/base/nearest.c' ':!host/base/nearest.h'
+refuse "\"unknown key\" is written outside host/base/json_members.c, want json_members_known" '"unknown key' -- \
+  'host/*.c' 'host/*.h' ':!host/base/json_members.c'
 exit $bad

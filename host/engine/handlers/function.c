@@ -107,18 +107,33 @@ static void read_args(bound_function *fn, const json_node *args, const json_node
 static void read_callback(const argument_reader *r, const json_node *at, const ctype *type,
                           const char *name, void *to);
 
-/* Of a callback, `caller` is its type: arguments that `args` does not give are the callback's, in order. */
-static void read_function(registry *r, const json_node *call, const json_node *args,
-                          const json_node *at, bool is_filter, const ctype *caller,
+#define A_FUNCTION "a function such as \"demo.note\""
+
+const json_member function_rows[] = {
+    {.name = "call", .type = MEMBER_STRING, .flags = MEMBER_REQUIRED, .want = A_FUNCTION},
+    {.name = "args"},
+    {.name = NULL},
+};
+
+/* The name of the function that `at` calls; NULL with a fault. */
+static const json_node *find_call(const json_node *at, faults *f)
+{
+    const size_t before = faults_count(f);
+    if (json_type(at) != JSON_OBJECT)
+        return json_want(at, JSON_STRING, A_FUNCTION, f) ? at : NULL;
+    json_members_read(at, function_rows, NULL, f);
+    return faults_count(f) == before ? json_get(at, "call") : NULL;
+}
+
+/* Of a callback, `caller` is its type: arguments that are not given are the callback's, in order. */
+static void read_function(registry *r, const json_node *at, bool is_filter, const ctype *caller,
                           bound_function *fn, faults *f)
 {
     const argument_reader reader = {r, &fn->memory, &fn->callbacks, f, read_callback};
+    const json_node *call = find_call(at, f);
     tutti_error e = TUTTI_ERROR_INIT;
-    if (!call || json_type(call) != JSON_STRING) {
-        faults_add(f, call ? call : at, "%s %s, want a function such as \"demo.note\"",
-                   call ? "is" : "has", call ? json_type_name(call) : "no \"call\"");
+    if (!call)
         return;
-    }
     if (registry_find_handler(r, json_string(call), &fn->handler, &e)) {
         faults_add(f, call, "%s", e.text);
         return;
@@ -133,7 +148,7 @@ static void read_function(registry *r, const json_node *call, const json_node *a
     }
     fn->args = calloc(fn->info.nargs + 1, sizeof *fn->args);
     if (fn->args)
-        read_args(fn, args, at, caller, &reader);
+        read_args(fn, json_get(at, "args"), at, caller, &reader);
     else
         faults_add_no_memory(f, call);
 }
@@ -143,8 +158,8 @@ static void read_function(registry *r, const json_node *call, const json_node *a
 static void read_callback(const argument_reader *r, const json_node *at, const ctype *type,
                           const char *name, void *to)
 {
+    static const json_member *const tables[] = {function_rows, NULL};
     const bool whole = json_type(at) == JSON_OBJECT;
-    static const char *const keys[] = {"call", "args", NULL};
     if (json_type(at) == JSON_NULL)
         return;
     if (!whole && json_type(at) != JSON_STRING) {
@@ -161,18 +176,17 @@ static void read_callback(const argument_reader *r, const json_node *at, const c
     c->next = *r->callbacks;
     *r->callbacks = c;
     if (whole)
-        faults_unknown_keys(r->f, at, keys);
+        json_members_known(at, tables, r->f);
     const size_t before = faults_count(r->f);
-    read_function(r->registry, whole ? json_get(at, "call") : at,
-                  whole ? json_get(at, "args") : NULL, at, false, type, &c->function, r->f);
+    read_function(r->registry, at, false, type, &c->function, r->f);
     if (faults_count(r->f) == before)
         callback_make(c, at, to, r->f);
 }
 
-void function_read(registry *r, const json_node *call, const json_node *args,
-                   const json_node *at, bool is_filter, bound_function *fn, faults *f)
+void function_read(registry *r, const json_node *at, bool is_filter, bound_function *fn,
+                   faults *f)
 {
-    read_function(r, call, args, at, is_filter, NULL, fn, f);
+    read_function(r, at, is_filter, NULL, fn, f);
 }
 
 tutti_status function_open(bound_function *fn, const tutti_engine_v1 *engine, tutti_error *err)

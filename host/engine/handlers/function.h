@@ -3,6 +3,7 @@
 #ifndef HOST_ENGINE_HANDLERS_FUNCTION_H
 #define HOST_ENGINE_HANDLERS_FUNCTION_H
 
+#include "base/json_members.h"
 #include "engine/handlers/argument.h"
 #include "plugin/instance.h"
 #include "tutti/engine.h"
@@ -19,10 +20,13 @@ typedef struct bound_function {
     const tutti_engine_v1 *engine; /* for calls of functions that declare it */
 } bound_function;
 
-/* Finds the function that `call` names and reads its arguments: a list, or an object by name.  `at` is
- * where missing ones are reported.  Everything wrong goes to `f`.  [control] */
-void function_read(registry *r, const json_node *call, const json_node *args,
-                   const json_node *at, bool is_filter, bound_function *fn, faults *f);
+/* Members of an object that calls a function: "call", its name, and "args". */
+extern const json_member function_rows[];
+
+/* Finds the function that `at` calls, a name or such an object, and reads its arguments: a list, or an object by name.
+ * Further members of the object are the caller's.  Everything wrong goes to `f`.  [control] */
+void function_read(registry *r, const json_node *at, bool is_filter, bound_function *fn,
+                   faults *f);
 void function_fini(bound_function *fn);
 
 /* Loads its plugin, and those of its callbacks, once `engine` offers what they require.  [control] */

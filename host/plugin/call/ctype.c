@@ -229,9 +229,18 @@ static bool read_pairs(ctypes *t, const json_node *list, ctype *c, faults *f)
     return true;
 }
 
+static const json_member returns_rows[] = {
+    {.name = "returns",
+     .type = MEMBER_STRING,
+     .flags = MEMBER_REQUIRED,
+     .size = sizeof(const char *)},
+    {.name = NULL},
+};
+
 static bool read_callback(ctypes *t, const json_node *node, ctype *c, faults *f)
 {
-    const char *returns = json_member_string(node, "returns", MEMBER_REQUIRED, f);
+    const char *returns = NULL;
+    json_members_read(node, returns_rows, &returns, f);
     c->size = c->align = sizeof(void *);
     c->of = returns ? ctype_result(t, returns, json_get(node, "returns"), f) : NULL;
     if (!c->of)
@@ -243,18 +252,33 @@ static bool read_callback(ctypes *t, const json_node *node, ctype *c, faults *f)
     return false;
 }
 
+typedef struct type_members {
+    const char *name;
+    const json_node *members; /* of a struct */
+    const json_node *args;    /* of a callback */
+} type_members;
+
+static const json_member type_rows[] = {
+    {.name = "name",
+     .type = MEMBER_STRING,
+     .flags = MEMBER_REQUIRED,
+     MEMBER_AT(type_members, name)},
+    {.name = "doc", .type = MEMBER_STRING},
+    {.name = "members", .type = MEMBER_ARRAY, MEMBER_AT(type_members, members)},
+    {.name = "args", .type = MEMBER_ARRAY, MEMBER_AT(type_members, args)},
+    {.name = NULL},
+};
+
 static void read_type(ctypes *t, const json_node *node, faults *f)
 {
-    static const char *const keys[] = {"name", "doc", "members", "args", "returns", NULL};
-    if (json_type(node) != JSON_OBJECT) {
-        faults_add(f, node, "is %s, want an object", json_type_name(node));
+    static const json_member *const tables[] = {type_rows, returns_rows, NULL};
+    type_members given = {0};
+    if (!json_want(node, JSON_OBJECT, "an object", f))
         return;
-    }
-    faults_unknown_keys(f, node, keys);
-    const char *name = json_member_string(node, "name", MEMBER_REQUIRED, f);
-    (void)json_member_string(node, "doc", 0, f);
-    const json_node *members = json_member_read(node, "members", MEMBER_ARRAY, 0, f);
-    const json_node *args = json_member_read(node, "args", MEMBER_ARRAY, 0, f);
+    json_members_known(node, tables, f);
+    json_members_read(node, type_rows, &given, f);
+    const char *name = given.name;
+    const json_node *members = given.members, *args = given.args;
     if (!name)
         return;
     if (!is_identifier(name) || strlen(name) > 64 || named(t, name) ||

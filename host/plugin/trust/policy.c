@@ -12,14 +12,11 @@
 
 enum { POLICY_BYTES = 1 << 20 };
 
-static const struct {
-    const char *word;
-    unsigned demands;
-} levels[] = {{"any", 0},
-              {"owner", DEMAND_OWNER},
-              {"pinned", DEMAND_OWNER | DEMAND_PIN},
-              {"signed", DEMAND_OWNER | DEMAND_SIGNATURE}};
-enum { LEVELS = sizeof levels / sizeof *levels };
+/* What a policy asks of plugins, in the order of level_demands. */
+static const char *const level_words[] = {"any", "owner", "pinned", "signed", NULL};
+static const unsigned level_demands[] = {0, DEMAND_OWNER, DEMAND_OWNER | DEMAND_PIN,
+                                         DEMAND_OWNER | DEMAND_SIGNATURE};
+enum { STRICTEST = sizeof level_demands / sizeof *level_demands - 1 };
 
 typedef struct entry {
     const char *folder; /* absolute, without a slash at its end */
@@ -62,40 +59,38 @@ tutti_status policy_make(unsigned demands, const char *lock_file, policy **ret,
     return status;
 }
 
-static size_t read_level(const json_node *node, faults *f)
+static bool is_folder(const char *path)
 {
-    const char *word = json_member_string(node, "trust", MEMBER_REQUIRED, f);
-    for (size_t k = 0; word && k < LEVELS; k++)
-        if (strcmp(levels[k].word, word) == 0)
-            return k;
-    if (word)
-        faults_add(f, json_get(node, "trust"), "is \"%s\", want any, owner, pinned or signed",
-                   word);
-    return LEVELS - 1;
+    const size_t n = strlen(path);
+    return path[0] == '/' && (n == 1 || path[n - 1] != '/');
 }
 
-static void read_entries(policy *p, const json_node *root, faults *f)
+static const json_member entry_rows[] = {
+    {.name = "path",
+     .type = MEMBER_STRING,
+     .flags = MEMBER_REQUIRED,
+     .fits = is_folder,
+     .want = "an absolute folder without a slash at its end",
+     MEMBER_AT(entry, folder)},
+    {.name = "trust",
+     .type = MEMBER_CHOICE,
+     .flags = MEMBER_REQUIRED,
+     .words = level_words,
+     MEMBER_AT(entry, level)},
+    {.name = NULL},
+};
+
+static void read_entries(policy *p, const json_node *list, faults *f)
 {
-    static const char *const keys[] = {"path", "trust", NULL};
-    const json_node *list = json_member_read(root, "folders", MEMBER_ARRAY, 0, f);
     p->entries = calloc(json_count(list) + 1, sizeof *p->entries);
     if (!p->entries) {
         faults_add_no_memory(f, list);
         return;
     }
     for (size_t k = 0; list && k < json_count(list); k++) {
-        const json_node *node = json_at(list, k);
-        if (json_type(node) != JSON_OBJECT) {
-            faults_add(f, node, "is %s, want an object", json_type_name(node));
-            continue;
-        }
-        faults_unknown_keys(f, node, keys);
-        const char *path = json_member_string(node, "path", MEMBER_REQUIRED, f);
-        const size_t n = path ? strlen(path) : 0;
-        if (path && (path[0] != '/' || (n > 1 && path[n - 1] == '/')))
-            faults_add(f, json_get(node, "path"),
-                       "is \"%s\", want an absolute folder without a slash at its end", path);
-        p->entries[p->count++] = (entry){path, read_level(node, f)};
+        entry *e = &p->entries[p->count++];
+        e->level = STRICTEST;
+        (void)json_object_read(json_at(list, k), "an object", entry_rows, e, f);
     }
 }
 
@@ -105,9 +100,8 @@ static bool wants_pins(const policy *p)
 }
 
 /* The lock file lies beside the policy unless its path is absolute. */
-static void read_lock(policy *p, const json_node *root, faults *f)
+static void read_lock(policy *p, const json_node *root, const char *lock, faults *f)
 {
-    const char *lock = json_member_string(root, "lock", 0, f);
     char path[PATH_MAX];
     tutti_error e = TUTTI_ERROR_INIT;
     if (lock && !wants_pins(p))
@@ -122,21 +116,34 @@ static void read_lock(policy *p, const json_node *root, faults *f)
         faults_add(f, json_get(root, "lock"), "%s", e.text);
 }
 
+typedef struct policy_members {
+    size_t level;
+    const char *lock;
+    const json_node *folders;
+} policy_members;
+
+static const char *const formats[] = {"1.0", NULL};
+static const json_member policy_rows[] = {
+    {.name = "format", .type = MEMBER_WORD, .flags = MEMBER_REQUIRED, .words = formats},
+    {.name = "trust",
+     .type = MEMBER_CHOICE,
+     .flags = MEMBER_REQUIRED,
+     .words = level_words,
+     MEMBER_AT(policy_members, level)},
+    {.name = "folders", .type = MEMBER_ARRAY, MEMBER_AT(policy_members, folders)},
+    {.name = "lock", .type = MEMBER_STRING, MEMBER_AT(policy_members, lock)},
+    {.name = NULL},
+};
+
 static void read_root(policy *p, faults *f)
 {
-    static const char *const keys[] = {"format", "trust", "lock", "folders", NULL};
     const json_node *root = json_root(p->doc);
-    if (json_type(root) != JSON_OBJECT) {
-        faults_add(f, root, "is %s, want an object", json_type_name(root));
+    policy_members m = {.level = STRICTEST};
+    if (!json_object_read(root, "an object", policy_rows, &m, f))
         return;
-    }
-    faults_unknown_keys(f, root, keys);
-    const char *format = json_member_string(root, "format", MEMBER_REQUIRED, f);
-    if (format && strcmp(format, "1.0") != 0)
-        faults_add(f, json_get(root, "format"), "is \"%s\", want \"1.0\"", format);
-    p->level = read_level(root, f);
-    read_entries(p, root, f);
-    read_lock(p, root, f);
+    p->level = m.level;
+    read_entries(p, m.folders, f);
+    read_lock(p, root, m.lock, f);
 }
 
 static tutti_status tell_faults(const faults *f, tutti_error *err)
@@ -197,14 +204,14 @@ unsigned policy_demands(const policy *p, const char *folder)
             level = p->entries[k].level;
         }
     }
-    return p->name ? levels[level].demands : p->demands;
+    return p->name ? level_demands[level] : p->demands;
 }
 
 unsigned policy_all_demands(const policy *p)
 {
-    unsigned all = p->name ? levels[p->level].demands : p->demands;
+    unsigned all = p->name ? level_demands[p->level] : p->demands;
     for (size_t k = 0; k < p->count; k++)
-        all |= levels[p->entries[k].level].demands;
+        all |= level_demands[p->entries[k].level];
     return all;
 }
 
@@ -221,11 +228,11 @@ const char *policy_name(const policy *p)
 const char *policy_folder(const policy *p, size_t k, const char **ret_word)
 {
     if (k == SIZE_MAX) {
-        *ret_word = levels[p->level].word;
+        *ret_word = level_words[p->level];
         return p->name;
     }
     if (k >= p->count)
         return NULL;
-    *ret_word = levels[p->entries[k].level].word;
+    *ret_word = level_words[p->entries[k].level];
     return p->entries[k].folder;
 }

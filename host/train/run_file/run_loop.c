@@ -4,12 +4,6 @@
 
 #include <string.h>
 
-static const json_member process_rows[] = {
-    {.name = "call"},
-    {.name = "args"},
-    {.name = NULL},
-};
-
 const json_member run_loop_rows[] = {
     {.name = "process"},
     {.name = "data"},
@@ -52,20 +46,20 @@ static const json_node *given(const json_node *root, const char *key)
 /* "supervised", "plugin.function", or {"call": "plugin.function", "args": [...]}. */
 static void read_process(run_loop *loop, registry *r, const json_node *root, faults *f)
 {
+    static const json_member *const tables[] = {function_rows, NULL};
     const json_node *at = json_get(root, "process");
     const char *word = at ? json_string(at) : NULL;
     if (word && strcmp(word, "supervised") == 0) {
         loop->supervised = true;
     } else if (word) {
-        function_read(r, at, NULL, at, false, &loop->process, f);
+        function_read(r, at, false, &loop->process, f);
     } else if (!at || json_type(at) != JSON_OBJECT) {
         faults_add(f, at ? at : root,
                    "want \"process\": \"supervised\", \"plugin.function\" or {\"call\": "
                    "\"plugin.function\", \"args\": []}");
     } else {
-        (void)json_object_read(at, "an object", process_rows, NULL, f);
-        function_read(r, json_get(at, "call"), json_get(at, "args"), at, false, &loop->process,
-                      f);
+        json_members_known(at, tables, f);
+        function_read(r, at, false, &loop->process, f);
     }
 }
 

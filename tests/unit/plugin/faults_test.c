@@ -20,7 +20,7 @@ static const struct {
     {"unknown_key",
      MANIFEST("unknown_key") ":9: objects[0].evnets: unknown key; did you mean events?"},
     {"wrong_type",
-     MANIFEST("wrong_type") ":4: version: is 1, want a string that is not empty\n" MANIFEST(
+     MANIFEST("wrong_type") ":4: version: is 1, want a version such as \"1.2.0\"\n" MANIFEST(
          "wrong_type") ":10: objects[0].params.rate.default: is \"high\", want a number of at "
                        "least 0\n" MANIFEST(
                            "wrong_type") ":11: objects[0].params.mode: values is missing, want "

@@ -70,10 +70,11 @@ static const struct {
     {"\"first\": true", "\"frist\": true",
      ":19: objects[0].order.frist: unknown key; did you mean first?"},
     {"\"ignore\"", "\"skip\"",
-     ":20: objects[0].on_error: is \"skip\", want stop, disable or ignore"},
+     ":20: objects[0].on_error: is \"skip\", want \"stop\", \"disable\" or \"ignore\"; did you "
+     "mean stop?"},
     {"\"flag\": {\"type\": \"bool\"", "\"flag\": {\"type\": \"boolean\"",
-     ":22: objects[0].params.flag.type: is \"boolean\", want bool, int, float, string, enum, "
-     "time, path, list or column"},
+     ":22: objects[0].params.flag.type: is \"boolean\", want \"bool\", \"int\", \"float\", "
+     "\"string\", \"enum\", \"time\", \"path\", \"list\" or \"column\"; did you mean bool?"},
     {"\"flag\": {\"type\": \"bool\"", "\"flag\": {\"type\": \"bool\", \"min\": 0",
      ":22: objects[0].params.flag.min: unknown key"},
     {"\"flag\": {", "\"id\": {",
@@ -85,7 +86,7 @@ static const struct {
      "most "
      "9"},
     {"\"min\": 1, \"max\"", "\"min\": \"1\", \"max\"",
-     ":23: objects[0].params.count.min: is a string, want a number"},
+     ":23: objects[0].params.count.min: is \"1\", want a number"},
     {"\"default\": 0.5", "\"required\": true, \"default\": 0.5",
      ":24: objects[0].params.rate: has both a default and \"required\": true, want one of "
      "them"},
@@ -96,7 +97,7 @@ static const struct {
     {"\"items\": {\"type\": \"int\", \"min\": 0}, ", "",
      ":29: objects[0].params.sizes: items is missing, want an object"},
     {"\"min_count\": 1", "\"min_count\": -1",
-     ":29: objects[0].params.sizes.min_count: want an integer of at least 0"},
+     ":29: objects[0].params.sizes.min_count: is -1, want an integer of at least 0"},
     {"\"name\": \"strict\"", "\"name\": \"good\"",
      ":32: objects[1]: there are two objects of kind callback called good"},
     {"  \"objects\": [",
@@ -110,9 +111,9 @@ static const struct {
      "\"objects\": [",
      ":11: kernels[0].cuda: entry is missing, want a string that is not empty\n@:11: "
      "kernels[0].cuda.file: is "
-     "\"../k\", want a file beside the manifest\n@:11: kernels[0].cuda.block: is 2000, want 1 "
-     "to "
-     "1024\n@:11: kernels[0].cuda.grid: is \"x\", want the name of an argument of type i64 or "
+     "\"../k\", want a file beside the manifest\n@:11: kernels[0].cuda.block: is 2000, want an "
+     "integer of at least 1 and of at most 1024\n@:11: kernels[0].cuda.grid: is \"x\", want "
+     "the name of an argument of type i64 or "
      "u64"},
     {"\"batch_end\"", "{\"name\": \"batch_end\", \"when\": 3}",
      ":16: objects[0].events[0].when: is an integer, want an object of settings and their "
@@ -140,7 +141,7 @@ static const struct {
      ":16: objects[0].events[0].when.count: is 12, want an integer of at least 1 and of at "
      "most 9"},
     {"\"batch_end\"", "{\"name\": \"batch_end\", \"when\": {\"count\": {\"min\": \"1\"}}}",
-     ":16: objects[0].events[0].when.count.min: is a string, want a number"},
+     ":16: objects[0].events[0].when.count.min: is \"1\", want a number"},
     {"\"batch_end\"", "{\"name\": \"batch_end\", \"when\": {\"count\": {\"mim\": 1}}}",
      ":16: objects[0].events[0].when.count.mim: unknown key; did you mean min?"},
     {"\"batch_end\"", "{\"name\": \"batch_end\", \"when\": {\"mode\": [\"slow\", \"fats\"]}}",
