@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "gradcheck_trial.h"
 #include "graph/runtime/autotune.h"
-#include "graph/runtime/autotune_contest.h"
+#include "graph/runtime/autotune_measure.h"
 #include "tutti/isa.h"
 
 #include <math.h>

@@ -3,7 +3,7 @@
 #include "graph/ir/attr.h"
 #include "graph/ir/sound.h"
 #include "graph/program/program_internal.h"
-#include "graph/runtime/autotune_contest.h"
+#include "graph/runtime/autotune_measure.h"
 #include "graph/runtime/upcast.h"
 
 #include <stdlib.h>

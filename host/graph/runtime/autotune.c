@@ -3,8 +3,8 @@
 #include "graph/runtime/autotune.h"
 #include "base/cpus.h"
 #include "graph/ir/attr.h"
-#include "graph/runtime/autotune_contest.h"
 #include "graph/runtime/autotune_file.h"
+#include "graph/runtime/autotune_measure.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -137,7 +137,7 @@ static uint32_t keep(autotuner *t, const tutti_op *op, const tutti_op_call *c, c
     return s ? 0 : there < 0 ? algorithm : (uint32_t)there;
 }
 
-/* Fixed, made by this run before, known, or measured now; only what a contest has shown is kept. */
+/* Fixed, made by this run before, known, or measured now; only a measurement that was complete is kept. */
 static uint32_t find_choice(autotuner *t, const tutti_op *op, const tutti_op_call *c,
                             const char *key)
 {
@@ -150,8 +150,8 @@ static uint32_t find_choice(autotuner *t, const tutti_op *op, const tutti_op_cal
     if (algorithm >= 0 || !t->path)
         return algorithm < 0 ? 0 : (uint32_t)algorithm;
     uint32_t measured;
-    const bool held = autotune_contest(op, c, &measured);
-    return held ? keep(t, op, c, key, measured) : measured;
+    const bool complete = autotune_measure(op, c, &measured);
+    return complete ? keep(t, op, c, key, measured) : measured;
 }
 
 static uint32_t choose(autotuner *t, const tutti_op *op, const tutti_op_call *c)

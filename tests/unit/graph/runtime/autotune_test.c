@@ -198,13 +198,13 @@ END_TEST
 START_TEST(what_is_far_behind_gets_one_round)
 {
     ck_assert_str_eq(taken_alone(4), "fast 1.0");
-    ck_assert_int_eq(runs_of[0], 2); /* its entry and a round */
+    ck_assert_int_eq(runs_of[0], 2); /* its trial and a round */
     ck_assert_int_eq(runs_of[1], 2); /* nothing is left to beat */
 }
 END_TEST
 
 /* Another run, with what the first one lacked, finds the fastest. */
-START_TEST(a_contest_that_failed_is_not_kept)
+START_TEST(a_measurement_that_failed_is_not_kept)
 {
     fails = true;
     ck_assert_str_eq(taken_alone(4), "slow 1.0");
@@ -226,7 +226,7 @@ START_TEST(nor_one_that_an_algorithm_had_no_memory_for)
 END_TEST
 
 /* Within a run, whose bits are promised, it stays with what it took. */
-START_TEST(a_run_takes_the_same_after_a_contest_that_failed)
+START_TEST(a_run_takes_the_same_after_a_measurement_that_failed)
 {
     autotuner *t = autotuner_create(path);
     ck_assert_ptr_nonnull(t);
@@ -450,9 +450,9 @@ int main(void)
     tcase_add_checked_fixture(all, enter, leave);
     tcase_add_test(all, a_choice_is_measured_once_and_kept);
     tcase_add_test(all, what_is_far_behind_gets_one_round);
-    tcase_add_test(all, a_contest_that_failed_is_not_kept);
+    tcase_add_test(all, a_measurement_that_failed_is_not_kept);
     tcase_add_test(all, nor_one_that_an_algorithm_had_no_memory_for);
-    tcase_add_test(all, a_run_takes_the_same_after_a_contest_that_failed);
+    tcase_add_test(all, a_run_takes_the_same_after_a_measurement_that_failed);
     tcase_add_test(all, algorithms_of_bf16_are_measured_too);
     tcase_add_test(all, the_file_decides);
     tcase_add_test(all, fixed_choices_go_before_the_file);

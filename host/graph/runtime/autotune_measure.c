@@ -1,6 +1,6 @@
-/* autotune_contest.c - the algorithms of an operation, run in turns: which is the fastest here. */
+/* autotune_measure.c - autotuning: times an operation's candidate algorithms in turns and takes the fastest. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "graph/runtime/autotune_contest.h"
+#include "graph/runtime/autotune_measure.h"
 #include "graph/runtime/autotune.h"
 #include "graph/runtime/host_memory.h"
 #include "tutti/half.h"
@@ -32,7 +32,7 @@ typedef struct measurement {
     bool fits[AUTOTUNE_MAX_ALGORITHMS];
     double best[AUTOTUNE_MAX_ALGORITHMS];   /* seconds, of rounds */
     double worst[AUTOTUNE_MAX_ALGORITHMS];  /* likewise */
-    double entry[AUTOTUNE_MAX_ALGORITHMS];  /* of the run before them */
+    double trial[AUTOTUNE_MAX_ALGORITHMS];  /* of the run before them */
     uint32_t wins[AUTOTUNE_MAX_ALGORITHMS]; /* rounds in which it beat algorithm 0 */
     uint32_t nalgorithms;
     bool lacks_memory; /* for an algorithm that may have won */
@@ -142,8 +142,8 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Prepares algorithm k and runs it once. */
-static bool enter(measurement *m, uint32_t k)
+/* Prepares candidate k, runs it once and checks its results. */
+static bool try_candidate(measurement *m, uint32_t k)
 {
     uint64_t scratch = 0;
     m->nalgorithms = k + 1;
@@ -158,7 +158,7 @@ static bool enter(measurement *m, uint32_t k)
         return false;
     const double from = now();
     const bool ran = run_algorithm(m, k, k ? m->out : m->first);
-    m->entry[k] = now() - from;
+    m->trial[k] = now() - from;
     return ran && (!k || agrees(m));
 }
 
@@ -170,8 +170,8 @@ static void meanwhile(const measurement *m)
         m->others[k] += 1.0f;
 }
 
-/* The one with the least time so far. */
-static uint32_t leader(const measurement *m)
+/* The candidate with the least time so far. */
+static uint32_t fastest(const measurement *m)
 {
     uint32_t best = AUTOTUNE_MAX_ALGORITHMS;
     for (uint32_t k = 0; k < m->nalgorithms; k++)
@@ -201,7 +201,7 @@ static void run_round(measurement *m, bool is_first)
 /* Far behind twice: in the run before the rounds and in the first one. */
 static bool is_hopeless(const measurement *m, uint32_t k, uint32_t best)
 {
-    return m->best[k] >= HOPELESS * m->best[best] && m->entry[k] >= HOPELESS * m->entry[best];
+    return m->best[k] >= HOPELESS * m->best[best] && m->trial[k] >= HOPELESS * m->trial[best];
 }
 
 /* Behind in every pair of rounds; algorithm 0 by as much as it takes to choose another one. */
@@ -210,10 +210,10 @@ static bool is_beaten(const measurement *m, uint32_t k, uint32_t best)
     return m->worst[best] < (k ? 1.0 : WORTH) * m->best[k];
 }
 
-/* Leaves out what cannot win after `rounds`: whether several are left. */
-static bool thin_out(measurement *m, uint32_t rounds)
+/* Leaves out candidates that cannot win after `rounds`: whether several are left. */
+static bool prune(measurement *m, uint32_t rounds)
 {
-    const uint32_t best = leader(m);
+    const uint32_t best = fastest(m);
     uint32_t left = 0;
     for (uint32_t k = 0; k < m->nalgorithms && best < AUTOTUNE_MAX_ALGORITHMS; k++) {
         const bool out = k != best && (is_hopeless(m, k, best) ||
@@ -232,9 +232,9 @@ static uint32_t decide(measurement *m)
     bool open = true;
     while (open && rounds < MAX_ROUNDS && (rounds < MIN_ROUNDS || now() - start < ENOUGH)) {
         run_round(m, rounds == 0);
-        open = thin_out(m, ++rounds);
+        open = prune(m, ++rounds);
     }
-    uint32_t best = m->fits[0] ? 0 : leader(m);
+    uint32_t best = m->fits[0] ? 0 : fastest(m);
     for (uint32_t k = 1; k < m->nalgorithms && m->fits[0]; k++)
         if (m->fits[k] && m->best[k] < WORTH * m->best[0] && m->best[k] < m->best[best] &&
             4 * m->wins[k] >= 3 * rounds)
@@ -249,17 +249,17 @@ const char *autotune_algorithm_name(const tutti_op *op, const tutti_op_call *c, 
     return several ? op->cpu_algorithms->name(c, k) : NULL;
 }
 
-bool autotune_contest(const tutti_op *op, const tutti_op_call *c, uint32_t *ret_algorithm)
+bool autotune_measure(const tutti_op *op, const tutti_op_call *c, uint32_t *ret_algorithm)
 {
     measurement m = {.op = op, .c = c};
     uint32_t best = AUTOTUNE_MAX_ALGORITHMS, fit = 0;
-    if (take_memory(&m) && (m.fits[0] = enter(&m, 0))) {
+    if (take_memory(&m) && (m.fits[0] = try_candidate(&m, 0))) {
         for (uint32_t k = 1; autotune_algorithm_name(op, c, k); k++)
-            fit += m.fits[k] = enter(&m, k);
+            fit += m.fits[k] = try_candidate(&m, k);
         best = fit ? decide(&m) : 0;
     }
-    const bool held = best < AUTOTUNE_MAX_ALGORITHMS && !m.lacks_memory;
+    const bool complete = best < AUTOTUNE_MAX_ALGORITHMS && !m.lacks_memory;
     *ret_algorithm = best < AUTOTUNE_MAX_ALGORITHMS ? best : 0;
     measurement_fini(&m);
-    return held;
+    return complete;
 }
