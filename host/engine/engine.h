@@ -41,7 +41,7 @@ void engine_destroy(engine *e);
  * rules and on_error come from its manifest, events as far as its settings let it hear them.  A pass counts on its events, or on all when it names
  * none; its manifest's index, or its setting `index`, is its place among the passes: lifo,
  * loss interpolation, rules; -1 (default) comes after them.  Rules select by name of object or
- * instance, or "tag:x", and are turned round on the events of reverse_on.  Before seal.  [control]
+ * instance, or "tag:x", and are reversed on the events of reverse_on.  Before seal.  [control]
  * Errors: E_EXISTS the kind has one of this name; E_ARG a call that its kind needs is NULL. */
 TUTTI_NODISCARD tutti_status engine_add(engine *e, instance *i, tutti_error *err);
 

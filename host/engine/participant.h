@@ -18,7 +18,7 @@ typedef struct order_rules {
     const char *const *before;
     const char *const *after;
     const char *const *exclusive;
-    uint64_t reverse_on[ENGINE_EVENTS / 64]; /* events at which the rules are turned round */
+    uint64_t reverse_on[ENGINE_EVENTS / 64]; /* events at which the rules are reversed */
 } order_rules;
 
 enum { CLASS_ALGORITHM, CLASS_CALLBACK, CLASS_LOGGER, CLASS_PASS, CLASS_HANDLER, CLASS_COUNT };

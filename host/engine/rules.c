@@ -9,7 +9,7 @@
 /* Every tier runs before the next.  The outer two are built in and absolute. */
 enum { TIER_BUILTIN_FIRST, TIER_FIRST, TIER_LIST, TIER_LAST, TIER_BUILTIN_LAST };
 
-static bool turned(const participant *p, int32_t event)
+static bool reversed(const participant *p, int32_t event)
 {
     return p->rules.reverse_on[event >> 6] >> (event & 63) & 1;
 }
@@ -25,10 +25,10 @@ static int tier_of(const participant *p, int32_t event)
         return TIER_BUILTIN_FIRST;
     if (p->class == CLASS_ALGORITHM && strcmp(p->object, "low_precision_layernorm") == 0)
         return TIER_BUILTIN_LAST;
-    const bool round = turned(p, event);
-    if (round ? p->rules.last : p->rules.first)
+    const bool reverse = reversed(p, event);
+    if (reverse ? p->rules.last : p->rules.first)
         return TIER_FIRST;
-    if (round ? p->rules.first : p->rules.last)
+    if (reverse ? p->rules.first : p->rules.last)
         return TIER_LAST;
     return TIER_LIST;
 }
@@ -53,12 +53,12 @@ static bool selects(const char *const *selectors, const participant *p)
 
 static bool wants_before(const participant *p, const participant *q, int32_t event)
 {
-    return selects(turned(p, event) ? p->rules.after : p->rules.before, q);
+    return selects(reversed(p, event) ? p->rules.after : p->rules.before, q);
 }
 
 static bool wants_after(const participant *p, const participant *q, int32_t event)
 {
-    return selects(turned(p, event) ? p->rules.before : p->rules.after, q);
+    return selects(reversed(p, event) ? p->rules.before : p->rules.after, q);
 }
 
 /* Whose rule lets `p` run before `q`; NULL when none does. */

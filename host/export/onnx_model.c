@@ -140,13 +140,13 @@ static void add_weight(maker *k, tutti_value v)
     }
     tutti_desc d = base->desc;
     if (base != value) {
-        unsigned char *turned = take(k, tutti_nbytes(&d));
-        if (!turned)
+        unsigned char *reordered = take(k, tutti_nbytes(&d));
+        if (!reordered)
             return;
-        reorder(data, &base->desc, value->order, turned);
+        reorder(data, &base->desc, value->order, reordered);
         for (int32_t j = 0; j < 4; j++)
             d.dim[j] = base->desc.dim[value->order[j]];
-        data = turned;
+        data = reordered;
     }
     const bool twice = base != value && is_read(&k->t->g, value->base);
     add_initializer(k, k->names[v] = text(k, twice ? "%s.transposed" : "%s", w->path), &d,

@@ -55,7 +55,7 @@ static gemm_tile *const tiles[] = {NULL};
 #endif
 
 /* to[j * to_row + i] = row[i][at + j], 8 by 8. */
-INLINE void turn(const float *const row[8], int64_t at, float *to, int64_t to_row)
+INLINE void transpose(const float *const row[8], int64_t at, float *to, int64_t to_row)
 {
     f32x8 x[8];
     for (int i = 0; i < 8; i++)
@@ -65,8 +65,8 @@ INLINE void turn(const float *const row[8], int64_t at, float *to, int64_t to_ro
 
 /* to[j * to_row + i] = from[i * stride + j], j < n, i < 16: a whole line of the cache at a time.  The
  * last of `rows` again beyond them. */
-INLINE void turn_rows(int64_t rows, int64_t n, const float *from, int64_t stride, float *to,
-                      int64_t to_row)
+INLINE void transpose_rows(int64_t rows, int64_t n, const float *from, int64_t stride,
+                           float *to, int64_t to_row)
 {
     const float *row[16];
     int64_t j = 0;
@@ -75,8 +75,8 @@ INLINE void turn_rows(int64_t rows, int64_t n, const float *from, int64_t stride
     for (; j + 8 <= n; j += 8) {
         for (int i = j % 16 ? 8 : 0; i < (j % 16 ? 16 : 8); i++)
             __builtin_prefetch(row[i] + j + 16 * stride); /* the next rows */
-        turn(row, j, to + j * to_row, to_row);
-        turn(row + 8, j, to + j * to_row + 8, to_row);
+        transpose(row, j, to + j * to_row, to_row);
+        transpose(row + 8, j, to + j * to_row + 8, to_row);
     }
     for (; j < n; j++)
         for (int i = 0; i < 16; i++)
@@ -90,8 +90,8 @@ static void pack_a(int64_t high, int64_t rows, int64_t k, const gemm_matrix *fro
     const int64_t a_row = from->row, a_col = from->col;
     const int64_t panel = k * GEMM_A, whole = high == MOST ? rows / MOST : 0;
     for (int64_t i = 0; i < rows && a_row != 1; i += high)
-        turn_rows(rows - i < high ? rows - i : high, k, a + i * a_row, a_row,
-                  to + i / high * panel, GEMM_A);
+        transpose_rows(rows - i < high ? rows - i : high, k, a + i * a_row, a_row,
+                       to + i / high * panel, GEMM_A);
     for (int64_t j = 0; j < k && a_row == 1; j++) {
         const float *line = a + j * a_col;
         float *at = to + j * GEMM_A;
@@ -114,7 +114,7 @@ static void pack_b(int64_t wide, int64_t k, int64_t cols, const gemm_matrix *fro
     for (int64_t j = 0; j < cols && b_col != 1; j += wide)
         for (int64_t r = 0; r < wide; r += 16) { /* beyond `cols` the last one again */
             const int64_t c = j + r < cols ? j + r : cols - 1;
-            turn_rows(cols - c, k, b + c * b_col, b_col, to + j * k + r, wide);
+            transpose_rows(cols - c, k, b + c * b_col, b_col, to + j * k + r, wide);
         }
     for (int64_t i = 0; i < k && b_col == 1; i++) {
         const float *line = b + i * b_row;

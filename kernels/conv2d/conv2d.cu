@@ -79,8 +79,8 @@ struct spread {
     }
 };
 
-/* w again: (channel, place and output channel). */
-struct filters_turned {
+/* w transposed: (channel, place and output channel). */
+struct filters_transposed {
     cuda_tensor w;
     const conv2d_geometry *g;
     bool along_k;
@@ -151,7 +151,7 @@ CUDA_KERNEL(conv2d_grad_input_cuda)
     const int64_t cg = g.c / g.g, terms = g.kh * g.kw * (g.o / g.g);
     const gemm_size size = {g.g, g.b * g.h * g.w, cg, terms, 1, terms};
     const cuda_tensor none = {};
-    gemm_tiles(size, spread{dy, &g, true}, filters_turned{w, &g, false},
+    gemm_tiles(size, spread{dy, &g, true}, filters_transposed{w, &g, false},
                image{dx, none, g.c, cg}, as, bs);
 }
 CUDA_ENTRY(conv2d_grad_input_cuda);

@@ -36,7 +36,7 @@ typedef struct conv2d_direct_loops {
     /* Lines of 16 channels: pairs of bf16 of a position and the one behind it. */
     void (*pairs)(const direct_images *x, int64_t c, int64_t count, float *to);
     /* For every 32 positions 16 lines, one a channel: pairs of bf16 of positions 2 k and 2 k + 1. */
-    void (*turned)(const direct_images *x, int64_t c, int64_t count, float *to);
+    void (*transposed)(const direct_images *x, int64_t c, int64_t count, float *to);
     /* A chunk: 32 rows of w along the sum, row apart and `col` the columns, of which there are 32 or 16. */
     void (*filter)(const void *w, int32_t dtype, int64_t row, int64_t col, int64_t cols,
                    float *to);
@@ -46,7 +46,7 @@ typedef struct conv2d_direct_loops {
     /* y = sums + bias (NULL: none) of 32 positions and channels [c, c + 32), or 16 of them where there are no more. */
     void (*results)(const direct_sums *s, int64_t c, const float *bias, const direct_images *y,
                     void *data);
-    /* sum (16 or 32 rows, 16 or 32 columns) = 0 with `start`, + turned lines d, and those behind them, times pairs v,
+    /* sum (16 or 32 rows, 16 or 32 columns) = 0 with `start`, + transposed lines d, and those behind them, times pairs v,
      * and those behind them (NULL: none), over `steps` times 32 positions. */
     void (*add)(int64_t steps, const float *d, const float *d2, const float *v, const float *v2,
                 int start, float *sum, int64_t sum_row);

@@ -76,8 +76,8 @@ static void pairs(const direct_images *x, int64_t c, int64_t count, float *to)
         pairs_of(x, c, count, TUTTI_F32, to);
 }
 
-INLINE void turned_of(const direct_images *x, int64_t c, int64_t count, int32_t dtype,
-                      float *to)
+INLINE void transposed_of(const direct_images *x, int64_t c, int64_t count, int32_t dtype,
+                          float *to)
 {
     for (int64_t q = 0; q < count; q += 2 * LANES, to += LANES * LANES)
         for (int half = 0; half < 2; half++) {
@@ -97,12 +97,12 @@ INLINE void turned_of(const direct_images *x, int64_t c, int64_t count, int32_t 
         }
 }
 
-static void turned(const direct_images *x, int64_t c, int64_t count, float *to)
+static void transposed(const direct_images *x, int64_t c, int64_t count, float *to)
 {
     if (x->dtype == TUTTI_BF16)
-        turned_of(x, c, count, TUTTI_BF16, to);
+        transposed_of(x, c, count, TUTTI_BF16, to);
     else
-        turned_of(x, c, count, TUTTI_F32, to);
+        transposed_of(x, c, count, TUTTI_F32, to);
 }
 
 #if defined(__AVX512BF16__)
@@ -258,5 +258,5 @@ enum { UNITS = 1 };
 enum { UNITS = 0 };
 #endif
 
-const conv2d_direct_loops conv2d_direct = {UNITS,  0,     lines, pairs,   turned,
+const conv2d_direct_loops conv2d_direct = {UNITS,  0,     lines, pairs,   transposed,
                                            filter, enter, leave, results, add};

@@ -20,7 +20,7 @@ struct conv2d_wgrad_direct {
     int32_t x_dtype, y_dtype;
     int32_t threads, reserved;
     int64_t phases;
-    int64_t pairs, turned; /* floats of a panel of 16 channels of x, of dy */
+    int64_t pairs, transposed; /* floats of a panel of 16 channels of x, of dy */
 };
 
 static int64_t parts_of(int64_t n, int64_t most)
@@ -65,9 +65,9 @@ tutti_status conv2d_wgrad_direct_create(const conv2d_geometry *g, const conv2d_d
     const int64_t most = BLOCK_BYTES / (4 * s->phases * g->c + 2 * g->o);
     positions_plan(&s->p, most > BLOCK_POSITIONS ? most : BLOCK_POSITIONS, 1);
     s->pairs = s->p.count * DIRECT_LANES;
-    s->turned = s->p.results / 2 * DIRECT_LANES;
+    s->transposed = s->p.results / 2 * DIRECT_LANES;
     const int64_t floats =
-        s->phases * g->c / DIRECT_LANES * s->pairs + g->o / DIRECT_LANES * s->turned;
+        s->phases * g->c / DIRECT_LANES * s->pairs + g->o / DIRECT_LANES * s->transposed;
     const int64_t pixels = s->phases * (s->p.count + 1) + s->p.results;
     *ret = s;
     *ret_scratch = (uint64_t)floats * sizeof(float) + (uint64_t)pixels * sizeof(int64_t);
@@ -83,7 +83,7 @@ void conv2d_wgrad_direct_destroy(conv2d_wgrad_direct *s)
 typedef struct work {
     const void *x, *dy;
     float *dw;
-    float *pairs, *turned;
+    float *pairs, *transposed;
     int64_t *pixel; /* of each phase, then of dy */
 } work;
 
@@ -100,7 +100,8 @@ static void pack(const conv2d_wgrad_direct *s, const work *w, int64_t k)
     const int64_t o = k - s->phases * panels;
     const direct_images dy = {w->dy, w->pixel + s->phases * (s->p.count + 1), s->g.o,
                               s->y_dtype, 0};
-    s->loops->turned(&dy, o * DIRECT_LANES, s->p.results, w->turned + o * s->turned);
+    s->loops->transposed(&dy, o * DIRECT_LANES, s->p.results,
+                         w->transposed + o * s->transposed);
 }
 
 /* 32 outputs by 32 channels of a tap, or less at the ends. */
@@ -111,10 +112,10 @@ static void sums(const conv2d_wgrad_direct *s, const work *w, int64_t o, int64_t
     const int64_t u = tap / g->kw, v = tap % g->kw, row = g->kh * g->kw * g->c;
     const int64_t panel =
         positions_phase(&s->p, u, v) * (g->c / DIRECT_LANES) + c / DIRECT_LANES;
-    const float *a = w->turned + o / DIRECT_LANES * s->turned;
+    const float *a = w->transposed + o / DIRECT_LANES * s->transposed;
     const float *b = w->pairs + panel * s->pairs + positions_offset(&s->p, u, v) * DIRECT_LANES;
     s->loops->add(s->p.results / POSITIONS_STEP, a,
-                  g->o - o > DIRECT_LANES ? a + s->turned : NULL, b,
+                  g->o - o > DIRECT_LANES ? a + s->transposed : NULL, b,
                   g->c - c > DIRECT_LANES ? b + s->pairs : NULL, start,
                   w->dw + o * row + tap * g->c + c, row);
 }
@@ -158,13 +159,13 @@ void conv2d_wgrad_direct_run(const conv2d_wgrad_direct *s, const void *x, const 
                              float *dw, void *scratch)
 {
     const int64_t floats = s->phases * s->g.c / DIRECT_LANES * s->pairs;
-    float *turned = (float *)scratch + floats;
+    float *transposed = (float *)scratch + floats;
     const work w = {.x = x,
                     .dy = dy,
                     .dw = dw,
                     .pairs = scratch,
-                    .turned = turned,
-                    .pixel = (int64_t *)(turned + s->g.o / DIRECT_LANES * s->turned)};
+                    .transposed = transposed,
+                    .pixel = (int64_t *)(transposed + s->g.o / DIRECT_LANES * s->transposed)};
 #pragma omp parallel num_threads(s->threads) if (s->threads > 1)
     for (int64_t k = 0; k < s->p.blocks; k++)
         block(s, &w, k);

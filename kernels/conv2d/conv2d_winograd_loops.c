@@ -32,7 +32,7 @@ INLINE void filter(const char *w, int32_t dtype, int64_t c_count, int flipped, f
         spread_filter(&column[0][i], &column[1][i], &column[2][i], ret + (ptrdiff_t)4 * i);
 }
 
-/* Pairs along C: words of eight outputs turned so that these lie next to each other. */
+/* Pairs along C: words of eight outputs transposed so that these lie next to each other. */
 INLINE void filters_along_c(const char *w, int32_t dtype, int64_t c_count, int64_t wide,
                             int64_t point, float *u)
 {

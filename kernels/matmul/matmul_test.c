@@ -534,21 +534,21 @@ static const op_refusal add_refusals[] = {
      "matmul_add: act is 2, want 0"},
 };
 
-static const matmul_attr turned = {.transpose_a = 1}, third = {.of = 2};
+static const matmul_attr third = {.of = 2};
 static const op_refusal bias_grad_refusals[] = {
     {{DESC(F32, 2, 5, 3), DESC(F32, 2, 5, 4), DESC(F32, 2, 4, 3)},
      3,
-     &turned,
+     &transposed,
      TUTTI_E_SHAPE,
      "matmul_bias_grad: c is F32 (4, 3), want the product's F32 (3, 4)"},
     {{DESC(F32, 2, 5, 3), DESC(F32, 2, 5, 4), DESC(I32, 2, 3, 4)},
      3,
-     &turned,
+     &transposed,
      TUTTI_E_ARG,
      "matmul_bias_grad: c is I32 (3, 4), want F32"},
     {{DESC(F32, 3, 2, 5, 3), DESC(F32, 3, 2, 5, 4)},
      2,
-     &turned,
+     &transposed,
      TUTTI_E_SHAPE,
      "matmul_bias_grad: a is F32 (2, 5, 3) and b is F32 (2, 5, 4), want rank 2"},
     {{DESC(F32, 2, 3, 5), DESC(F32, 2, 5, 4)},

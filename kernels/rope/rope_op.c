@@ -1,4 +1,4 @@
-/* rope_op.c - rotary position embedding (Su et al. 2021): halves of rows turned by angles. */
+/* rope_op.c - rotary position embedding (Su et al. 2021): halves of rows rotated by angles. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rope/rope.h"
 
@@ -64,8 +64,8 @@ static tutti_status reference(const tutti_op_call *c, const double *const *in,
     return TUTTI_OK;
 }
 
-static void turn(const rope_rows *s, const float *x, const float *cosine, const float *sine,
-                 float *y)
+static void rotate(const rope_rows *s, const float *x, const float *cosine, const float *sine,
+                   float *y)
 {
     const int64_t half = s->half;
     OP_LOOP for (int64_t i = 0; i < half; i++)
@@ -88,8 +88,8 @@ static tutti_status run(void *state, const tutti_op_call *c, const void *const *
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
     for (int k = 0; k < threads; k++)
         for (int64_t r = rows * k / threads; r < rows * (k + 1) / threads; r++)
-            turn(&s, x + r * 2 * s.half, cosine + r % s.t * s.half, sine + r % s.t * s.half,
-                 y + r * 2 * s.half);
+            rotate(&s, x + r * 2 * s.half, cosine + r % s.t * s.half, sine + r % s.t * s.half,
+                   y + r * 2 * s.half);
     return TUTTI_OK;
 }
 

@@ -53,8 +53,8 @@ int64_t sdpa_cudnn_part(const sdpa_cudnn *c)
     return part;
 }
 
-/* Rows of D elements as they lie in memory; `turned` makes it (B, H, D, T). */
-static void *rows(build *b, int operand, int turned)
+/* Rows of D elements as they lie in memory; `transposed` makes it (B, H, D, T). */
+static void *rows(build *b, int operand, int transposed)
 {
     const sdpa_shape *s = &b->c->s;
     const int of_keys =
@@ -69,7 +69,7 @@ static void *rows(build *b, int operand, int turned)
                      .rank = 4,
                      .dim = {b->c->part, s->heads, t, s->d},
                      .stride = {at->b, at->h, at->t, 1}};
-    if (turned) {
+    if (transposed) {
         d.dim[2] = s->d;
         d.dim[3] = t;
         d.stride[2] = 1;
@@ -129,7 +129,7 @@ static void add_dropout(build *b)
     b->keep = scalar(b, KEEP);
 }
 
-static void *scores_turned(build *b)
+static void *scores_transposed(build *b)
 {
     const sdpa_shape *s = &b->c->s;
     const int64_t n = s->tq * s->tk;
@@ -307,7 +307,7 @@ static void add_gradient(build *b)
         kept = pointwise(b, CDNN_POINTWISE_MUL, p, b->mask, scores(b, f32));
         kept = pointwise(b, CDNN_POINTWISE_MUL, kept, b->keep, scores(b, f32));
     }
-    (void)product(b, reshaped(b, kept, scores_turned(b)), dy, rows(b, SDPA_DV, 0));
+    (void)product(b, reshaped(b, kept, scores_transposed(b)), dy, rows(b, SDPA_DV, 0));
     void *ds = product(b, dy, rows(b, SDPA_V, 1), scores(b, f32));
     if (b->mask)
         ds = pointwise(b, CDNN_POINTWISE_MUL, ds, b->mask, scores(b, f32));
@@ -316,7 +316,7 @@ static void add_gradient(build *b)
     if (b->mask)
         ds = pointwise(b, CDNN_POINTWISE_MUL, ds, b->keep, scores(b, f32));
     ds = pointwise(b, CDNN_POINTWISE_MUL, ds, scale, scores(b, b->dtype));
-    void *dst = reshaped(b, ds, scores_turned(b));
+    void *dst = reshaped(b, ds, scores_transposed(b));
     (void)product(b, dst, q, rows(b, SDPA_DK, 0));
     void *back = reshaped(b, k, keys_back(b));
     if (b->c->any_order) {

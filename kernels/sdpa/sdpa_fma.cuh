@@ -62,9 +62,9 @@ template <int C> struct by_fma {
         return j / 4 * 64 + column(j % 4);
     }
 
-    /* to (DEPTH, SIDE): elements c to c + DEPTH - 1 of the rows, turned. */
-    __device__ static inline void load_turned(const sdpa_cuda_args &a, const tile_rows &from,
-                                              int64_t c, float *to)
+    /* to (DEPTH, SIDE): elements c to c + DEPTH - 1 of the rows, transposed. */
+    __device__ static inline void load_transposed(const sdpa_cuda_args &a,
+                                                  const tile_rows &from, int64_t c, float *to)
     {
         static_assert((int)THREADS * 8 == SIDE * (int)DEPTH, "eight elements a thread");
         const int r = (int)threadIdx.x % SIDE, e = (int)threadIdx.x / SIDE * 8;
@@ -97,8 +97,8 @@ template <int C> struct by_fma {
                 tile[i][j] = 0.0f;
         for (int64_t c = 0; c < a.s.d; c += DEPTH) {
             __syncthreads();
-            load_turned(a, left, c, shared);
-            load_turned(a, right, c, shared + DEPTH * SIDE);
+            load_transposed(a, left, c, shared);
+            load_transposed(a, right, c, shared + DEPTH * SIDE);
             __syncthreads();
 #pragma unroll 8
             for (int k = 0; k < DEPTH; k++) {
@@ -117,18 +117,18 @@ template <int C> struct by_fma {
                                              const tile_rows &right, int64_t c, float *shared,
                                              float (&sum)[ROWS][RESULTS])
     {
-        float *turned = shared + SIDE * C; /* the tile, rows of PITCH floats */
+        float *transposed = shared + SIDE * C; /* the tile, rows of PITCH floats */
         __syncthreads();
         for (int j = 0; j < 4; j++) {
             const float x[4] = {tile[0][j], tile[1][j], tile[2][j], tile[3][j]};
-            put_four(turned + column(j) * PITCH + row(0), x);
+            put_four(transposed + column(j) * PITCH + row(0), x);
         }
         load_rows(a, right, c, shared);
         __syncthreads();
 #pragma unroll 8
         for (int k = 0; k < SIDE; k++) {
             float x[4], y[4];
-            four(turned + k * PITCH + row(0), x);
+            four(transposed + k * PITCH + row(0), x);
 #pragma unroll
             for (int g = 0; g < C / 64; g++) {
                 four(shared + k * C + result_column(4 * g), y);

@@ -9,7 +9,7 @@
 
 /* After Dao, "FlashAttention-2" (2023).  A block of four warps has SIDE rows of one operand, each warp 16; tiles
  * of the other come by asynchronous copies, the next one while this one is worked on.  Tiles lie in shared
- * memory as rows of C numbers, which cuda_eight_at turns so that no banks collide; columns behind D are
+ * memory as rows of C numbers, which cuda_eight_at swizzles so that no banks collide; columns behind D are
  * zeros, and steps of 16 behind it are left out.  Scores are in powers of two. */
 
 namespace mma
@@ -218,8 +218,8 @@ __device__ static inline void score(const sdpa_cuda_args &a, const place &p, int
 
 /* The same where rows are keys and columns N queries. */
 template <int DTYPE, int N>
-__device__ static inline void score_turned(const sdpa_cuda_args &a, const place &p, int64_t i0,
-                                           int64_t j0, part<N> &s)
+__device__ static inline void score_transposed(const sdpa_cuda_args &a, const place &p,
+                                               int64_t i0, int64_t j0, part<N> &s)
 {
     const float scale = a.scale * LOG2E;
 #pragma unroll
@@ -262,8 +262,8 @@ __device__ static inline bool keeps(const uint32_t (&kept)[2][N / 32], int j, in
 
 /* The same where rows are keys: keys of the warp's, of queries `lane` and `lane` + 32. */
 template <int N>
-__device__ static inline void draw_turned(const sdpa_cuda_args &a, const place &p, int64_t i0,
-                                          int64_t j0, uint32_t (&kept)[N / 32])
+__device__ static inline void draw_transposed(const sdpa_cuda_args &a, const place &p,
+                                              int64_t i0, int64_t j0, uint32_t (&kept)[N / 32])
 {
     const uint64_t number = a.step->step << 16 | a.step->microbatch;
 #pragma unroll
@@ -470,9 +470,9 @@ __device__ static inline void by_key(const sdpa_cuda_args &a, uint16_t *shared)
         const float next = number_of<N>(a, p, i0 + N);
         uint32_t kept[N / 32] = {};
         if (a.s.drop > 0.0f)
-            draw_turned<N>(a, p, i0, j0, kept);
+            draw_transposed<N>(a, p, i0, j0, kept);
         multiply<DTYPE, N, C>(shared, stage, k.d, s);
-        score_turned<DTYPE, N>(a, p, i0, j0, s);
+        score_transposed<DTYPE, N>(a, p, i0, j0, s);
         multiply<DTYPE, N, C>(shared + SIDE * C, stage + N * C, v.d, dp);
 #pragma unroll
         for (int j = 0; j < N / 8; j++) {

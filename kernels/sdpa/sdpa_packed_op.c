@@ -145,7 +145,7 @@ static tutti_status grad_run(void *state, const tutti_op_call *c, const void *co
 /* ---- out of simpler operations ---- */
 
 /* (B, T, H, D) and (B, H, T, D) into each other */
-static tutti_value turned(tutti_graph *g, tutti_value v)
+static tutti_value transposed(tutti_graph *g, tutti_value v)
 {
     const int64_t order[4] = {0, 2, 1, 3};
     return v ? tutti_permute(g, v, order, 4) : 0;
@@ -162,7 +162,7 @@ static tutti_value third(tutti_graph *g, tutti_value qkv, int64_t k)
                                 tutti_attr_list("end", end, 5),
                                 tutti_attr_list("stride", step, 5)};
     const tutti_value v = g->emit(g, "slice", &qkv, 1, attr, 3, NULL, 0);
-    return turned(g, tutti_reshape(g, v, shape, 4));
+    return transposed(g, tutti_reshape(g, v, shape, 4));
 }
 
 static sdpa_values split(tutti_graph *g, tutti_value qkv, tutti_value bias)
@@ -178,7 +178,7 @@ static tutti_value joined(tutti_graph *g, tutti_value qkv, const tutti_value *d)
     const tutti_attr axis = tutti_attr_i("axis", 2);
     tutti_value part_of[3];
     for (int k = 0; k < 3; k++)
-        part_of[k] = d[k] ? tutti_reshape(g, turned(g, d[k]), shape, 5)
+        part_of[k] = d[k] ? tutti_reshape(g, transposed(g, d[k]), shape, 5)
                           : op_broadcast_dims(g, op_scalar(g, 0.0), shape, 5);
     return g->emit(g, "concat", part_of, 3, &axis, 1, NULL, 0);
 }
@@ -191,9 +191,9 @@ static tutti_status vjp(tutti_graph *g, const tutti_node *n, const tutti_value *
     if (dy[1] || n->need & 2) { /* the kernel has neither */
         sdpa_values v = split(g, n->in[0], bias);
         tutti_value d[4];
-        v.y = turned(g, n->out[0]);
+        v.y = transposed(g, n->out[0]);
         v.lse = n->out[1];
-        sdpa_plain_grad(g, a, &v, turned(g, dy[0]), dy[1], d);
+        sdpa_plain_grad(g, a, &v, transposed(g, dy[0]), dy[1], d);
         if (n->need & 1)
             dx[0] = joined(g, n->in[0], d);
         if (n->need & 2)
@@ -211,7 +211,7 @@ static tutti_status decompose(tutti_graph *g, const tutti_node *n, tutti_value *
 {
     sdpa_values v = split(g, n->in[0], n->nin > 1 ? n->in[1] : 0);
     sdpa_plain(g, n->attr, &v);
-    ret_out[0] = turned(g, v.y);
+    ret_out[0] = transposed(g, v.y);
     ret_out[1] = v.lse;
     return g->status(g);
 }
@@ -220,9 +220,9 @@ static tutti_status grad_decompose(tutti_graph *g, const tutti_node *n, tutti_va
 {
     sdpa_values v = split(g, n->in[0], n->nin > 4 ? n->in[4] : 0);
     tutti_value d[4];
-    v.y = turned(g, n->in[1]);
+    v.y = transposed(g, n->in[1]);
     v.lse = n->in[2];
-    sdpa_plain_grad(g, n->attr, &v, turned(g, n->in[3]), 0, d);
+    sdpa_plain_grad(g, n->attr, &v, transposed(g, n->in[3]), 0, d);
     ret_out[0] = joined(g, n->in[0], d);
     return g->status(g);
 }

@@ -105,7 +105,7 @@ INLINE void amx_rows(const sdpa_gemm *p, int high, int64_t words, const float *a
 }
 
 /* to (m, words) = a, where a's rows are neighbours. */
-INLINE void turn(const sdpa_gemm *p, int64_t m, int64_t words, const float *a, float *to)
+INLINE void transpose_a(const sdpa_gemm *p, int64_t m, int64_t words, const float *a, float *to)
 {
     for (int64_t i = 0; i < m; i += 8)
         for (int64_t w = 0; w < words; w += 8) {
@@ -120,11 +120,11 @@ INLINE void turn(const sdpa_gemm *p, int64_t m, int64_t words, const float *a, f
 INLINE void amx_product(const sdpa_gemm *p, int64_t m, int64_t words, const float *a,
                         const float *b, float *c, int add)
 {
-    float turned[TILE * TILE / 2];
+    float transposed[TILE * TILE / 2];
     int64_t a_row = p->a_row, i = 0;
     if (p->a_col != 1) {
-        turn(p, m, words, a, turned);
-        a = turned;
+        transpose_a(p, m, words, a, transposed);
+        a = transposed;
         a_row = words;
     }
     AMX_WRITTEN();

@@ -104,7 +104,7 @@ CRC = [crc_row(byte) for byte in range(256)]
 
 
 def checksum(data):
-    """CRC-32C, turned as these files have it."""
+    """CRC-32C, masked as these files have it."""
     crc = 0xffffffff
     for byte in data:
         crc = crc >> 8 ^ CRC[(crc ^ byte) & 255]

@@ -252,9 +252,9 @@ static double word_product(const sdpa_gemm *p, const float *a, const float *b, i
 
 START_TEST(products_of_tiles_by_amx_are_those_of_their_words)
 {
-    const int turned = _i % 2, add = _i / 2 % 2;
+    const int transposed = _i % 2, add = _i / 2 % 2;
     const int64_t m = products[_i / 4].m, n = products[_i / 4].n, k = products[_i / 4].k;
-    const sdpa_gemm p = {m, n, k, turned ? 1 : k, turned ? m + 1 : 1, n, n + 16};
+    const sdpa_gemm p = {m, n, k, transposed ? 1 : k, transposed ? m + 1 : 1, n, n + 16};
     if (!gemm_microkernel_at(1, 0))
         return;
     numbers a = numbers_make(2 * (m + 1) * (k + 1), 1), b = numbers_make(2 * k * n, 2);

@@ -45,8 +45,8 @@ static bool has_factor(const rewrite *r, const graph_node *p, uint32_t of,
                        const graph_node *sums)
 {
     const tutti_desc *x = desc_of(r, p->in[of]);
-    const bool turned = attr_get(p->op, p->attr, of ? "transpose_b" : "transpose_a") != 0;
-    return turned == (of == 0) && last_dim(x) == desc_of(r, sums->out)->dim[0] &&
+    const bool transposed = attr_get(p->op, p->attr, of ? "transpose_b" : "transpose_a") != 0;
+    return transposed == (of == 0) && last_dim(x) == desc_of(r, sums->out)->dim[0] &&
            tutti_numel(x) == tutti_numel(desc_of(r, sums->in[0])) &&
            rows_of(r, p->in[of]) == rows_of(r, sums->in[0]);
 }

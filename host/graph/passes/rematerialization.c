@@ -191,18 +191,18 @@ static tutti_value value_again(offer *o, tutti_value v, uint64_t bytes, int dept
 }
 
 /* Readers of `r` in segment 1 get the group's instead. */
-static void turn_readers(offer *o, tutti_value r, uint64_t bytes)
+static void redirect_readers(offer *o, tutti_value r, uint64_t bytes)
 {
     graph *g = o->g;
     for (uint32_t k = o->first[r]; k <= o->last[r]; k++) {
         const graph_node *n = graph_node_at(g, k);
         tutti_value in[TUTTI_OP_MAX_IN];
-        bool turned = false;
+        bool reads = false;
         for (uint32_t j = 0; j < n->nin && !is_view(n); j++) {
             in[j] = n->in[j];
-            turned = turned || (in[j] < o->nvalues && o->root[in[j]] == r);
+            reads = reads || (in[j] < o->nvalues && o->root[in[j]] == r);
         }
-        if (!turned)
+        if (!reads)
             continue;
         const uint32_t nin = n->nin;
         for (uint32_t j = 0; j < nin; j++)
@@ -228,7 +228,7 @@ static void offer_group(offer *o, uint32_t k)
         return;
     o->ngroups++;
     memset(o->made, 0, sizeof *o->made * o->nvalues);
-    turn_readers(o, r, bytes);
+    redirect_readers(o, r, bytes);
 }
 
 /* Each second node goes before the node that it is for. */

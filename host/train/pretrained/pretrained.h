@@ -9,7 +9,7 @@
 
 /* Writes the tensors of file `path` into the weights and buffers of the same names; a name in the file
  * may begin with "model." or "transformer.", and end in LayerNorm.gamma and LayerNorm.beta for weight
- * and bias.  Numbers are converted where a dtype differs; weights of convolutions are turned where the
+ * and bias.  Numbers are converted where a dtype differs; weights of convolutions are transposed where the
  * file has them as PyTorch does, (Cout, Cin, K, K).
  * *ret_unused counts the file's tensors that the model does not have.  [control]
  * Errors, with the weights as they were: those of checkpoint_open; E_NOTFOUND a weight is not in the

@@ -60,7 +60,7 @@ static tutti_status reach(const net *n, const tutti_tensor *weight, tensors *t,
 }
 
 /* (Cout, K, K, Cin) as (Cout, Cin, K, K). */
-static tutti_status turn(tutti_tensor *x, tensors *t, tutti_error *err)
+static tutti_status transpose(tutti_tensor *x, tensors *t, tutti_error *err)
 {
     const int64_t out = x->desc.dim[0], in = x->desc.dim[3];
     const int64_t taps = x->desc.dim[1] * x->desc.dim[2];
@@ -133,7 +133,7 @@ static tutti_status gather(const publish_model *m, const json_node *says, const 
         tutti_tensor x;
         s = reach(m->net, &w->data, t, &x, err);
         if (!s && x.desc.rank == 4)
-            s = turn(&x, t, err);
+            s = transpose(&x, t, err);
         if (!s)
             s = names ? add_named(t, names, w, x, err)
                       : add(t, prefix ? prefix : "", w->path, x, err);

@@ -131,16 +131,16 @@ START_TEST(headers_of_every_version_are_read)
 }
 END_TEST
 
-START_TEST(fortran_order_is_turned)
+START_TEST(fortran_order_is_transposed)
 {
     /* [k][row][column] at k + 2 (row + 2 column) */
-    uint8_t turned[12];
+    uint8_t transposed[12];
     for (int k = 0; k < 2; k++)
         for (int row = 0; row < 2; row++)
             for (int column = 0; column < 3; column++)
-                turned[k + 2 * (row + 2 * column)] = pixels[k * 6 + row * 3 + column];
+                transposed[k + 2 * (row + 2 * column)] = pixels[k * 6 + row * 3 + column];
     const bytes x = array(1, "{'shape': (2, 2, 3), 'fortran_order': True, 'descr': '|u1'}",
-                          turned, sizeof turned);
+                          transposed, sizeof transposed);
     const bytes y = array(1, LABELS, labels, sizeof labels);
     settings(save("x.npy", &x), NULL, save("y.npy", &y), NULL);
     expect_two();
@@ -789,7 +789,7 @@ int main(void)
     tcase_add_checked_fixture(c, start, erase);
     tcase_set_timeout(c, 60);
     tcase_add_loop_test(c, headers_of_every_version_are_read, 1, 4);
-    tcase_add_test(c, fortran_order_is_turned);
+    tcase_add_test(c, fortran_order_is_transposed);
     tcase_add_loop_test(c, either_byte_order_is_read, 0, 3);
     tcase_add_test(c, every_type_has_its_dtype);
     tcase_add_test(c, unsigned_words_widen);

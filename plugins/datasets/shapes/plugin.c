@@ -23,7 +23,7 @@ typedef struct shapes {
     int32_t reserved;
 } shapes;
 
-/* One shape: its place in pixels, and how it is turned. */
+/* One shape: its place in pixels, and how it is rotated. */
 typedef struct shape {
     int32_t kind;
     float x, y, radius, sine, cosine;

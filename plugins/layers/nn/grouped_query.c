@@ -219,10 +219,10 @@ static tutti_value grouped_query_on(const grouped_query *l, tutti_graph *g, tutt
     const tutti_value q[3] = {heads_of(l, g, m, "q_proj", "q_norm", x, l->heads), cosine, sine};
     const tutti_value k[3] = {heads_of(l, g, m, "k_proj", "k_norm", x, l->kv_heads), cosine,
                               sine};
-    const tutti_value turned_q = g->emit(g, "rope", q, 3, NULL, 0, NULL, 0);
-    const tutti_value turned_k = g->emit(g, "rope", k, 3, NULL, 0, NULL, 0);
-    const tutti_value keys = g->cache(g, m, "k", tutti_permute(g, turned_k, order, 4));
-    const tutti_value all[4] = {tutti_permute(g, turned_q, order, 4), keys, values, position};
+    const tutti_value rotated_q = g->emit(g, "rope", q, 3, NULL, 0, NULL, 0);
+    const tutti_value rotated_k = g->emit(g, "rope", k, 3, NULL, 0, NULL, 0);
+    const tutti_value keys = g->cache(g, m, "k", tutti_permute(g, rotated_k, order, 4));
+    const tutti_value all[4] = {tutti_permute(g, rotated_q, order, 4), keys, values, position};
     return g->emit(g, "sdpa_cached", all, 4, NULL, 0, NULL, 0);
 }
 
@@ -251,11 +251,11 @@ static tutti_status grouped_query_trace(void *self, tutti_graph *g, tutti_module
     const tutti_value k[3] = {heads_of(l, g, m, "k_proj", "k_norm", in[0], l->kv_heads), cosine,
                               sine};
     const tutti_value v = heads_of(l, g, m, "v_proj", NULL, in[0], l->kv_heads);
-    const tutti_value turned_q = g->emit(g, "rope", q, 3, NULL, 0, NULL, 0);
-    const tutti_value turned_k = g->emit(g, "rope", k, 3, NULL, 0, NULL, 0);
-    const tutti_value keys = repeat_heads(l, g, turned_k, b, t);
+    const tutti_value rotated_q = g->emit(g, "rope", q, 3, NULL, 0, NULL, 0);
+    const tutti_value rotated_k = g->emit(g, "rope", k, 3, NULL, 0, NULL, 0);
+    const tutti_value keys = repeat_heads(l, g, rotated_k, b, t);
     const tutti_value values = repeat_heads(l, g, v, b, t);
-    const tutti_value all[4] = {turned_q, keys, values, nin > 1 ? in[1] : 0};
+    const tutti_value all[4] = {rotated_q, keys, values, nin > 1 ? in[1] : 0};
     const tutti_attr causal = tutti_attr_i("causal", 1);
     const tutti_value y = g->emit(g, "sdpa", all, nin > 1 ? 4 : 3, &causal, 1, NULL, 0);
     const tutti_value joined = tutti_reshape(g, tutti_permute(g, y, order, 4), flat, 3);

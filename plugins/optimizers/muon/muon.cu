@@ -16,7 +16,7 @@ enum { TILE = 32 };
     return
 
 /* Where element i of the matrix lies in the direction. */
-static inline __device__ int64_t turned_place(int64_t rows, int64_t cols, int64_t i)
+static inline __device__ int64_t transposed_place(int64_t rows, int64_t cols, int64_t i)
 {
     return rows > cols ? i % cols * rows + i / cols : i;
 }
@@ -33,7 +33,7 @@ TUTTI_KERNEL(muon_look_cuda)
         double sum = 0.0;
         for (int64_t i = p * SQUARES_PIECE + threadIdx.x; i < end; i += SQUARES_LANES) {
             const float d = muon_direction(g[i], &buffer[i], k);
-            x[turned_place(rows, cols, i)] = d;
+            x[transposed_place(rows, cols, i)] = d;
             sum += squares_term(d, 0.0f);
         }
         sum = squares_pair(lanes, sum);
@@ -59,7 +59,7 @@ TUTTI_KERNEL_ENTRY(muon_scale_cuda);
 /* A block makes a tile of 32 by 32, a thread 4 rows of one column of it; sums go along the inner dimension. */
 TUTTI_KERNEL(muon_product_cuda)
 (float *to, const float *a, const float *b, const float *add, const double *now, int64_t rows,
- int64_t cols, int64_t inner, float alpha, float beta, int32_t turned, int64_t threads)
+ int64_t cols, int64_t inner, float alpha, float beta, int32_t transposed, int64_t threads)
 {
     TUTTI_BLOCK(float, left, TILE *TILE);
     TUTTI_BLOCK(float, right, TILE *TILE);
@@ -75,11 +75,13 @@ TUTTI_KERNEL(muon_product_cuda)
                 const int64_t y = r + 8 * i;
                 const int64_t ar = row + y, ak = from + c;
                 left[y * TILE + c] = ar < rows && ak < inner ? a[ar * inner + ak] : 0.0f;
-                const int64_t bk = turned ? from + c : from + y;
-                const int64_t bc = turned ? column + y : column + c;
+                const int64_t bk = transposed ? from + c : from + y;
+                const int64_t bc = transposed ? column + y : column + c;
                 const int there = bk < inner && bc < cols;
-                const float v = !there ? 0.0f : turned ? b[bc * inner + bk] : b[bk * cols + bc];
-                right[turned ? c * TILE + y : y * TILE + c] = v;
+                const float v = !there       ? 0.0f
+                                : transposed ? b[bc * inner + bk]
+                                             : b[bk * cols + bc];
+                right[transposed ? c * TILE + y : y * TILE + c] = v;
             }
             __syncthreads();
             for (int m = 0; m < TILE; m++)
@@ -104,7 +106,7 @@ TUTTI_KERNEL(muon_change_cuda)
     MUON_BEGIN;
     TUTTI_EACH(i, n)
     {
-        const float next = muon_move(w[i], x[turned_place(rows, cols, i)], k);
+        const float next = muon_move(w[i], x[transposed_place(rows, cols, i)], k);
         w[i] = next;
         if (low)
             low[i] = tutti_to_half(next, low_dtype);

@@ -15,7 +15,7 @@ static inline int64_t piece_end(const muon_job *j, int64_t p)
 }
 
 /* Where element i of the matrix lies in the direction. */
-static inline int64_t muon_range_turned(const muon_job *j, int64_t i)
+static inline int64_t muon_range_transposed(const muon_job *j, int64_t i)
 {
     return j->rows > j->cols ? i % j->cols * j->rows + i / j->cols : i;
 }
@@ -35,7 +35,7 @@ void muon_look(const muon_job *j, int64_t p)
             lanes[t] += squares_term(some[t], 0.0f);
         }
         for (int64_t t = 0; t < n; t++)
-            j->memory.x[muon_range_turned(j, at + t)] = some[t];
+            j->memory.x[muon_range_transposed(j, at + t)] = some[t];
     }
     j->memory.sums[p] = squares_pair(lanes);
 }
@@ -53,9 +53,9 @@ static void muon_range_pack(const muon_product *p, int64_t from, int64_t count, 
                             int64_t cols, float (*restrict to)[MUON_TILE])
 {
     for (int64_t k = 0; k < count; k++) {
-        for (int64_t c = 0; c < cols && !p->turned; c++)
+        for (int64_t c = 0; c < cols && !p->transposed; c++)
             to[k][c] = p->b[(from + k) * p->cols + column + c];
-        for (int64_t c = 0; c < cols && p->turned; c++)
+        for (int64_t c = 0; c < cols && p->transposed; c++)
             to[k][c] = p->b[(column + c) * p->inner + from + k];
         for (int64_t c = cols; c < MUON_TILE; c++)
             to[k][c] = 0.0f;
@@ -106,7 +106,7 @@ void muon_change(const muon_job *j, int64_t p)
 {
     const int64_t first = p * SQUARES_PIECE, end = piece_end(j, p);
     for (int64_t i = first; i < end; i++)
-        j->w[i] = muon_move(j->w[i], j->memory.x[muon_range_turned(j, i)], j->step);
+        j->w[i] = muon_move(j->w[i], j->memory.x[muon_range_transposed(j, i)], j->step);
     if (j->low)
         optimizer_to_low(end - first, j->w + first, j->low + first, j->low_dtype);
 }

@@ -82,18 +82,18 @@ TUTTI_SHARED float muon_move(float w, float direction, muon_step k)
 typedef struct muon_product {
     float *to;        /* rows by cols */
     const float *a;   /* rows by inner */
-    const float *b;   /* inner by cols; cols by inner where `turned` */
+    const float *b;   /* inner by cols; cols by inner where `transposed` */
     const float *add; /* rows by cols; NULL: nothing */
     int64_t rows;
     int64_t cols;
     int64_t inner;
     float alpha;
     float beta;
-    int32_t turned;
+    int32_t transposed;
     int32_t reserved;
 } muon_product;
 
-/* Scratch memory of one matrix of `small` by `large`, turned so that small is the lower of its dimensions. */
+/* Scratch memory of one matrix of `small` by `large`, transposed so that small is the lower of its dimensions. */
 typedef struct muon_memory {
     float *x;     /* the direction, small by large */
     float *next;  /* the same after a step */

@@ -188,7 +188,8 @@ TUTTI_EXPORT void muon_scale_cpu(float *x, const double *sums, MUON_RULE_ARGS, i
                                  int64_t pieces);
 TUTTI_EXPORT void muon_product_cpu(float *to, const float *a, const float *b, const float *add,
                                    const double *now, int64_t rows, int64_t cols, int64_t inner,
-                                   float alpha, float beta, int32_t turned, int64_t threads);
+                                   float alpha, float beta, int32_t transposed,
+                                   int64_t threads);
 TUTTI_EXPORT void muon_change_cpu(float *w, const float *x, uint16_t *low, MUON_RULE_ARGS,
                                   int32_t low_dtype, int64_t rows, int64_t cols, int64_t n);
 TUTTI_EXPORT void muon_adamw_cpu(float *w, const float *g, float *m, float *v, uint16_t *low,
@@ -225,9 +226,9 @@ void muon_scale_cpu(float *x, const double *sums, MUON_RULE_ARGS, int64_t n, int
 
 void muon_product_cpu(float *to, const float *a, const float *b, const float *add,
                       const double *now, int64_t rows, int64_t cols, int64_t inner, float alpha,
-                      float beta, int32_t turned, int64_t threads)
+                      float beta, int32_t transposed, int64_t threads)
 {
-    muon_job j = {.product = {to, a, b, add, rows, cols, inner, alpha, beta, turned, 0}};
+    muon_job j = {.product = {to, a, b, add, rows, cols, inner, alpha, beta, transposed, 0}};
     for (int64_t t = 0; t < muon_tiles(&j.product) && now[TUTTI_UPDATE_SKIP] == 0.0; t++)
         tile_part(&j, t);
 }
@@ -287,8 +288,8 @@ static tutti_status products_there(const muon *o, const tutti_update *u, muon_me
         for (int k = 0; k < 3 && !s; k++) {
             muon_product *p = &all[k];
             int64_t threads = muon_tiles(p) * 256;
-            void *args[] = {&p->to,   &p->a,     &p->b,     &p->add,  &now,       &p->rows,
-                            &p->cols, &p->inner, &p->alpha, &p->beta, &p->turned, &threads};
+            void *args[] = {&p->to,   &p->a,     &p->b,     &p->add,  &now,           &p->rows,
+                            &p->cols, &p->inner, &p->alpha, &p->beta, &p->transposed, &threads};
             s = muon_launch(o, KERNEL_PRODUCT, args, sizeof args / sizeof *args, err);
         }
         muon_turn(m);

@@ -56,7 +56,7 @@ START_TEST(bytes_are_those_of_torchvision)
 }
 END_TEST
 
-/* With torchvision's own changes, those of tensors: they leave out what lies at the edge of a sheared or turned picture. */
+/* With torchvision's own changes, those of tensors: they leave out what lies at the edge of a sheared or rotated picture. */
 static const uint8_t of_tensors[360] = {
     0,   19,  39,  4,   23,  43,  46,  92,  140, 66,  133, 199, 65,  131, 197, 60,  126, 192,
     53,  119, 185, 47,  89,  132, 32,  52,  72,  35,  54,  73,  14,  33,  53,  42,  73,  102,

@@ -105,7 +105,7 @@ TUTTI_SHARED void pixel_affine(pixel_source p, const double *m, int64_t pixel, u
     }
 }
 
-/* The matrix of pixel_affine that turns a picture counter-clockwise about its centre, by up to 90 degrees. */
+/* The matrix of pixel_affine that rotates a picture counter-clockwise about its centre, by up to 90 degrees. */
 TUTTI_SHARED void pixel_turn(double degrees, int64_t h, int64_t w, double *m)
 {
     const double angle = -degrees * 3.14159265358979323846 / 180.0;

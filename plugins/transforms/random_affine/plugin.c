@@ -1,4 +1,4 @@
-/* plugin.c - random_affine: a picture turned, moved, scaled and sheared. */
+/* plugin.c - random_affine: a picture rotated, moved, scaled and sheared. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "../common/picture_change.h"
 #include "../common/warp.h"

@@ -1,4 +1,4 @@
-/* plugin.c - random_rotation: a picture turned. */
+/* plugin.c - random_rotation: a picture rotated. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "../common/picture_change.h"
 #include "../common/warp.h"

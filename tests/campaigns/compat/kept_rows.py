@@ -200,8 +200,8 @@ def onnx(kept):
         for name, (_, shape, raw) in read(path).items():
             if name.startswith("model."):
                 n, size = (shape[0], len(raw) // shape[0] // 4) if len(shape) == 2 else (1, len(raw) // 4)
-                turned = b"".join(raw[4 * (row * size + k):][:4] for k in range(size) for row in range(n))
-                found[name] = raw in data or turned in data
+                transposed = b"".join(raw[4 * (row * size + k):][:4] for k in range(size) for row in range(n))
+                found[name] = raw in data or transposed in data
     return found
 
 

@@ -53,7 +53,8 @@ uint64_t emulator_warp(const emulator_site *site, int what, unsigned mask, uint6
 /* What all lanes of the warp brought, six words each; good until the lane's next but one. */
 const uint32_t (*emulator_exchange(const emulator_site *site, const uint32_t *mine))[6];
 /* ldmatrix.x4, of 16 bits. */
-void emulator_matrices(const emulator_site *site, uint32_t *to, const void *row, bool turned);
+void emulator_matrices(const emulator_site *site, uint32_t *to, const void *row,
+                       bool transposed);
 /* cp.async: done at once, or when it is waited for. */
 void emulator_copy(void *to, const void *from, unsigned bytes, bool there);
 void emulator_commit(void);
@@ -252,8 +253,8 @@ inline T reduce(const emulator_site *site, unsigned mask, T value, F fold)
 #define __reduce_or_sync(mask, value) EMULATOR_REDUCE(mask, value, "__reduce_or_sync", a | b)
 
 #define EMULATOR_EXCHANGE(mine) emulator_exchange(EMULATOR_SITE("mma"), (mine))
-#define EMULATOR_MATRICES(to, row, turned)                                                     \
-    emulator_matrices(EMULATOR_SITE("ldmatrix"), (to), (row), (turned))
+#define EMULATOR_MATRICES(to, row, transposed)                                                 \
+    emulator_matrices(EMULATOR_SITE("ldmatrix"), (to), (row), (transposed))
 
 /* Threads run one at a time, so a fence has nothing to do and an atomic is what it computes. */
 #define __threadfence() ((void)0)

@@ -144,7 +144,7 @@ extern "C" const uint32_t (*emulator_exchange(const emulator_site *site,
 }
 
 extern "C" void emulator_matrices(const emulator_site *site, uint32_t *to, const void *row,
-                                  bool turned)
+                                  bool transposed)
 {
     uint64_t rows[32];
     unsigned at[32];
@@ -155,8 +155,8 @@ extern "C" void emulator_matrices(const emulator_site *site, uint32_t *to, const
     (void)emulator_warp(site, EMULATOR_GATHER, ~0u, reinterpret_cast<uint64_t>(row), 0, rows);
     for (unsigned k = 0; k < 4; k++) {
         const uint16_t *const *matrix = reinterpret_cast<const uint16_t *const *>(rows) + 8 * k;
-        to[k] = turned ? matrix[2 * t][g] | uint32_t(matrix[2 * t + 1][g]) << 16
-                       : matrix[g][2 * t] | uint32_t(matrix[g][2 * t + 1]) << 16;
+        to[k] = transposed ? matrix[2 * t][g] | uint32_t(matrix[2 * t + 1][g]) << 16
+                           : matrix[g][2 * t] | uint32_t(matrix[g][2 * t + 1]) << 16;
     }
     for (unsigned k = 0; k < 32 && lane == 0; k++)
         (void)emulator_shared_offset(reinterpret_cast<void *>(rows[k]), 16, &at[k]);

@@ -154,7 +154,7 @@ START_TEST(copies_are_there_when_they_were_waited_for)
 }
 END_TEST
 
-START_TEST(matrices_come_by_rows_and_turned)
+START_TEST(matrices_come_by_rows_and_transposed)
 {
     uint16_t x[8 * 64], *px = x;
     uint32_t y[32][8], *py = &y[0][0];
@@ -279,7 +279,7 @@ int main(void)
     tcase_add_loop_test(t, the_last_block_finds_what_the_others_left, 0, 4);
     tcase_add_test(t, a_race_shows_under_some_order);
     tcase_add_test(t, copies_are_there_when_they_were_waited_for);
-    tcase_add_loop_test(t, matrices_come_by_rows_and_turned, 0, 2);
+    tcase_add_loop_test(t, matrices_come_by_rows_and_transposed, 0, 2);
     tcase_add_loop_test(t, each_fault_has_its_sentence, 0,
                         (int)(sizeof faults / sizeof *faults));
     tcase_add_test(t, a_million_threads_take_seconds_at_most);

@@ -209,7 +209,7 @@ CUDA_KERNEL(matrices_from_afar)(uint16_t *x)
 }
 CUDA_ENTRY(matrices_from_afar);
 
-/* x (8, 64): its first four matrices, as they are and turned, from rows that lie askew for the banks or not. */
+/* x (8, 64): its first four matrices, as they are and transposed, from rows that lie askew for the banks or not. */
 CUDA_KERNEL(matrices)(const uint16_t *x, uint32_t *y, int askew)
 {
     CUDA_SHARED(uint16_t, tile, 8 * 64);
@@ -220,12 +220,12 @@ CUDA_KERNEL(matrices)(const uint16_t *x, uint32_t *y, int askew)
                 tile[(askew ? cuda_eight_at<64>(k / 64, k / 8 % 8) : k) + i] = x[k + i];
     __syncwarp();
     const uint16_t *row = tile + (askew ? cuda_eight_at<64>(r, eight) : r * 64 + eight * 8);
-    uint32_t to[4], turned[4];
+    uint32_t to[4], transposed[4];
     cuda_load_matrices<false>(to, row);
-    cuda_load_matrices<true>(turned, row);
+    cuda_load_matrices<true>(transposed, row);
     for (int k = 0; k < 4; k++) {
         y[lane * 8 + k] = to[k];
-        y[lane * 8 + 4 + k] = turned[k];
+        y[lane * 8 + 4 + k] = transposed[k];
     }
 }
 CUDA_ENTRY(matrices);

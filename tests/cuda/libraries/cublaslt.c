@@ -427,8 +427,8 @@ static double tanh_gelu_slope(double x)
 static unsigned bit_of(int64_t at)
 {
     const char *value = getenv("TUTTI_CUDA_MASKS");
-    const bool turned = value && strcmp(value, "1") == 0;
-    return 1u << (turned ? 7 - at % 8 : at % 8);
+    const bool reversed = value && strcmp(value, "1") == 0;
+    return 1u << (reversed ? 7 - at % 8 : at % 8);
 }
 
 /* The part of ReLU: its mask is written or read. */

@@ -37,7 +37,7 @@ START_TEST(after_events_run_last_in_first_out_but_absolute_rules_hold)
 }
 END_TEST
 
-/* Upstream turns the order round last, observed with algorithms [0, 1, LP, 2, SB, 3]. */
+/* Upstream reverses the order last, observed with algorithms [0, 1, LP, 2, SB, 3]. */
 START_TEST(the_order_of_upstream_can_be_asked_for)
 {
     const char *const names[] = {
@@ -92,7 +92,7 @@ START_TEST(manifests_order_by_name_and_by_tag)
 }
 END_TEST
 
-START_TEST(rules_are_turned_round_on_the_events_of_reverse_on)
+START_TEST(rules_are_reversed_on_the_events_of_reverse_on)
 {
     static const char *const before_b[] = {"b", NULL};
     engine *e = new_engine(NULL);
@@ -421,7 +421,7 @@ int main(void)
     tcase_add_test(tc, after_events_run_last_in_first_out_but_absolute_rules_hold);
     tcase_add_test(tc, the_order_of_upstream_can_be_asked_for);
     tcase_add_test(tc, manifests_order_by_name_and_by_tag);
-    tcase_add_test(tc, rules_are_turned_round_on_the_events_of_reverse_on);
+    tcase_add_test(tc, rules_are_reversed_on_the_events_of_reverse_on);
     tcase_add_test(tc, a_circle_is_told_edge_by_edge_with_files);
     tcase_add_test(tc, those_that_exclude_each_other_are_refused);
     tcase_add_test(tc, two_that_interpolate_the_loss_are_warned_about_once);

@@ -108,7 +108,7 @@ START_TEST(an_argument_of_which_nothing_is_said_is_told)
 }
 END_TEST
 
-/* A file cut off anywhere, and one with any byte turned round: an answer, and no read outside. */
+/* A file cut off anywhere, and one with any byte inverted: an answer, and no read outside. */
 START_TEST(a_torn_file_is_told)
 {
     const made one = make_cubin("scale_cuda", wanted, 3), whole = make_fatbin(&one, &one);

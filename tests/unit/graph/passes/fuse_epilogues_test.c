@@ -274,19 +274,19 @@ START_TEST(a_weights_gradient_takes_the_biass_in)
 {
     static const char *const want[][3] = {{"= matmul_bias_grad(", " of=1", NULL},
                                           {"= matmul_bias_grad(", "transpose_a=1", NULL}};
-    const bool turned = _i & 1, added = _i & 2, deep = _i & 4;
+    const bool transposed = _i & 1, added = _i & 2, deep = _i & 4;
     const tutti_desc rows = toy_desc(TUTTI_F32, 3, 2, 2, 5, 0),
                      d = toy_desc(TUTTI_F32, 2, 4, 5, 0, 0);
     const int64_t flat[2] = {4, 5}, bias[1] = {5};
     const tutti_attr shape = tutti_attr_list("shape", bias, 1);
     const tutti_desc w =
-        turned ? toy_desc(TUTTI_F32, 2, 5, 3, 0, 0) : toy_desc(TUTTI_F32, 2, 3, 5, 0, 0);
+        transposed ? toy_desc(TUTTI_F32, 2, 5, 3, 0, 0) : toy_desc(TUTTI_F32, 2, 3, 5, 0, 0);
     rig r;
     rig_begin(&r);
     const tutti_value dy = tutti_op1(r.b, "tanh", graph_input(r.from, deep ? &rows : &d));
     const tutti_value two = deep ? tutti_reshape(r.b, dy, flat, 2) : dy;
     const tutti_value there = graph_input(r.from, &w);
-    const tutti_value in[3] = {turned ? two : r.x, turned ? r.x : two, there};
+    const tutti_value in[3] = {transposed ? two : r.x, transposed ? r.x : two, there};
     const tutti_attr ta = tutti_attr_i("transpose_a", 1);
     if (added) /* nobody reads that one */
         (void)r.b->emit(r.b, "matmul", in, 2, &ta, 1, NULL, 0);
@@ -296,7 +296,7 @@ START_TEST(a_weights_gradient_takes_the_biass_in)
     sums = sums ? sums : r.b->emit(r.b, "sum_to", &dy, 1, &shape, 1, NULL, 0);
     keep(&r, tutti_op1(r.b, "tanh", sums));
     r.how = fuse_bias_grads;
-    rig_fuse(&r, 3 + deep + added, want[turned]);
+    rig_fuse(&r, 3 + deep + added, want[transposed]);
 }
 END_TEST
 
