@@ -196,8 +196,9 @@ static double summed_s(const forecast_run *run, const division *d, int32_t ranks
                          (gathers ? all_gather_s(run, d, one * unit(run)) : 0.0);
     double end = 0.0;
     for (int64_t k = 0; k < count; k++)
-        end = fmax(end, run->late ? backward : backward * (double)(k + 1) / (double)count) +
-              takes;
+        end =
+            fmax(end, run->no_overlap ? backward : backward * (double)(k + 1) / (double)count) +
+            takes;
     return end;
 }
 

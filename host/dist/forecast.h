@@ -25,7 +25,7 @@ typedef struct forecast_run {
     bool gathers;       /* all ranks get the sums of all gradients, also with `shards` */
     bool half;          /* sums travel in 16 bits */
     bool whole;         /* a rank keeps all gradients, also in rounds */
-    bool late;          /* sums begin behind the backward pass */
+    bool no_overlap;    /* sums begin behind the backward pass, and overlap none of it */
     forecast_statistics statistics;
     int64_t largest;     /* numbers of the largest weight */
     int64_t bucket;      /* numbers that are summed at a time */

@@ -13,8 +13,8 @@
 /* A folder to look in. */
 typedef struct search_place {
     char *path;
-    int origin; /* PLACE_STANDARD ... */
-    int state;  /* REGISTRY_READ ... */
+    int kind;  /* PLACE_STANDARD ... */
+    int state; /* REGISTRY_READ ... */
 } search_place;
 enum {
     PLACE_STANDARD,

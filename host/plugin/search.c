@@ -20,14 +20,14 @@ typedef struct place_list {
     bool failed;
 } place_list;
 
-static void add_place(place_list *l, int origin, const char *path, size_t size)
+static void add_place(place_list *l, int kind, const char *path, size_t size)
 {
     if (!size || l->failed)
         return;
     for (size_t k = 0; k < l->count; k++)
         if (strlen(l->places[k].path) == size && memcmp(l->places[k].path, path, size) == 0) {
-            if (l->places[k].origin == PLACE_STANDARD)
-                l->places[k].origin = origin;
+            if (l->places[k].kind == PLACE_STANDARD)
+                l->places[k].kind = kind;
             return;
         }
     search_place *places = realloc(l->places, (l->count + 1) * sizeof *places);
@@ -38,7 +38,7 @@ static void add_place(place_list *l, int origin, const char *path, size_t size)
         l->failed = true;
         return;
     }
-    places[l->count++] = (search_place){copy, origin, REGISTRY_ABSENT};
+    places[l->count++] = (search_place){copy, kind, REGISTRY_ABSENT};
 }
 
 /* Folders with colons between them. */
@@ -314,7 +314,7 @@ tutti_status search_folder(registry *r, size_t place, tutti_error *err)
     tutti_error cause = TUTTI_ERROR_INIT;
     search_root root = {.place = place,
                         .rule = {authority_demands(r, where->path) & DEMAND_OWNER,
-                                 where->origin == PLACE_BESIDE ? &r->program : NULL,
+                                 where->kind == PLACE_BESIDE ? &r->program : NULL,
                                  &r->refusals}};
     const uint32_t before = r->refusals;
     tutti_status status = trust_folder(where->path, root.rule, &root.folder, &cause);
@@ -324,7 +324,7 @@ tutti_status search_folder(registry *r, size_t place, tutti_error *err)
                    : status == TUTTI_E_NOTFOUND ? REGISTRY_ABSENT
                                                 : REGISTRY_REFUSED;
     if (status) {
-        if (where->origin == PLACE_NAMED || status != TUTTI_E_NOTFOUND)
+        if (where->kind == PLACE_NAMED || status != TUTTI_E_NOTFOUND)
             registry_remark(r, r->refusals != before, "no plugins are taken from %s: %s",
                             where->path, cause.text);
         return TUTTI_OK;

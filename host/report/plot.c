@@ -33,7 +33,7 @@ const char *plot_plain(bool colours)
     return colours ? "\033[0m" : "";
 }
 
-static void widen(range *r, double v)
+static void extend(range *r, double v)
 {
     if (!isfinite(v))
         return;
@@ -47,8 +47,8 @@ static void measure(const series *const *curves, size_t n, range *x, range *y)
     for (size_t c = 0; c < n; c++)
         for (size_t k = 0; curves[c] && k < curves[c]->count; k++)
             if (isfinite(curves[c]->value[k])) {
-                widen(x, curves[c]->step[k]);
-                widen(y, curves[c]->value[k]);
+                extend(x, curves[c]->step[k]);
+                extend(y, curves[c]->value[k]);
             }
     if (x->low == x->high)
         x->high += 1;

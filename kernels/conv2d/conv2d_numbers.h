@@ -15,7 +15,7 @@ typedef uint32_t u32x16 __attribute__((vector_size(64), aligned(4)));
 
 enum { LANES = 16 };
 
-/* gcc 12 widens halves of a vector one by one where it is not told otherwise. */
+/* gcc 12 upcasts halves of a vector one by one where it is not told otherwise. */
 INLINE void load(const void *from, int32_t dtype, f32x16 *ret)
 {
 #if defined(__AVX512BF16__)

@@ -76,7 +76,7 @@ check "a head that is ignored need not fit" test $? = 0
 check "nor is what ignores nothing silent" test "$(grep -c 'has nothing like model.hed, ' err.txt)" = 1
 check "but what does" test "$(grep -c 'has nothing like' err.txt)" = 1
 
-# ---- weights of 16 bits, which are widened to the bit ----
+# ---- weights of 16 bits, which are upcast to the bit ----
 "$python" - <<PY
 import json, struct, sys
 sys.path.insert(0, "$e2e")
@@ -95,7 +95,7 @@ PY
 for type in BF16 F16; do
   check "weights as $type" "$TUTTI" train four.json --set load_weights=$type.safetensors --set optimizer.lr=0 --set max_duration=1ba \
     --set callbacks.0.folder=$type
-  check "are widened" "$python" - <<PY
+  check "are upcast" "$python" - <<PY
 import json, struct, sys
 sys.path.insert(0, "$e2e")
 from checkpoint import tensors

@@ -174,7 +174,7 @@ static void run(int k, const conv2d_geometry *g, const conv2d_dtypes *t, const n
     free(scratch);
 }
 
-static double *widened(const float *x, int64_t n)
+static double *upcast(const float *x, int64_t n)
 {
     double *wide = malloc((size_t)n * sizeof *wide);
     ck_assert_ptr_nonnull(wide);
@@ -190,12 +190,12 @@ static double *wanted(int k, const conv2d_geometry *g, const numbers *in, const 
     const sizes s = sizes_of(g);
     double *wide[4] = {0}, *out = malloc((size_t)s.n[k == 0 ? 2 : k == 1 ? 0 : 1] * 8);
     for (int i = 0; i < 3; i++)
-        wide[i] = widened(in[i].rounded, s.n[i]);
+        wide[i] = upcast(in[i].rounded, s.n[i]);
     for (int i = 0; i < 3 && magnitudes; i++)
         for (int64_t j = 0; j < s.n[i]; j++)
             wide[i][j] = fabs(wide[i][j]);
     if (bias)
-        wide[3] = widened(bias, g->o);
+        wide[3] = upcast(bias, g->o);
     if (k == 0)
         conv2d_plain_f64(g, wide[0], wide[1], wide[3], out, 0, g->b * g->oh * g->ow);
     else if (k == 1)

@@ -54,7 +54,7 @@ static void put_number(numbers *x, int64_t k, double v)
 }
 
 /* The numbers of input k as the kernel has them, in f64. */
-static void widen(job *j, uint32_t k)
+static void upcast(job *j, uint32_t k)
 {
     const int64_t n = tutti_numel(&j->descs[k]);
     const int half = j->descs[k].dtype == TUTTI_BF16;
@@ -103,7 +103,7 @@ static void go_forward(int kind, job *j)
     for (uint32_t k = y; k < y + 2; k++) {
         for (int64_t i = 0, n = tutti_numel(&j->descs[k]); i < n; i++)
             put_number(&j->in[k], i, j->wide[k][i]);
-        widen(j, k);
+        upcast(j, k);
     }
 }
 
@@ -118,7 +118,7 @@ static void job_init(const shape *q, int kind, job *j)
         for (int64_t i = 0; q->bias == LEFT_OUT && k + 1 == j->c.nin && i < n; i++)
             if (i % q->tk < q->tk / 2 + 5)
                 put_number(&j->in[k], i, -INFINITY);
-        widen(j, k);
+        upcast(j, k);
     }
     for (uint32_t k = 0; k < j->c.nout; k++) {
         const int64_t n = tutti_numel(&j->c.out[k]);

@@ -1,4 +1,4 @@
-/* first_values.c - draws the first values of weights. */
+/* first_values.c - weight initialization: draws the first values of weights. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/net/first_values.h"
 #include "graph/ir/interpreter.h"

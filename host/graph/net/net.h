@@ -42,7 +42,7 @@ typedef struct net_options {
     const char
         *tune_file;    /* where measured choices of kernels are kept; NULL: none are measured */
     bool reproducible; /* the same bits on every CPU: autotuner_reproduce; wants no tune_file */
-    bool late_values;  /* weights are blank, their memory untouched: net_fill_weights */
+    bool deferred_init; /* weights are blank, their memory untouched: net_fill_weights */
     const tutti_device *device; /* where weights lie and plans run; NULL: here */
     /* What tutti.module/1 tells of a weight on the device may be made something else, with
      * services_ctx; NULL: it is told as it is. */
@@ -98,7 +98,7 @@ typedef struct net_half_counts {
 net_half_counts net_count_half(const net *n);
 /* Whether there is a copy of what is `at`. */
 bool net_has_half(const net *n, const float *at);
-/* Draws what is blank.  Without late_values a commit does; with it who reads weights or runs a plan calls this before,
+/* Draws what is blank.  Without deferred_init a commit does; with it who reads weights or runs a plan calls this before,
  * and from then on commits do.  A weight that tutti.module/1 asks for alone is drawn alone. */
 TUTTI_NODISCARD tutti_status net_fill_weights(net *n, tutti_error *err);
 /* The whole weight that lies there has been written: nothing is drawn for it. */

@@ -1,4 +1,4 @@
-/* weight.c - a weight's life, and when it gets its first values. */
+/* weight.c - a weight's life, and when it is initialized: at the commit, or later (deferred initialization). */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/net/first_values.h"
 #include "graph/net/net_internal.h"
@@ -89,23 +89,23 @@ tutti_status weight_fill(const net *n, weight *w, const char *path, tutti_error 
 tutti_status net_fill_weights(net *n, tutti_error *err)
 {
     tutti_status s = TUTTI_OK;
-    if (!n->options.late_values)
+    if (!n->options.deferred_init)
         return s;
     for (uint32_t k = 0; k < n->tree.norder && !s; k++)
         if (n->tree.order[k]->blank)
             s = weight_fill(n, n->tree.order[k], n->tree.order[k]->path, err);
-    n->options.late_values = s != TUTTI_OK;
+    n->options.deferred_init = s != TUTTI_OK;
     return s;
 }
 
 void net_overwrites(net *n, const void *at)
 {
-    for (uint32_t k = 0; k < n->tree.norder && n->options.late_values; k++)
+    for (uint32_t k = 0; k < n->tree.norder && n->options.deferred_init; k++)
         if (n->tree.order[k]->data == at)
             n->tree.order[k]->blank = false;
 }
 
 bool net_is_blank(const net *n)
 {
-    return n->options.late_values;
+    return n->options.deferred_init;
 }

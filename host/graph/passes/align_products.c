@@ -1,4 +1,4 @@
-/* align_products.c - large products in 16 bits whose rows devices can read and write in pieces of 16 bytes. */
+/* align_products.c - padding: large products in 16 bits get rows of whole pieces of 16 bytes, the alignment that devices read. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/passes/align_products.h"
 #include "graph/ir/attr.h"
@@ -29,8 +29,8 @@ static const tutti_desc *desc_of(const graph *g, tutti_value v)
 }
 
 /* With `more` rows or columns in the factor: whether the result has so many columns more, and is else the same. */
-static bool widens(const graph_node *n, const tutti_op_call *c, const tutti_desc *y,
-                   int32_t dim, int64_t more)
+static bool pads_result(const graph_node *n, const tutti_op_call *c, const tutti_desc *y,
+                        int32_t dim, int64_t more)
 {
     tutti_desc in[2] = {c->in[0], c->in[1]}, got, want = *y;
     tutti_op_call call = *c;
@@ -58,7 +58,7 @@ static bool find_gap(const graph *g, const graph_node *n, gap *ret)
     const tutti_op_call call = {
         .struct_size = sizeof call, .nin = 2, .nout = 1, .in = in, .attr = n->attr};
     *ret = (gap){columns, COLUMNS - columns % COLUMNS, 0};
-    while (ret->dim < MATRIX && !widens(n, &call, y, ret->dim, ret->more))
+    while (ret->dim < MATRIX && !pads_result(n, &call, y, ret->dim, ret->more))
         ret->dim++;
     return ret->dim < MATRIX;
 }
@@ -125,7 +125,7 @@ static tutti_value whole_of(const graph *g, tutti_value v)
     return tutti_same_shape(whole, &want) ? n->in[0] : 0;
 }
 
-tutti_value align_products_origin(const graph *g, tutti_value v)
+tutti_value align_products_look_through(const graph *g, tutti_value v)
 {
     const graph_value *x = graph_value_at(g, v);
     const graph_node *n = x->kind == VALUE_NODE ? graph_node_at(g, x->index) : NULL;

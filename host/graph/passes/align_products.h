@@ -1,4 +1,4 @@
-/* align_products.h - products whose rows were made longer: the columns that count, and the whole. */
+/* align_products.h - padded products: the columns that count, and the whole. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef HOST_GRAPH_PASSES_ALIGN_PRODUCTS_H
 #define HOST_GRAPH_PASSES_ALIGN_PRODUCTS_H
@@ -7,7 +7,8 @@
 
 /* Emits the first `columns` of the last dimension of `v`; `v` where it has no more.  0 after an error. */
 tutti_value align_products_cut(graph *to, tutti_value v, int64_t columns);
-/* What `v`, F32, is a cast of, in 16 bits and with the columns that align_products_cut took off; `v`: nothing. */
-tutti_value align_products_origin(const graph *g, tutti_value v);
+/* What `v`, F32, is a cast of, in 16 bits and with the columns that align_products_cut took off: looks through both
+ * operations.  `v`: it is no such cast. */
+tutti_value align_products_look_through(const graph *g, tutti_value v);
 
 #endif

@@ -13,17 +13,17 @@ static void find_readers(rewrite *r)
     for (uint32_t k = 0; k < graph_nnodes(r->from); k++) {
         const graph_node *n = graph_node_at(r->from, k);
         if (attr_has(n->op, COLUMNS) && !attr_get(n->op, n->attr, COLUMNS) && n->nin &&
-            align_products_origin(r->from, n->in[0]) != n->in[0])
+            align_products_look_through(r->from, n->in[0]) != n->in[0])
             r->with[k] = graph_value_at(r->from, n->in[0])->index;
     }
 }
 
-static rewrite_node read_origin(const rewrite *r, uint32_t k)
+static rewrite_node look_through_cast(const rewrite *r, uint32_t k)
 {
     const graph_node *n = graph_node_at(r->from, k);
     const tutti_desc *d = &graph_value_at(r->from, n->in[0])->desc;
     rewrite_node same = rewrite_same(n);
-    same.in[0] = align_products_origin(r->from, n->in[0]);
+    same.in[0] = align_products_look_through(r->from, n->in[0]);
     same.columns = d->dim[d->rank - 1];
     return same;
 }
@@ -32,6 +32,6 @@ tutti_status fuse_columns(const graph *from, const bool *wanted, graph *to,
                           tutti_value *ret_map, tutti_error *err)
 {
     static const rewrite_rule rule = {
-        .find = find_readers, .join = read_origin, .passes = GRAPH_PLAIN, .dtypes = true};
+        .find = find_readers, .join = look_through_cast, .passes = GRAPH_PLAIN, .dtypes = true};
     return rewrite_graph(from, wanted, &rule, to, ret_map, err);
 }

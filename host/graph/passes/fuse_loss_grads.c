@@ -34,16 +34,16 @@ static bool may_move(const rewrite *r, uint32_t k)
 }
 
 /* Marks what cannot be there before node `loss`: its result, what depends on it, and what may not move. */
-static void mark_late(const rewrite *r, uint32_t loss, uint32_t end)
+static void mark_dependent(const rewrite *r, uint32_t loss, uint32_t end)
 {
     memset(r->marked, 0, sizeof *r->marked * graph_nvalues(r->from));
     for (uint32_t k = loss; k < end; k++) {
         const graph_node *n = graph_node_at(r->from, k);
-        bool late = k == loss || !may_move(r, k);
+        bool dependent = k == loss || !may_move(r, k);
         for (uint32_t j = 0; j < n->nin; j++)
-            late = late || r->marked[n->in[j]];
+            dependent = dependent || r->marked[n->in[j]];
         for (uint32_t j = 0; j < n->op->nout; j++)
-            r->marked[n->out + j] = late;
+            r->marked[n->out + j] = dependent;
     }
 }
 
@@ -67,7 +67,7 @@ static bool can_join(const rewrite *r, uint32_t loss, uint32_t grad)
     if (r->with[loss] != REWRITE_NONE || r->gone[loss] || !is_pair(l, g) || !is_read(r, l) ||
         !is_read(r, g) || reads_between(r, loss, grad))
         return false;
-    mark_late(r, loss, grad);
+    mark_dependent(r, loss, grad);
     return !r->marked[g->in[g->nin - 1]];
 }
 

@@ -139,7 +139,7 @@ static void keep_outputs(model_graph *b)
         b->output_desc[k] = *model_graph_kept_desc(b, k);
         if (b->half_outputs && model_graph_trains(b) &&
             device_can(b->compiled.device, TUTTI_DEVICE_HALVES))
-            b->outputs[k] = align_products_origin(b->compiled.g, b->outputs[k]);
+            b->outputs[k] = align_products_look_through(b->compiled.g, b->outputs[k]);
     }
 }
 

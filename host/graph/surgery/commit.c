@@ -163,7 +163,7 @@ static tutti_status move_values(const net *n, const weight *w, void *to, const c
     if (w->data && !w->blank)
         return device_copy(n->options.device, to, w->data, tutti_nbytes(&w->desc),
                            w->owned ? TUTTI_COPY_TO_DEVICE : TUTTI_COPY_ON_DEVICE, err);
-    return n->options.late_values ? TUTTI_OK : weight_draw(n, w, to, path, err);
+    return n->options.deferred_init ? TUTTI_OK : weight_draw(n, w, to, path, err);
 }
 
 /* Moves values to their new places; the weights themselves still know the old ones. */
@@ -252,7 +252,7 @@ static void adopt(net *n, gathering *g)
             w->blank = false;
             continue;
         }
-        w->blank = (!w->data || w->blank) && n->options.late_values;
+        w->blank = (!w->data || w->blank) && n->options.deferred_init;
         if (w->owned)
             free(w->data);
         w->owned = false;

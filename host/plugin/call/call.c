@@ -199,8 +199,8 @@ void call_run(void *prepared, void *function, void *const *args)
     run(prepared, function, NULL, args);
 }
 
-/* libffi widens a result that is an integer to its word. */
-static bool is_widened(const ctype *t)
+/* libffi promotes a result that is an integer to its word, ffi_arg. */
+static bool is_promoted(const ctype *t)
 {
     return (t->kind == CTYPE_NUMBER && t->word[0] != 'f') || t->kind == CTYPE_BOOL;
 }
@@ -209,7 +209,7 @@ void call_run_typed(void *prepared, void *function, void *const *args, void *ret
 {
     call *c = prepared;
     run(c, function, ret_result, args);
-    if (is_widened(c->result)) {
+    if (is_promoted(c->result)) {
         ffi_arg word;
         memcpy(&word, ret_result, sizeof word);
         const uint64_t value = word; /* little-endian: the low bytes come first */
@@ -237,14 +237,14 @@ static void enter(ffi_cif *cif, void *result, void **args, void *user)
     } r = {.any = 0};
     (void)cif;
     c->fn(c->ctx, args, &r);
-    if (is_widened(gives)) {
+    if (is_promoted(gives)) {
         const bool is_signed = gives->word[0] != 'u';
         const unsigned unused = 64 - 8 * (unsigned)gives->size;
         r.any <<= unused;
         r.any = is_signed ? (uint64_t)((int64_t)r.any >> unused) : r.any >> unused;
     }
     if (gives->kind != CTYPE_VOID)
-        memcpy(result, &r, is_widened(gives) ? sizeof(ffi_arg) : gives->size);
+        memcpy(result, &r, is_promoted(gives) ? sizeof(ffi_arg) : gives->size);
 }
 
 tutti_status call_closure_create(const ctype *callback, call_back_fn fn, void *ctx,

@@ -118,10 +118,10 @@ static tutti_status tell_rows(const trainer *t, FILE *file, tutti_error *err)
 /* When gradients are summed, and who prevents that it is while the backward pass runs. */
 static tutti_status tell_overlap(const trainer *t, FILE *file, tutti_error *err)
 {
-    static const char late[] = "when the last backward pass is over: ";
+    static const char after_backward[] = "when the last backward pass is over: ";
     engine_place places[MOST_PLACES];
     const participants *p = &t->run.participants;
-    const char *before = late;
+    const char *before = after_backward;
     size_t n;
     const tutti_status s =
         engine_order(t->run.engine, TUTTI_EVENT_AFTER_BACKWARD, places, MOST_PLACES, &n, err);
@@ -145,7 +145,7 @@ static tutti_status tell_overlap(const trainer *t, FILE *file, tutti_error *err)
         before = ", ";
     }
     (void)fprintf(file, "%s\n",
-                  before != late ? ""
+                  before != after_backward ? ""
                   : t->run.file->distributed.sync == SYNC_MULTI
                       ? "while each backward pass runs"
                       : "while the last backward pass runs");

@@ -120,8 +120,8 @@ static tutti_status describe_run(trainer *t, plan *p, const preview_link *link,
                           .rounds = file->distributed.sharding >= SHARDING_GRADIENTS ||
                                     file->distributed.sync == SYNC_MULTI,
                           .whole = file->distributed.sharding < SHARDING_GRADIENTS,
-                          .late = file->distributed.sync == SYNC_FORCED ||
-                                  file->distributed.batch_norm == BATCH_NORM_WORLD,
+                          .no_overlap = file->distributed.sync == SYNC_FORCED ||
+                                        file->distributed.batch_norm == BATCH_NORM_WORLD,
                           .statistics = count_statistics(p),
                           .parts = file->distributed.sharding == SHARDING_WEIGHTS,
                           .half = t->distributed.gradients.rules.half,

@@ -71,7 +71,7 @@ static tutti_status open_model(trainer *t, const tutti_op *const *ops, tutti_err
         .services_ctx = t,
         .seed = t->run.seed,
         .threads = t->run.threads,
-        .late_values = !distributed_on(&t->distributed), /* until trainer_begin has loaded */
+        .deferred_init = !distributed_on(&t->distributed), /* until trainer_begin has loaded */
         .device = context_device(&t->run),
         .see_weight = see_module_weight,
         .wrote_weight = wrote_module_weight,

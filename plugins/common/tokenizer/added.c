@@ -35,8 +35,8 @@ static bool added_stands_alone(const char *text, uint64_t size, uint64_t begin, 
            (end == size || !unicode_is_word(unicode_read(text, size, end, &n)));
 }
 
-/* Takes the white space on the sides that the token says; not past `least`. */
-static void added_widen(const added_token *a, const char *text, uint64_t size, uint64_t least,
+/* Takes the white space on the sides that the token says (lstrip, rstrip); not past `least`. */
+static void added_strip(const added_token *a, const char *text, uint64_t size, uint64_t least,
                         uint64_t *begin, uint64_t *end)
 {
     uint32_t n;
@@ -70,7 +70,7 @@ static tutti_status added_cut(tokenizer_encoder *e, const char *text, uint64_t s
         at = end;
         if (begin < done || (a->single_word && !added_stands_alone(text, size, begin, end)))
             continue;
-        added_widen(a, text, size, done, &begin, &end);
+        added_strip(a, text, size, done, &begin, &end);
         if (begin > done)
             s = rest(e, text + done, begin - done, first && done == 0, err);
         if (s == TUTTI_OK && !ids_add(e->ids, a->id))

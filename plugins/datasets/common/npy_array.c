@@ -290,13 +290,13 @@ static uint64_t array_place(const npy_array *a, int64_t index, uint64_t k)
 void npy_read(const npy_array *a, int64_t index, void *to)
 {
     const uint64_t width = (uint64_t)a->width, n = a->bytes / width;
-    const int widen = a->width < (int32_t)tutti_dtype_size(a->sample.dtype);
-    if (!a->fortran && !a->swapped && !widen) {
+    const int upcast = a->width < (int32_t)tutti_dtype_size(a->sample.dtype);
+    if (!a->fortran && !a->swapped && !upcast) {
         memcpy(to, a->data + (uint64_t)index * a->bytes, a->bytes);
         return;
     }
     for (uint64_t k = 0; k < n; k++) {
-        if (widen)
+        if (upcast)
             ((int64_t *)to)[k] = npy_whole(a, index, k);
         else
             array_put((uint8_t *)to + k * width, a->data + array_place(a, index, k) * width,

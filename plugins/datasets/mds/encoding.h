@@ -51,7 +51,7 @@ mds_values mds_values_of(int32_t stored, const mds_field *f);
 int64_t mds_values_at(const mds_values *v, int64_t k);
 
 /* The shape that a field becomes, without decoding it: NUMBER and DIGITS a scalar (i64 if whole,
- * else f32), TEXT u8 (N), ARRAY as stored (uint32 widens to i64), images u8 (H, W, C), lists of
+ * else f32), TEXT u8 (N), ARRAY as stored (uint32 is upcast to i64), images u8 (H, W, C), lists of
  * images u8 (N, H, W, C).  Errors: E_FORMAT, E_NOMEM, with `why`.  [any] */
 TUTTI_NODISCARD tutti_status mds_encoding_shape(const mds_encoding *e, image_pool *pool,
                                                 const mds_field *f, tutti_desc *ret_desc,

@@ -123,7 +123,7 @@ START_TEST(arrays_are_read_in_all_forms)
 }
 END_TEST
 
-START_TEST(unsigned_words_widen)
+START_TEST(unsigned_words_are_upcast)
 {
     int64_t values[2];
     const bytes field = FIELD(0xff, 0xff, 0xff, 0xff, 1, 0, 0, 0);
@@ -708,7 +708,7 @@ int main(void)
     tcase_add_checked_fixture(c, NULL, erase);
     tcase_add_test(c, every_number_is_read);
     tcase_add_test(c, arrays_are_read_in_all_forms);
-    tcase_add_test(c, unsigned_words_widen);
+    tcase_add_test(c, unsigned_words_are_upcast);
     tcase_add_test(c, texts_are_their_bytes);
     tcase_add_test(c, images_are_decoded);
     tcase_add_test(c, raw_images_of_pillow_are_read);

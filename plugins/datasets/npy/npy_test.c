@@ -203,7 +203,7 @@ START_TEST(every_type_has_its_dtype)
 }
 END_TEST
 
-START_TEST(unsigned_words_widen)
+START_TEST(unsigned_words_are_upcast)
 {
     int64_t got[2];
     tutti_tensor t[TUTTI_MAX_COLUMNS];
@@ -792,7 +792,7 @@ int main(void)
     tcase_add_test(c, fortran_order_is_transposed);
     tcase_add_loop_test(c, either_byte_order_is_read, 0, 3);
     tcase_add_test(c, every_type_has_its_dtype);
-    tcase_add_test(c, unsigned_words_widen);
+    tcase_add_test(c, unsigned_words_are_upcast);
     tcase_add_test(c, whole_numbers_of_every_type_are_classes);
     tcase_add_test(c, other_targets_stay_what_they_are);
     tcase_add_test(c, whole_numbers_of_any_shape_are_classes_where_their_count_is_told);

@@ -7,7 +7,7 @@
 
 typedef enum wds_kind {
     WDS_IMAGE, /* any ending but these */
-    WDS_ARRAY, /* npy: its dtype and shape; uint32 widens to i64 */
+    WDS_ARRAY, /* npy: its dtype and shape; uint32 is upcast to i64 */
     WDS_TEXT,  /* txt: its bytes, u8 (N) */
     WDS_JSON /* json: of the member a number f32 (), a list of numbers f32 (N), a text's bytes u8 (N) */
 } wds_kind;

@@ -35,7 +35,7 @@ static inline resample_window resample_window_of(const tutti_tensor *t, int64_t 
     return w;
 }
 
-/* Scales the window to (height, width) in `to`.  A filter that is widened by the factor where the image
+/* Scales the window to (height, width) in `to`.  The support of the filter is scaled by the factor where the image
  * shrinks (antialiasing); nothing outside the window counts.  u8: Pillow's fixed-point numbers, to the
  * bit; f32: the same in floating point.  Errors: E_NOMEM.  [any] */
 TUTTI_NODISCARD tutti_status resample(const resample_window *from, int64_t height,

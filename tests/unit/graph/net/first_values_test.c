@@ -94,12 +94,12 @@ static toy_model model(void)
     return (toy_model){.weights = weights, .trace = trace, .loss = tutti_softmax_cross_entropy};
 }
 
-static net *late_net(toy_model *m)
+static net *deferred_net(toy_model *m)
 {
     tutti_error err = TUTTI_ERROR_INIT;
     net *n;
     const net_options options = {
-        .ops = tutti_op_table, .seed = SEED, .threads = 2, .late_values = true};
+        .ops = tutti_op_table, .seed = SEED, .threads = 2, .deferred_init = true};
     ck_assert_ok(net_create(&options, &n, &err), err);
     m->service = net_modules(n);
     const model_impl impl = {&toy_table, m, NULL, "toy", NULL};
@@ -139,7 +139,7 @@ static plan *train_plan(net *n)
 START_TEST(a_plan_needs_no_values)
 {
     toy_model m = model();
-    net *n = late_net(&m);
+    net *n = deferred_net(&m);
     float *w, *g;
     int64_t count;
     ck_assert(net_is_blank(n));
@@ -154,7 +154,7 @@ END_TEST
 START_TEST(a_run_of_a_plan_draws_them)
 {
     toy_model m = model();
-    net *n = late_net(&m);
+    net *n = deferred_net(&m);
     plan *p = train_plan(n);
     toy_fill(plan_input(p, 0), 1);
     toy_fill(plan_target(p, 0), 2);
@@ -170,7 +170,7 @@ START_TEST(what_is_written_before_is_not_drawn)
 {
     tutti_error err = TUTTI_ERROR_INIT;
     toy_model m = model();
-    net *n = late_net(&m);
+    net *n = deferred_net(&m);
     float *w0 = (float *)(uintptr_t)values(n, "w0");
     net_overwrites(n, w0);
     w0[7] = 3.0f;
@@ -185,7 +185,7 @@ START_TEST(a_plugin_that_asks_for_one_gets_it_alone)
 {
     tutti_error err = TUTTI_ERROR_INIT;
     toy_model m = model();
-    net *n = late_net(&m);
+    net *n = deferred_net(&m);
     tutti_tensor t;
     ck_assert_ok(m.service->weight_data(m.service->ctx, 1, "w1", &t, &err), err);
     check_drawn(t.data, "w1");
@@ -206,7 +206,7 @@ START_TEST(a_weight_keeps_the_values_of_its_first_path)
 {
     tutti_error err = TUTTI_ERROR_INIT;
     toy_model m = model();
-    net *n = late_net(&m);
+    net *n = deferred_net(&m);
     ck_assert_ok(m.service->take_weight(m.service->ctx, 1, "w0", 1, "w1", &err), err);
     ck_assert_ok(net_commit(n, &err), err);
     ck_assert_uint_eq(net_weight_count(n), 1);
@@ -220,7 +220,7 @@ START_TEST(commits_draw_once_values_are_wanted)
 {
     tutti_error err = TUTTI_ERROR_INIT;
     toy_model m = model();
-    net *n = late_net(&m);
+    net *n = deferred_net(&m);
     const toy_weight more = WEIGHT("more", OUT);
     ck_assert_ok(net_fill_weights(n, &err), err);
     ck_assert_ok(m.service->weight(m.service->ctx, 1, more.name, &more.desc, &more.init,
