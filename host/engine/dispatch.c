@@ -332,7 +332,7 @@ tutti_status engine_run_held(engine *e, tutti_error *err)
         return refuse(e, event, err);
     const breadcrumb outer = crash_breadcrumb;
     tutti_status s = run_waiting(e, &e->slots[event], err);
-    const int32_t around = event_around(event);
+    const int32_t around = event_counterpart(event);
     if (!s && around >= 0)
         s = run_waiting(e, &e->slots[around], err);
     crash_breadcrumb = outer;

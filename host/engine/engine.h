@@ -165,6 +165,7 @@ int32_t event_find(const char *name);
 const char *event_name(int32_t event);      /* "before_loss" */
 const char *event_canonical(int32_t event); /* "loss" */
 int event_side(int32_t event);              /* -1 before, +1 after, 0 neither */
-int32_t event_around(int32_t event); /* Composer's, in which one of Ignite's lies; -1: none */
+int32_t
+event_counterpart(int32_t event); /* Composer's counterpart of an Ignite event; -1: none */
 
 #endif

@@ -1,4 +1,4 @@
-/* events.c - names, partners and sides of the events of both engines. */
+/* events.c - the events of both engines: names, sides, and the Composer event that is the counterpart of Ignite's. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/counts.h"
 #include "engine/engine.h"
@@ -61,7 +61,7 @@ int event_side(int32_t event)
     return row ? row->side : N;
 }
 
-int32_t event_around(int32_t event)
+int32_t event_counterpart(int32_t event)
 {
     switch (event) {
     case TUTTI_EVENT_STARTED:

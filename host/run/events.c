@@ -140,7 +140,7 @@ static tutti_status after(loop_run *l, int32_t event, tutti_error *err)
 /* All who hear the event, on all ranks, and what they ask; then what the trainer does behind it. */
 static tutti_status tell(loop_run *l, int32_t event, tutti_error *err)
 {
-    const int32_t around = event_around(event);
+    const int32_t around = event_counterpart(event);
     tutti_status s = before(l, event, err);
     if (!s)
         s = training_event(l->trainer, around < 0 ? event : around, err);

@@ -1,4 +1,4 @@
-/* batch_mix.h - samples of a microbatch paired with others, and their targets or losses blended. */
+/* batch_mix.h - samples of a microbatch mixed with a permutation of them (mixup, cutmix), and their targets or losses. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef PLUGIN_BATCH_MIX_H
 #define PLUGIN_BATCH_MIX_H
@@ -8,68 +8,68 @@
 #include "tutti/train.h"
 
 /* Kernels of batch_mix.cu that a manifest names in this order; an algorithm's own follow. */
-enum { PARTNERS_BLEND, PARTNERS_BLEND_TARGETS, PARTNERS_PICK, PARTNERS_KERNELS };
-#define PARTNERS_NAMES "partners_blend", "partners_blend_targets", "partners_pick"
+enum { BATCH_MIX_BLEND, BATCH_MIX_BLEND_TARGETS, BATCH_MIX_PICK, BATCH_MIX_KERNELS };
+#define BATCH_MIX_NAMES "batch_mix_blend", "batch_mix_blend_targets", "batch_mix_pick"
 
 /* What mixup and cutmix remember from a microbatch's inputs to its targets or loss. */
-typedef struct partners {
+typedef struct batch_mix {
     algorithm_device device;
     const tutti_state_v1 *state;
-    const tutti_train_v1 *train; /* only to blend losses */
-    double weight;               /* of the other sample */
-    int64_t count;               /* samples in this microbatch */
-    algorithm_buffer order;      /* u32 (count): each sample's partner */
-    algorithm_memory there;      /* the same for kernels */
-    algorithm_memory picked;     /* targets of the partners */
-    uint32_t kernel[PARTNERS_KERNELS + 1];
+    const tutti_train_v1 *train;  /* only to blend losses */
+    double weight;                /* of the other sample */
+    int64_t count;                /* samples in this microbatch */
+    algorithm_buffer perm;        /* u32 (count): the sample that each is mixed with */
+    algorithm_memory device_perm; /* the same for kernels */
+    algorithm_memory picked;      /* targets of the other samples */
+    uint32_t kernel[BATCH_MIX_KERNELS + 1];
     int32_t interpolate_loss;
     int32_t reserved;
-} partners;
+} batch_mix;
 
 /* ---- the manifest's kernels ---- */
 
-TUTTI_EXPORT void partners_blend_cpu(const float *x, float *y, const uint32_t *order, float a,
-                                     float b, int64_t width, int64_t n);
-TUTTI_EXPORT void partners_blend_targets_cpu(const void *x, float *y, const uint32_t *order,
-                                             float a, float b, int32_t kind, int64_t classes,
-                                             int64_t width, int64_t n);
-TUTTI_EXPORT void partners_pick_cpu(const uint8_t *x, uint8_t *y, const uint32_t *order,
-                                    int64_t row, int64_t unit, int64_t n);
+TUTTI_EXPORT void batch_mix_blend_cpu(const float *x, float *y, const uint32_t *perm, float a,
+                                      float b, int64_t width, int64_t n);
+TUTTI_EXPORT void batch_mix_blend_targets_cpu(const void *x, float *y, const uint32_t *perm,
+                                              float a, float b, int32_t kind, int64_t classes,
+                                              int64_t width, int64_t n);
+TUTTI_EXPORT void batch_mix_pick_cpu(const uint8_t *x, uint8_t *y, const uint32_t *perm,
+                                     int64_t row, int64_t unit, int64_t n);
 
-void partners_blend_cpu(const float *x, float *y, const uint32_t *order, float a, float b,
-                        int64_t width, int64_t n)
+void batch_mix_blend_cpu(const float *x, float *y, const uint32_t *perm, float a, float b,
+                         int64_t width, int64_t n)
 {
     for (int64_t k = 0; k * width < n; k++) {
-        const float *own = x + k * width, *other = x + (int64_t)order[k] * width;
+        const float *own = x + k * width, *other = x + (int64_t)perm[k] * width;
         float *row = y + k * width;
         for (int64_t i = 0; i < width; i++)
-            row[i] = partners_blended(own[i], other[i], a, b);
+            row[i] = batch_mix_blended(own[i], other[i], a, b);
     }
 }
 
-void partners_blend_targets_cpu(const void *x, float *y, const uint32_t *order, float a,
-                                float b, int32_t kind, int64_t classes, int64_t width,
-                                int64_t n)
+void batch_mix_blend_targets_cpu(const void *x, float *y, const uint32_t *perm, float a,
+                                 float b, int32_t kind, int64_t classes, int64_t width,
+                                 int64_t n)
 {
     for (int64_t k = 0; k < n; k++)
-        y[k] = partners_target_at(x, order, a, b, kind, classes, width, k);
+        y[k] = batch_mix_target_at(x, perm, a, b, kind, classes, width, k);
 }
 
-void partners_pick_cpu(const uint8_t *x, uint8_t *y, const uint32_t *order, int64_t row,
-                       int64_t unit, int64_t n)
+void batch_mix_pick_cpu(const uint8_t *x, uint8_t *y, const uint32_t *perm, int64_t row,
+                        int64_t unit, int64_t n)
 {
-    batch_pick(x, y, order, row, unit, n);
+    batch_pick(x, y, perm, row, unit, n);
 }
 
 /* ---- services ---- */
 
 /* Reads the settings interpolate_loss, input_key and target_key, finds services and the kernels called `names`. */
-static inline tutti_status partners_open(partners *p, const char *who, const tutti_host *host,
-                                         const tutti_params *params, const char *const *names,
-                                         uint32_t nnames, tutti_error *err)
+static inline tutti_status batch_mix_open(batch_mix *p, const char *who, const tutti_host *host,
+                                          const tutti_params *params, const char *const *names,
+                                          uint32_t nnames, tutti_error *err)
 {
     const int32_t interpolate = tutti_param_i64(params, "interpolate_loss") != 0;
-    *p = (partners){.interpolate_loss = interpolate};
+    *p = (batch_mix){.interpolate_loss = interpolate};
     p->state = algorithm_service(host, who, TUTTI_STATE_V1, err);
     p->train = interpolate ? algorithm_service(host, who, TUTTI_TRAIN_V1, err) : NULL;
     if (!p->state || (interpolate && !p->train))
@@ -80,15 +80,15 @@ static inline tutti_status partners_open(partners *p, const char *who, const tut
     return s;
 }
 
-static inline void partners_fini(partners *p)
+static inline void batch_mix_fini(batch_mix *p)
 {
-    free(p->order.data);
-    algorithm_give(&p->device, &p->there);
+    free(p->perm.data);
+    algorithm_give(&p->device, &p->device_perm);
     algorithm_give(&p->device, &p->picked);
 }
 
 /* Inputs are changed on before_forward, then targets on before_loss or losses on before_backward. */
-static inline int32_t partners_match(const partners *p, const tutti_event *event)
+static inline int32_t batch_mix_match(const batch_mix *p, const tutti_event *event)
 {
     return event->id == TUTTI_EVENT_BEFORE_FORWARD ||
            event->id ==
@@ -97,25 +97,25 @@ static inline int32_t partners_match(const partners *p, const tutti_event *event
 
 /* ---- a microbatch ---- */
 
-static inline tutti_status partners_draw(partners *p, tutti_stream *r, int64_t count,
-                                         tutti_error *err)
+static inline tutti_status batch_mix_draw(batch_mix *p, tutti_stream *r, int64_t count,
+                                          tutti_error *err)
 {
     const char *who = p->device.who;
     if (count > UINT32_MAX)
         return tutti_fail(err, TUTTI_E_RANGE, "%s: a batch of %lld samples is too large", who,
                           (long long)count);
     const uint64_t bytes = (uint64_t)count * sizeof(uint32_t);
-    const tutti_status status = algorithm_room(&p->order, bytes, who, err);
+    const tutti_status status = algorithm_room(&p->perm, bytes, who, err);
     if (status)
         return status;
-    algorithm_shuffle(r, p->order.data, (uint32_t)count);
+    algorithm_shuffle(r, p->perm.data, (uint32_t)count);
     p->count = count;
-    return batch_send(&p->device, &p->there, p->order.data, bytes, err);
+    return batch_send(&p->device, &p->device_perm, p->perm.data, bytes, err);
 }
 
-/* The input: x[k] = (1 - weight) x[k] + weight x[order[k]]. */
-static inline tutti_status partners_blend_inputs(partners *p, const tutti_desc *input,
-                                                 tutti_error *err)
+/* The input: x[k] = (1 - weight) x[k] + weight x[perm[k]]. */
+static inline tutti_status batch_mix_blend_inputs(batch_mix *p, const tutti_desc *input,
+                                                  tutti_error *err)
 {
     tutti_tensor x, y;
     const tutti_status status = batch_renew(&p->device, p->device.input, input, &x, &y, err);
@@ -123,14 +123,14 @@ static inline tutti_status partners_blend_inputs(partners *p, const tutti_desc *
         return status;
     float a = (float)(1.0 - p->weight), b = (float)p->weight;
     int64_t n = tutti_numel(input), width = p->count ? n / p->count : 1;
-    return algorithm_launch(&p->device, p->kernel[PARTNERS_BLEND], err, &x.data, &y.data,
-                            &p->there.data, &a, &b, &width, &n);
+    return algorithm_launch(&p->device, p->kernel[BATCH_MIX_BLEND], err, &x.data, &y.data,
+                            &p->device_perm.data, &a, &b, &width, &n);
 }
 
 /* The targets as they are now; their first dimension must still be the microbatch.  *ret_target
  * counts only on success. */
-static inline tutti_status partners_target(const partners *p, tutti_tensor *ret_target,
-                                           tutti_error *err)
+static inline tutti_status batch_mix_target(const batch_mix *p, tutti_tensor *ret_target,
+                                            tutti_error *err)
 {
     char text[96];
     const tutti_desc *d = &ret_target->desc;
@@ -145,12 +145,12 @@ static inline tutti_status partners_target(const partners *p, tutti_tensor *ret_
 }
 
 /* Targets become probabilities, blended as the inputs were. */
-static inline tutti_status partners_blend_targets(partners *p, tutti_error *err)
+static inline tutti_status batch_mix_blend_targets(batch_mix *p, tutti_error *err)
 {
     tutti_tensor target, y;
     tutti_desc outputs;
     batch_soft soft;
-    tutti_status status = partners_target(p, &target, err);
+    tutti_status status = batch_mix_target(p, &target, err);
     if (status || (status = batch_describe(&p->device, "outputs", &outputs, err)) ||
         (status = batch_soften(p->device.who, &target, &outputs, &soft, err)))
         return status;
@@ -160,21 +160,21 @@ static inline tutti_status partners_blend_targets(partners *p, tutti_error *err)
         return status;
     float a = (float)(1.0 - p->weight), b = (float)p->weight;
     int64_t n = tutti_numel(&outputs), width = p->count ? n / p->count : 1;
-    return algorithm_launch(&p->device, p->kernel[PARTNERS_BLEND_TARGETS], err, &soft.data,
-                            &y.data, &p->there.data, &a, &b, &soft.kind, &soft.classes, &width,
-                            &n);
+    return algorithm_launch(&p->device, p->kernel[BATCH_MIX_BLEND_TARGETS], err, &soft.data,
+                            &y.data, &p->device_perm.data, &a, &b, &soft.kind, &soft.classes,
+                            &width, &n);
 }
 
-/* loss = (1 - weight) loss + weight loss(outputs, targets of the partners) */
-static inline tutti_status partners_blend_loss(partners *p, tutti_error *err)
+/* loss = (1 - weight) loss + weight loss(outputs, targets of the other samples) */
+static inline tutti_status batch_mix_blend_loss(batch_mix *p, tutti_error *err)
 {
     tutti_tensor target;
-    tutti_status status = partners_target(p, &target, err);
+    tutti_status status = batch_mix_target(p, &target, err);
     if (status ||
         (status = algorithm_take(&p->device, &p->picked, tutti_nbytes(&target.desc), err)))
         return status;
-    if ((status = batch_launch_pick(&p->device, p->kernel[PARTNERS_PICK], &target,
-                                    p->picked.data, p->there.data, p->count, err)))
+    if ((status = batch_launch_pick(&p->device, p->kernel[BATCH_MIX_PICK], &target,
+                                    p->picked.data, p->device_perm.data, p->count, err)))
         return status;
     target.data = p->picked.data;
     return p->train->mix_loss(p->train->ctx, &target, p->weight, err);

@@ -58,10 +58,10 @@ def box(stream, size, cut):
 
 
 def cutmix_indices(x):
-    """Our order of draws is another: the share, the partners, columns, rows."""
+    """Our order of draws is another: the share, the permutation, columns, rows."""
     stream = chance.of("cutmix", again=True)
-    held.share, held.partners = stream.beta(twin.ALGORITHMS["cutmix"]["alpha"]), stream.order(len(x))
-    return torch.tensor(held.partners)
+    held.share, held.perm = stream.beta(twin.ALGORITHMS["cutmix"]["alpha"]), stream.order(len(x))
+    return torch.tensor(held.perm)
 
 
 def cutmix_box(height, width, share, **_):

@@ -1,4 +1,4 @@
-/* cutmix_test.c - boxes, targets and losses taken from the same partners in the same share. */
+/* cutmix_test.c - boxes, targets and losses taken from the same permutation in the same share. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "../algorithm_check.h"
 
@@ -48,7 +48,7 @@ static void event(int32_t id, int32_t matches)
 }
 
 /* Whose box image b has (itself: none to be seen), and how many pixels it has. */
-static int partner(int b, int *ret_pixels)
+static int mixed_with(int b, int *ret_pixels)
 {
     int whose = b, pixels = 0;
     for (int k = 0; k < H * W; k++) {
@@ -64,36 +64,35 @@ static int partner(int b, int *ret_pixels)
     return whose;
 }
 
-/* The same box for all images, its pixels those of the partner. */
-static double box_share(int *partners)
+/* The same box for all images, its pixels those of the sample that it is mixed with. */
+static double box_share(int *perm)
 {
     int pixels = 0;
     for (int b = 0; b < B; b++) {
         int n;
-        partners[b] = partner(b, &n);
-        ck_assert(partners[b] == b || pixels == 0 || n == pixels);
+        perm[b] = mixed_with(b, &n);
+        ck_assert(perm[b] == b || pixels == 0 || n == pixels);
         pixels = n ? n : pixels;
     }
     return (double)pixels / (H * W);
 }
 
-START_TEST(inputs_and_targets_have_the_same_partner_and_share)
+START_TEST(inputs_and_targets_have_the_same_permutation_and_share)
 {
-    int partners[B];
+    int perm[B];
     start(1.0, 0, _i % 2);
     r.time.batch = _i;
     event(TUTTI_EVENT_BEFORE_FORWARD, 1);
     event(TUTTI_EVENT_BEFORE_LOSS, 1);
     event(TUTTI_EVENT_BEFORE_BACKWARD, 0);
-    const double m = box_share(partners);
+    const double m = box_share(perm);
     const tutti_tensor *y = &r.columns[1];
     if (m > 0.0) {
         ck_assert(tutti_same_shape(&y->desc, &r.columns[RUN_COLUMNS].desc));
         for (int k = 0; k < B * CLASSES; k++) {
             const int b = k / CLASSES, c = k % CLASSES;
             ck_assert_close(((const float *)y->data)[k],
-                            (1.0 - m) * (labels[b] == c) + m * (labels[partners[b]] == c),
-                            1e-6);
+                            (1.0 - m) * (labels[b] == c) + m * (labels[perm[b]] == c), 1e-6);
         }
     }
     subject_close(&s);
@@ -102,18 +101,18 @@ END_TEST
 
 START_TEST(losses_are_blended_instead_when_asked)
 {
-    int partners[B];
+    int perm[B];
     start(1.0, 1, 0);
     r.time.batch = 3;
     event(TUTTI_EVENT_BEFORE_FORWARD, 1);
     event(TUTTI_EVENT_BEFORE_LOSS, 0);
     event(TUTTI_EVENT_BEFORE_BACKWARD, 1);
-    const double m = box_share(partners);
+    const double m = box_share(perm);
     ck_assert(m > 0.0);
     ck_assert_close(r.mixed_weight, m, 1e-12);
     ck_assert_ptr_eq(r.columns[1].data, labels);
     for (int b = 0; b < B; b++)
-        ck_assert_int_eq(r.mixed_data[b], labels[partners[b]]);
+        ck_assert_int_eq(r.mixed_data[b], labels[perm[b]]);
     subject_close(&s);
 }
 END_TEST
@@ -142,10 +141,10 @@ END_TEST
 /* With alpha 0 the box is as large as the image, its centre in it: at least a quarter is replaced. */
 START_TEST(alpha_0_takes_the_largest_box)
 {
-    int partners[B];
+    int perm[B];
     start(0.0, 0, 0);
     event(TUTTI_EVENT_BEFORE_FORWARD, 1);
-    ck_assert_double_ge(box_share(partners), 0.25);
+    ck_assert_double_ge(box_share(perm), 0.25);
     subject_close(&s);
 }
 END_TEST
@@ -172,7 +171,7 @@ int main(void)
 {
     Suite *suite = suite_create("cutmix");
     TCase *t = tcase_create("all");
-    tcase_add_loop_test(t, inputs_and_targets_have_the_same_partner_and_share, 0, 12);
+    tcase_add_loop_test(t, inputs_and_targets_have_the_same_permutation_and_share, 0, 12);
     tcase_add_test(t, losses_are_blended_instead_when_asked);
     tcase_add_test(t, targets_for_every_pixel_are_cut_like_the_images);
     tcase_add_test(t, alpha_0_takes_the_largest_box);

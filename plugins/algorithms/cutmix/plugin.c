@@ -5,7 +5,7 @@
 #include "../box.h"
 
 typedef struct cutmix {
-    partners p; /* weight: the box's share of the image */
+    batch_mix p; /* weight: the box's share of the image */
     double alpha;
     box_side rows;
     box_side columns;
@@ -14,11 +14,11 @@ typedef struct cutmix {
 } cutmix;
 
 /* The manifest's kernel beside those of batch_mix.h. */
-TUTTI_EXPORT void cutmix_paste_cpu(const uint8_t *x, uint8_t *y, const uint32_t *order,
+TUTTI_EXPORT void cutmix_paste_cpu(const uint8_t *x, uint8_t *y, const uint32_t *perm,
                                    int64_t height, int64_t width, int64_t top, int64_t bottom,
                                    int64_t left, int64_t right, int64_t pixel, int64_t n);
 
-void cutmix_paste_cpu(const uint8_t *x, uint8_t *y, const uint32_t *order, int64_t height,
+void cutmix_paste_cpu(const uint8_t *x, uint8_t *y, const uint32_t *perm, int64_t height,
                       int64_t width, int64_t top, int64_t bottom, int64_t left, int64_t right,
                       int64_t pixel, int64_t n)
 {
@@ -27,17 +27,17 @@ void cutmix_paste_cpu(const uint8_t *x, uint8_t *y, const uint32_t *order, int64
     for (int64_t k = 0; k * size < n; k++)
         for (int64_t row = top; row < bottom; row++)
             memcpy(y + ((k * height + row) * width + left) * pixel,
-                   x + (((int64_t)order[k] * height + row) * width + left) * pixel,
+                   x + (((int64_t)perm[k] * height + row) * width + left) * pixel,
                    (size_t)((right - left) * pixel));
 }
 
 static tutti_status cutmix_open(const tutti_host *host, const tutti_params *params,
                                 void **ret_self, tutti_error *err)
 {
-    static const char *const names[] = {PARTNERS_NAMES, "cutmix_paste"};
-    partners p;
+    static const char *const names[] = {BATCH_MIX_NAMES, "cutmix_paste"};
+    batch_mix p;
     const tutti_status status =
-        partners_open(&p, "cutmix", host, params, names, PARTNERS_KERNELS + 1, err);
+        batch_mix_open(&p, "cutmix", host, params, names, BATCH_MIX_KERNELS + 1, err);
     if (status)
         return status;
     cutmix *m = calloc(1, sizeof *m);
@@ -54,17 +54,17 @@ static tutti_status cutmix_close(void *self, tutti_error *err)
 {
     cutmix *m = self;
     (void)err;
-    partners_fini(&m->p);
+    batch_mix_fini(&m->p);
     free(m);
     return TUTTI_OK;
 }
 
 static int32_t cutmix_match(void *self, const tutti_event *event)
 {
-    return partners_match(&((cutmix *)self)->p, event);
+    return batch_mix_match(&((cutmix *)self)->p, event);
 }
 
-/* The box of every sample of the column `name`, (B, H, W, ...), becomes its partner's. */
+/* The box of every sample of the column `name`, (B, H, W, ...), becomes that of the sample it is mixed with. */
 static tutti_status cutmix_paste_box(cutmix *m, const char *name, const tutti_desc *d,
                                      tutti_error *err)
 {
@@ -75,9 +75,9 @@ static tutti_status cutmix_paste_box(cutmix *m, const char *name, const tutti_de
         return status;
     int64_t height = d->dim[1], width = d->dim[2], n = m->p.count * height * width;
     int64_t pixel = (int64_t)algorithm_row(d) / (height * width);
-    return algorithm_launch(device, m->p.kernel[PARTNERS_KERNELS], err, &x.data, &y.data,
-                            &m->p.there.data, &height, &width, &m->rows.first, &m->rows.last,
-                            &m->columns.first, &m->columns.last, &pixel, &n);
+    return algorithm_launch(device, m->p.kernel[BATCH_MIX_KERNELS], err, &x.data, &y.data,
+                            &m->p.device_perm.data, &height, &width, &m->rows.first,
+                            &m->rows.last, &m->columns.first, &m->columns.last, &pixel, &n);
 }
 
 static tutti_status cut_inputs(cutmix *m, uint64_t step, tutti_error *err)
@@ -89,7 +89,7 @@ static tutti_status cut_inputs(cutmix *m, uint64_t step, tutti_error *err)
     const int64_t h = x.dim[1], w = x.dim[2];
     tutti_stream r = algorithm_stream(m->p.state, "cutmix", step);
     const double ratio = sqrt(1.0 - beta_symmetric(&r, m->alpha));
-    if ((status = partners_draw(&m->p, &r, x.dim[0], err)))
+    if ((status = batch_mix_draw(&m->p, &r, x.dim[0], err)))
         return status;
     m->columns = box_draw(&r, w, (int64_t)((double)w * ratio), m->uniform);
     m->rows = box_draw(&r, h, (int64_t)((double)h * ratio), m->uniform);
@@ -105,11 +105,11 @@ static tutti_status mix_targets(cutmix *m, tutti_error *err)
     tutti_desc x;
     tutti_tensor target;
     tutti_status status = batch_images(&m->p.device, &x, err);
-    if (status || (status = partners_target(&m->p, &target, err)))
+    if (status || (status = batch_mix_target(&m->p, &target, err)))
         return status;
     if (!batch_is_dense(&target.desc, &x))
-        return m->p.interpolate_loss ? partners_blend_loss(&m->p, err)
-                                     : partners_blend_targets(&m->p, err);
+        return m->p.interpolate_loss ? batch_mix_blend_loss(&m->p, err)
+                                     : batch_mix_blend_targets(&m->p, err);
     if (m->p.interpolate_loss)
         return tutti_fail(err, TUTTI_E_UNSUPPORTED,
                           "cutmix: targets for every pixel cannot go with interpolate_loss");

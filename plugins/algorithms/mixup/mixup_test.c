@@ -1,4 +1,4 @@
-/* mixup_test.c - inputs, targets and losses mixed with the same partners and weight. */
+/* mixup_test.c - inputs, targets and losses mixed with the same permutation and weight. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "../../common/beta.h"
 #include "../algorithm_check.h"
@@ -39,8 +39,8 @@ static const float *input(void)
     return r.columns[0].data;
 }
 
-/* The partner that explains row b with weight m, or -1. */
-static int partner(int b, double m)
+/* The row that, mixed with weight m, explains row b, or -1. */
+static int mixed_with(int b, double m)
 {
     for (int p = 0; p < B; p++) {
         int fits = 1;
@@ -54,7 +54,7 @@ static int partner(int b, double m)
     return -1;
 }
 
-START_TEST(inputs_and_targets_have_the_same_partner_and_weight)
+START_TEST(inputs_and_targets_have_the_same_permutation_and_weight)
 {
     start(1.0, 0);
     r.time.batch = _i;
@@ -65,13 +65,13 @@ START_TEST(inputs_and_targets_have_the_same_partner_and_weight)
     const float *y = r.columns[1].data;
     ck_assert_int_eq(r.columns[1].desc.dtype, TUTTI_F32);
     ck_assert(tutti_same_shape(&r.columns[1].desc, &r.columns[RUN_COLUMNS].desc));
-    double m = 0.0; /* from the first row whose partner has another class */
+    double m = 0.0; /* from the first row that is mixed with another class */
     for (int b = 0; b < B && m == 0.0; b++)
         m = 1.0 - (double)y[b * CLASSES + labels[b]];
     ck_assert(m > 0.0 && m <= 0.5);
     int seen[B] = {0};
     for (int b = 0; b < B; b++) {
-        const int p = partner(b, m);
+        const int p = mixed_with(b, m);
         ck_assert_int_ge(p, 0);
         ck_assert_int_eq(seen[p]++, 0); /* a permutation */
         for (int c = 0; c < CLASSES; c++)
@@ -93,7 +93,7 @@ START_TEST(losses_are_mixed_instead_when_asked)
     ck_assert_int_eq(r.mixed.desc.dtype, TUTTI_I32);
     ck_assert(r.mixed_weight > 0.0 && r.mixed_weight <= 0.5);
     for (int b = 0; b < B; b++) {
-        const int p = partner(b, r.mixed_weight);
+        const int p = mixed_with(b, r.mixed_weight);
         ck_assert_int_ge(p, 0);
         ck_assert_int_eq(r.mixed_data[b], labels[p]);
     }
@@ -173,7 +173,7 @@ int main(void)
 {
     Suite *suite = suite_create("mixup");
     TCase *t = tcase_create("all");
-    tcase_add_loop_test(t, inputs_and_targets_have_the_same_partner_and_weight, 0, 5);
+    tcase_add_loop_test(t, inputs_and_targets_have_the_same_permutation_and_weight, 0, 5);
     tcase_add_test(t, losses_are_mixed_instead_when_asked);
     tcase_add_test(t, draws_depend_on_seed_batch_and_microbatch_alone);
     tcase_add_loop_test(t, alpha_0_leaves_everything_alone, 0, 2);

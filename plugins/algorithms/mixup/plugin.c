@@ -4,17 +4,17 @@
 #include "../batch_mix.h"
 
 typedef struct mixup {
-    partners p; /* weight: 0 to 0.5 */
+    batch_mix p; /* weight: 0 to 0.5 */
     double alpha;
 } mixup;
 
 static tutti_status mixup_open(const tutti_host *host, const tutti_params *params,
                                void **ret_self, tutti_error *err)
 {
-    static const char *const names[] = {PARTNERS_NAMES};
-    partners p;
+    static const char *const names[] = {BATCH_MIX_NAMES};
+    batch_mix p;
     const tutti_status status =
-        partners_open(&p, "mixup", host, params, names, PARTNERS_KERNELS, err);
+        batch_mix_open(&p, "mixup", host, params, names, BATCH_MIX_KERNELS, err);
     if (status)
         return status;
     mixup *m = calloc(1, sizeof *m);
@@ -30,19 +30,19 @@ static tutti_status mixup_close(void *self, tutti_error *err)
 {
     mixup *m = self;
     (void)err;
-    partners_fini(&m->p);
+    batch_mix_fini(&m->p);
     free(m);
     return TUTTI_OK;
 }
 
 static int32_t mixup_match(void *self, const tutti_event *event)
 {
-    return partners_match(&((mixup *)self)->p, event);
+    return batch_mix_match(&((mixup *)self)->p, event);
 }
 
 static tutti_status mix_inputs(mixup *m, uint64_t step, tutti_error *err)
 {
-    partners *p = &m->p;
+    batch_mix *p = &m->p;
     tutti_desc x;
     char text[96];
     tutti_status status = batch_describe(&p->device, p->device.input, &x, err);
@@ -55,9 +55,9 @@ static tutti_status mix_inputs(mixup *m, uint64_t step, tutti_error *err)
     tutti_stream r = algorithm_stream(p->state, "mixup", step);
     const double lambda = beta_symmetric(&r, m->alpha);
     p->weight = lambda < 1.0 - lambda ? lambda : 1.0 - lambda;
-    if ((status = partners_draw(p, &r, x.dim[0], err)) || p->weight == 0.0)
+    if ((status = batch_mix_draw(p, &r, x.dim[0], err)) || p->weight == 0.0)
         return status;
-    return partners_blend_inputs(p, &x, err);
+    return batch_mix_blend_inputs(p, &x, err);
 }
 
 static tutti_status mixup_apply(void *self, const tutti_event *event, int64_t *ret_exit_code,
@@ -69,8 +69,8 @@ static tutti_status mixup_apply(void *self, const tutti_event *event, int64_t *r
         return mix_inputs(m, event->step, err);
     if (m->p.weight == 0.0)
         return TUTTI_OK;
-    return m->p.interpolate_loss ? partners_blend_loss(&m->p, err)
-                                 : partners_blend_targets(&m->p, err);
+    return m->p.interpolate_loss ? batch_mix_blend_loss(&m->p, err)
+                                 : batch_mix_blend_targets(&m->p, err);
 }
 
 ALGORITHM_PLUGIN("mixup", .open = mixup_open, .match = mixup_match, .apply = mixup_apply,

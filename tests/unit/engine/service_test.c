@@ -1,4 +1,4 @@
-/* service_test.c - custom events, tutti.engine/1, counts, Ignite's partners, traces, exit. */
+/* service_test.c - custom events, tutti.engine/1, counts, Ignite's events and their Composer counterparts, traces, exit. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine_check.h"
 
