@@ -4,7 +4,7 @@
 #define HOST_CLI_CLI_H
 
 #include "cli/options.h"
-#include "cli/report.h"
+#include "cli/run_summary.h"
 #include "plugin/instance.h"
 #include "train/trainer/trainer.h"
 

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 
 typedef struct engine engine;   /* opaque */
-typedef struct binding binding; /* engine/binding.h */
+typedef struct binding binding; /* engine/handler_binding.h */
 
 /* Clocks that events carry; borrowed for the engine's life. */
 typedef struct engine_options {

@@ -3,7 +3,7 @@
 #ifndef HOST_ENGINE_ENGINE_INTERNAL_H
 #define HOST_ENGINE_ENGINE_INTERNAL_H
 
-#include "engine/binding.h"
+#include "engine/handler_binding.h"
 #include "engine/participant.h"
 #include "engine/profile/profiler.h"
 

@@ -1,6 +1,6 @@
 /* interval.c - "every interval", with sentences for what it cannot answer. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "engine/duration.h"
+#include "engine/training_time.h"
 
 tutti_status interval_due(tutti_interval *v, int32_t event, const tutti_timestamp *now,
                           const tutti_timestamp *previous, tutti_time max_duration,

@@ -31,7 +31,7 @@ void run_ask(loop_run *l, int request, bool skip)
         tutti_loop_terminate(l->loop, skip);
     else if (request == RUN_INTERRUPT)
         tutti_loop_interrupt(l->loop);
-    else if (!l->behind) /* else events.c ends the epoch */
+    else if (!l->behind) /* else loop_events.c ends the epoch */
         tutti_loop_terminate_epoch(l->loop, skip);
 }
 

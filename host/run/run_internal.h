@@ -60,7 +60,7 @@ struct loop_run {
     run_kept kept;
 };
 
-/* ---- events.c: the loop's events, heard in the engine ---- */
+/* ---- loop_events.c: the loop's events, heard in the engine ---- */
 
 TUTTI_NODISCARD tutti_status run_join_events(loop_run *l, tutti_error *err);
 /* Whether the checkpoint that was loaded was written behind an epoch's last batch, or that of an epoch which a function

@@ -1,7 +1,7 @@
 /* time_case.c - parsing and arithmetic of durations; when intervals are due. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "conformance.h"
-#include "engine/duration.h"
+#include "engine/training_time.h"
 #include "tutti/events.h"
 
 #include <stdio.h>

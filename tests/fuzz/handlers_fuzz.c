@@ -1,6 +1,6 @@
 /* handlers_fuzz.c - any JSON as a run file's handlers, traces and profiler: read, or told what is wrong. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "engine/binding.h"
+#include "engine/handler_binding.h"
 #include "engine/profile/profiler.h"
 #include "engine/trace.h"
 #include "json_mutator.h"

@@ -136,7 +136,7 @@ tutti_status net_build_model(net *n, const model_impl *model, const tutti_column
 /* first_use.c: where each weight is first used by a forward pass over a small batch of `n`'s columns, as
  * 1, 2, ... into first_use[id]; 0 for unused ones.  False when no such pass can be traced. */
 bool net_first_uses(net *n, uint32_t *first_use);
-/* trace.c: an empty graph that traces this tree. */
+/* module_trace.c: an empty graph that traces this tree. */
 graph *net_graph(net *n, int32_t mode);
 /* The model's trace and loss in a graph of net_graph. */
 tutti_status net_trace_model(net *n, tutti_graph *b, const tutti_value *in, uint32_t nin,

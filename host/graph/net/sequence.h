@@ -37,7 +37,7 @@ struct sequence_trace {
 sequence_trace *sequence_trace_create(int64_t length, int64_t wanted);
 void sequence_trace_destroy(
     sequence_trace *q); /* NULL is allowed here and below: a graph without */
-/* trace.c: net_trace_model with `position` (T) for layers that ask.  Errors stick to the graph: E_UNSUPPORTED the model
+/* module_trace.c: net_trace_model with `position` (T) for layers that ask.  Errors stick to the graph: E_UNSUPPORTED the model
  * cannot go on from where it was. */
 tutti_status sequence_trace_model(net *n, sequence_trace *q, graph *g, tutti_value position,
                                   const tutti_value *in, uint32_t nin, tutti_value *out,

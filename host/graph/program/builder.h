@@ -40,7 +40,7 @@ static inline void *builder_store_place(const builder *b, const program_store *s
 /* steps.c.  Once it is known what shares memory: prepares the kernels, of nodes, groups and
  * stores, in the graph's order. */
 tutti_status builder_make_steps(builder *b, tutti_error *err);
-/* order.c.  Once the steps are there: puts them into an order that needs less memory. */
+/* step_order.c.  Once the steps are there: puts them into an order that needs less memory. */
 tutti_status builder_order_steps(builder *b, tutti_error *err);
 /* layout.c.  After that: lifetimes, places, the arena's size. */
 tutti_status builder_lay_out(builder *b, tutti_error *err);

@@ -114,7 +114,7 @@ tutti_value program_alias_set(const program *p, tutti_value v);
 /* observe.c: CLOCK_MONOTONIC. */
 int64_t program_now(void);
 
-/* binding.c: slots get their addresses, where these have changed. */
+/* buffer_binding.c: slots get their addresses, where these have changed. */
 void program_bind(program *p);
 /* parts.c: says which step failed. */
 tutti_status program_fail_step(const step *s, tutti_status status, tutti_error *err);

@@ -3,7 +3,7 @@
 #ifndef HOST_TRAIN_DATA_DATA_SOURCE_H
 #define HOST_TRAIN_DATA_DATA_SOURCE_H
 
-#include "engine/duration.h"
+#include "engine/training_time.h"
 #include "train/context/batch.h"
 #include "train/data/device_dataset.h"
 #include "train/data/loader.h"

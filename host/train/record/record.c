@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "train/checkpoint/reproduction.h"
 #include "train/context/signals.h"
-#include "train/record/memory.h"
+#include "train/record/memory_report.h"
 #include "train/record/record_start.h"
 
 #include <errno.h>

@@ -4,7 +4,7 @@
 #define HOST_TRAIN_RUN_FILE_RUN_SECTIONS_H
 
 #include "base/faults.h"
-#include "engine/binding.h"
+#include "engine/handler_binding.h"
 #include "engine/handlers/function.h"
 #include "engine/profile/profiler.h"
 #include "engine/trace.h"

@@ -2,10 +2,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/step/side_by_side.h"
 
-#include "train/step/events.h"
 #include "train/step/microbatch.h"
 #include "train/step/plan_step.h"
 #include "train/step/slot_runs.h"
+#include "train/step/trainer_events.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,10 +4,10 @@
 #include "train/step/memory_observers.h"
 
 #include "train/step/device_report.h"
-#include "train/step/events.h"
 #include "train/step/microbatch.h"
 #include "train/step/plan_step.h"
 #include "train/step/side_by_side.h"
+#include "train/step/trainer_events.h"
 #include "train/step/trainer_state.h"
 
 #include <math.h>

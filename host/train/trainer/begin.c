@@ -9,7 +9,7 @@
 #include "train/record/own_files.h"
 #include "train/record/record.h"
 #include "train/record/repeat.h"
-#include "train/step/events.h"
+#include "train/step/trainer_events.h"
 #include "train/step/trainer_state.h"
 #include "train/update/updater.h"
 

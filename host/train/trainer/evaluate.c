@@ -3,9 +3,9 @@
 #include "train/trainer/evaluate.h"
 
 #include "train/generate/answers.h"
-#include "train/step/events.h"
 #include "train/step/memory_observers.h"
 #include "train/step/plan_step.h"
+#include "train/step/trainer_events.h"
 #include "train/step/trainer_state.h"
 #include "train/trainer/begin.h"
 #include "train/trainer/rank_batches.h"

@@ -2,8 +2,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/checkpoint/saver.h"
 #include "train/record/record.h"
-#include "train/step/events.h"
 #include "train/step/train_step.h"
+#include "train/step/trainer_events.h"
 #include "train/step/trainer_state.h"
 #include "train/trainer/begin.h"
 #include "train/trainer/evaluate.h"

@@ -1,7 +1,7 @@
 /* predict.c - the model's outputs for a data set, with Composer's predict events. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "train/step/events.h"
 #include "train/step/plan_step.h"
+#include "train/step/trainer_events.h"
 #include "train/step/trainer_state.h"
 #include "train/trainer/begin.h"
 #include "train/trainer/predictions.h"

@@ -1,6 +1,6 @@
 /* conformance_test.c - the conformance cases for time, intervals and dispatch. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "engine/duration.h"
+#include "engine/training_time.h"
 #include "engine_check.h"
 
 #include <stdio.h>

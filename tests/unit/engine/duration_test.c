@@ -1,6 +1,6 @@
 /* duration_test.c - arithmetic of time, the steps of the clocks, elapsed fractions. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "engine/duration.h"
+#include "engine/training_time.h"
 #include "tutti/events.h"
 #include "tutti_check.h"
 

@@ -1,7 +1,7 @@
-/* memory.h - what the memory of a run goes to, for its record. */
+/* memory_report.h - what the memory of a run goes to, for its record. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef HOST_TRAIN_RECORD_MEMORY_H
-#define HOST_TRAIN_RECORD_MEMORY_H
+#ifndef HOST_TRAIN_RECORD_MEMORY_REPORT_H
+#define HOST_TRAIN_RECORD_MEMORY_REPORT_H
 
 #include "train/step/trainer_state.h"
 

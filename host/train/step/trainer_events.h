@@ -1,7 +1,7 @@
-/* events.h - firing an event of a run; when training ends. */
+/* trainer_events.h - firing an event of a run; when training ends. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef HOST_TRAIN_STEP_EVENTS_H
-#define HOST_TRAIN_STEP_EVENTS_H
+#ifndef HOST_TRAIN_STEP_TRAINER_EVENTS_H
+#define HOST_TRAIN_STEP_TRAINER_EVENTS_H
 
 #include "train/step/trainer_state.h"
 

@@ -1,4 +1,4 @@
-/* events.c - every event of the loop runs in the engine, with Composer's at the same point around it. */
+/* loop_events.c - every event of the loop runs in the engine, with Composer's at the same point around it. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/counts.h"
 #include "run/run_internal.h"

@@ -1,7 +1,7 @@
-/* binding.h - handlers of a run file: the declared function, its arguments, and when it is called. */
+/* handler_binding.h - handlers of a run file: the declared function, its arguments, and when it is called. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef HOST_ENGINE_BINDING_H
-#define HOST_ENGINE_BINDING_H
+#ifndef HOST_ENGINE_HANDLER_BINDING_H
+#define HOST_ENGINE_HANDLER_BINDING_H
 
 #include "base/json_members.h"
 #include "engine/engine.h"

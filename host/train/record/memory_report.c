@@ -1,6 +1,6 @@
-/* memory.c - what the memory of a run goes to: weights, gradients, optimizer state, results and their modules. */
+/* memory_report.c - what the memory of a run goes to: weights, gradients, optimizer state, results and their modules. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "train/record/memory.h"
+#include "train/record/memory_report.h"
 
 #include "base/text.h"
 #include "dist/shares.h"

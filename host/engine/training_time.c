@@ -1,6 +1,6 @@
-/* duration.c - arithmetic of training time and the steps of its clocks. */
+/* training_time.c - arithmetic of training time and the steps of its clocks. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "engine/duration.h"
+#include "engine/training_time.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* trace.c - graphs that trace a tree: what they ask of its weights and modules. */
+/* module_trace.c - graphs that trace a tree: what they ask of its weights and modules. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/net/net_internal.h"
 #include "graph/net/sequence.h"

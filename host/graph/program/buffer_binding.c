@@ -1,4 +1,4 @@
-/* binding.c - where a program's values lie: in the arena, or at places that others own. */
+/* buffer_binding.c - buffer binding: the addresses of a program's values, in the arena or at places that others own. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/program/program_internal.h"
 

@@ -1,7 +1,7 @@
-/* report.h - what a run is, at its start, and what came of it, at its end; all on stdout. */
+/* run_summary.h - what a run is, at its start, and what came of it, at its end; all on stdout. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef HOST_CLI_REPORT_H
-#define HOST_CLI_REPORT_H
+#ifndef HOST_CLI_RUN_SUMMARY_H
+#define HOST_CLI_RUN_SUMMARY_H
 
 #include "train/trainer/trainer.h"
 

@@ -1,4 +1,4 @@
-/* events.c - numbers of the built-in events by name. */
+/* event_number.c - numbers of the built-in events by name. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plugin/plugin.h"
 

@@ -1,7 +1,7 @@
-/* duration.h - arithmetic of training time, the steps of its clocks, and "every interval". */
+/* training_time.h - arithmetic of training time, the steps of its clocks, and "every interval". */
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef HOST_ENGINE_DURATION_H
-#define HOST_ENGINE_DURATION_H
+#ifndef HOST_ENGINE_TRAINING_TIME_H
+#define HOST_ENGINE_TRAINING_TIME_H
 
 #include "base/duration.h"
 #include "tutti/interval.h"

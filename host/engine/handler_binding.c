@@ -1,6 +1,6 @@
-/* binding.c - handlers of a run file: read, checked against what manifests declare, called. */
+/* handler_binding.c - event handlers of a run file: read, checked against what manifests declare, called. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "engine/binding.h"
+#include "engine/handler_binding.h"
 #include "engine/handlers/filter.h"
 #include "engine/handlers/function.h"
 #include "tutti/metrics.h"

@@ -1,6 +1,6 @@
-/* events.c - firing an event of the trainer, and whether training is over. */
+/* trainer_events.c - firing an event of the trainer, and whether training is over. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "train/step/events.h"
+#include "train/step/trainer_events.h"
 
 #include "train/context/signals.h"
 
