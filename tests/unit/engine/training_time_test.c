@@ -1,4 +1,4 @@
-/* duration_test.c - arithmetic of time, the steps of the clocks, elapsed fractions. */
+/* training_time_test.c - arithmetic of training time, the steps of the clocks, elapsed fractions. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/training_time.h"
 #include "tutti/events.h"
