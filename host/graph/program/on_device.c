@@ -28,6 +28,17 @@ const tutti_cuda_v1 *program_cuda(const tutti_device *d)
                : NULL;
 }
 
+bool program_runs_device_code(const tutti_device *d)
+{
+    return program_cuda(d) != NULL;
+}
+
+bool program_allows_tf32(const tutti_device *d)
+{
+    const tutti_cuda_v1 *cuda = program_cuda(d);
+    return cuda && cuda->allow & TUTTI_CUDA_TF32;
+}
+
 const tutti_op *program_pointwise_op(const graph *g, const tutti_device *d)
 {
     const tutti_op *op = device_can(d, TUTTI_DEVICE_GROUPS)

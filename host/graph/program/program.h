@@ -162,6 +162,10 @@ void program_dump(const program *p, FILE *file);
 const tutti_kernel *program_kernel(const tutti_device *d, const tutti_op *op);
 /* What kernels and device code on `d` are launched through; NULL: the device does not take device code. */
 const tutti_cuda_v1 *program_cuda(const tutti_device *d);
+/* Whether `d` takes device code, which program_cuda launches. */
+bool program_runs_device_code(const tutti_device *d);
+/* Whether the user lets such a device round factors of F32 to TF32 in any precision (TUTTI_CUDA_TF32). */
+bool program_allows_tf32(const tutti_device *d);
 /* Whether `d` has a kernel for each operation of the list `ops`, which ends in NULL, that plans get because of
  * its flags.  Error E_UNSUPPORTED names the flag and the operation.  [control] */
 TUTTI_NODISCARD tutti_status program_check_device(const tutti_op *const *ops,

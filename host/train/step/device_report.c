@@ -1,4 +1,4 @@
-/* device_report.c - what a run tells of its device. */
+/* device_report.c - messages about the device: kernel libraries, TF32, refusals, captured graphs. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/step/device_report.h"
 
@@ -26,8 +26,9 @@ static void append(char text[DEVICE_REPORT_TEXT], const char *more)
 /* Whether products of F32 keep the bits of their factors. */
 static const char *tf32_text(const tutti_device *d)
 {
-    const tutti_cuda_v1 *cuda = program_cuda(d);
-    return !cuda ? "" : cuda->allow & TUTTI_CUDA_TF32 ? "; F32 by TF32" : "; F32 without TF32";
+    if (!program_runs_device_code(d))
+        return "";
+    return program_allows_tf32(d) ? "; F32 by TF32" : "; F32 without TF32";
 }
 
 void device_report_libraries(const trainer *t, const plan *p, char text[DEVICE_REPORT_TEXT])

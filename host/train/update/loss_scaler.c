@@ -1,4 +1,4 @@
-/* loss_scaler.c - the loss scale of amp_fp16, which keeps small gradients above f16's smallest number. */
+/* loss_scaler.c - GradScaler, the loss scale of amp_fp16, which keeps small gradients above f16's smallest number. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/update/loss_scaler.h"
 
@@ -34,7 +34,7 @@ void precision_announce(run_context *run)
 {
     if (precision_of(run->file->numerics.precision) != NET_FP32_FAST)
         return;
-    if (program_cuda(context_device(run)))
+    if (program_runs_device_code(context_device(run)))
         run_log_message(&run->log, TUTTI_LOG_INFO, "train",
                         "precision fp32_fast: factors of products and convolutions are rounded "
                         "to TF32");

@@ -90,7 +90,7 @@ static instance_kernels *entry_of(plugin_kernels *all, instance *i)
     /* Device code goes to whichever backend has tutti.cuda/1, which is what launches it: no flag could say more. */
     *p = (instance_kernels){.next = all->first,
                             .all = all,
-                            .launcher = program_cuda(context_device(all->run))
+                            .launcher = program_runs_device_code(context_device(all->run))
                                             ? &kernel_launch_code
                                             : &kernel_launch_host,
                             .instance = i};
