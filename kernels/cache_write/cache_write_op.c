@@ -1,4 +1,4 @@
-/* cache_write_op.c - cache_write: rows put into a cache at a position, as keys and values of new tokens are. */
+/* cache_write_op.c - cache_write, what fills a KV cache: rows of keys and values of new tokens are put there at a position. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/cuda/launch.h"
 #include "common/op_util.h"

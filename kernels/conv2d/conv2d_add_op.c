@@ -1,4 +1,4 @@
-/* conv2d_add_op.c - gradient accumulation: a weight's gradient added to that of earlier microbatches. */
+/* conv2d_add_op.c - wgrad that accumulates into its output: conv2d's weight gradient, dw + c in one kernel. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "conv2d/conv2d.h"
 

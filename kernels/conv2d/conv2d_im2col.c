@@ -1,4 +1,4 @@
-/* conv2d_im2col.c - convolutions and their gradients as GEMMs of patches: the same bits on every CPU. */
+/* conv2d_im2col.c - im2col: convolutions and their gradients as GEMMs of patches, with the same bits on every CPU. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/gemm.h"
 #include "conv2d/conv2d_algorithms.h"

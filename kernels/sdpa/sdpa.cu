@@ -1,4 +1,4 @@
-/* sdpa.cu - flash attention on the GPU: tiles with a running softmax, and the gradient. */
+/* sdpa.cu - flash attention on the GPU: tiles with an online softmax, and the gradient. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sdpa/sdpa_fma.cuh"
 #include "sdpa/sdpa_mma.cuh"

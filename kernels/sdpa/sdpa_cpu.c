@@ -1,4 +1,4 @@
-/* sdpa_cpu.c - flash attention on a CPU: tiles with a running softmax (Dao et al. 2022), and the gradient. */
+/* sdpa_cpu.c - flash attention on a CPU: tiles with an online softmax (Dao et al. 2022), and the gradient. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/amx.h"
 #include "common/fastmath.h"

@@ -1,4 +1,4 @@
-/* graph_live.c - which nodes some results need. */
+/* graph_live.c - dead code elimination (DCE): marks the nodes that some results need. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/ir/graph.h"
 

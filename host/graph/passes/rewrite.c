@@ -1,4 +1,4 @@
-/* rewrite.c - copying a graph into another, node by node or with some nodes become one. */
+/* rewrite.c - graph rewriting: a graph is copied into another, node by node or with some nodes become one. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/passes/rewrite.h"
 #include "graph/ir/attr.h"

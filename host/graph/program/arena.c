@@ -1,4 +1,4 @@
-/* arena.c - packs intervals of time and size into one block of memory. */
+/* arena.c - the arena's allocator: packs intervals of time and size into one block of memory. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/program/arena.h"
 #include "graph/runtime/host_memory.h"

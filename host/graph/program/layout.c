@@ -1,4 +1,4 @@
-/* layout.c - liveness: lifetimes of results, results in the place of inputs, and the map of the arena. */
+/* layout.c - memory planning: liveness (lifetimes of results), in-place results, and the map of the arena. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/program/builder.h"
 #include "graph/runtime/host_memory.h"

@@ -1,4 +1,4 @@
-/* schedule.c - the order of a program's steps, where another one needs less memory at once. */
+/* schedule.c - the schedule: a topological order of a program's steps that needs less memory at once. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/program/schedule.h"
 #include "graph/runtime/host_memory.h"

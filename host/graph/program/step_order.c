@@ -1,4 +1,4 @@
-/* step_order.c - the order of the steps, and which of those that compute something again run. */
+/* step_order.c - the order of the steps: takes the schedule and what is rematerialized into the program. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/program/schedule.h"
 

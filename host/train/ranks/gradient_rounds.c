@@ -1,4 +1,4 @@
-/* gradient_rounds.c - gradients of which a rank keeps its share: sums of one round of slots after the other. */
+/* gradient_rounds.c - gradient sharding (ZeRO-2): of gradients a rank keeps its share, summed in rounds of slots. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/ranks/gradient_rounds.h"
 

@@ -1,4 +1,4 @@
-/* ranks_service.c - tutti.ranks/1: operations over ranks, each of which begins with one exchange of what it is. */
+/* ranks_service.c - tutti.ranks/1: collective operations over ranks, each of which begins with one exchange of what it is. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/ranks/ranks_service.h"
 

@@ -1,4 +1,4 @@
-/* weight_parts.c - weights of which a rank keeps its share: gathered bucket by bucket where they are read. */
+/* weight_parts.c - weight sharding (FSDP, ZeRO-3): a rank keeps its share, gathered bucket by bucket where weights are read. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/ranks/weight_parts.h"
 

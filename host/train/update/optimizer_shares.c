@@ -1,4 +1,4 @@
-/* optimizer_shares.c - optimizer state divided among the ranks. */
+/* optimizer_shares.c - optimizer state sharding (ZeRO-1): the state is divided among the ranks. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/update/optimizer_shares.h"
 

@@ -1,4 +1,4 @@
-/* plugin.c - gradient_clipping: gradients made smaller by norm, by value or by unit. */
+/* plugin.c - gradient clipping, by norm, by value or by unit: gradients made smaller. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "../norm.h"
 #include "clip.h"
