@@ -31,6 +31,8 @@ refuse "a kernel or a plugin links the host" "tutti_($host)\b" -- 'kernels/*CMak
   'plugins/*CMakeLists.txt' ':!plugins/schedulers/conformance/*'
 refuse "the host includes the kernels outside cli/main.c and embed" '#include "op_table.h"' -- \
   'host/*.c' 'host/*.h' 'host/*.cu' ':!host/cli/main.c' ':!host/embed/net.c' ':!host/embed/trainer.c'
+refuse "the host includes headers of the kernels" "#include \"(kernels|$(cd kernels && printf '%s\n' */ | tr -d / | paste -sd'|'))/" -- \
+  'host/*.c' 'host/*.h' 'host/*.cu' 'host/*.cuh'
 refuse "the host links the kernels outside cli and embed" "tutti_kernels\b" -- 'host/*CMakeLists.txt' \
   ':!host/cli/CMakeLists.txt' ':!host/embed/CMakeLists.txt'
 later base 'signature|plugin|engine|graph|device|dist|export|loop|train|run|check|embed|report|cli'

@@ -1,14 +1,14 @@
 /* own.cu - device code of the backend itself: draws, sums, guarded blocks. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "common/cuda/device.cuh"
+#include "tutti/cuda_code.h"
 #include "tutti/device.h"
 #include "tutti/rng.h"
 
 /* x[k] is word k % 4 of block k / 4. */
-CUDA_KERNEL(own_uniform)(float *x, uint64_t n, tutti_device_draw draw)
+TUTTI_KERNEL(own_uniform)(float *x, uint64_t n, tutti_device_draw draw)
 {
     const int64_t blocks = (int64_t)((n + 3) / 4);
-    CUDA_EACH(k, blocks)
+    TUTTI_EACH(k, blocks)
     {
         const uint64_t first = 4 * (uint64_t)k;
         const tutti_rng4 four =
@@ -17,24 +17,24 @@ CUDA_KERNEL(own_uniform)(float *x, uint64_t n, tutti_device_draw draw)
             x[first + j] = tutti_uniform_f32(four.v[j]);
     }
 }
-CUDA_ENTRY(own_uniform);
+TUTTI_KERNEL_ENTRY(own_uniform);
 
-CUDA_KERNEL(own_add)(float *to, const float *from, uint64_t n)
+TUTTI_KERNEL(own_add)(float *to, const float *from, uint64_t n)
 {
-    CUDA_EACH(k, (int64_t)n)
+    TUTTI_EACH(k, (int64_t)n)
     {
         to[k] += from[k];
     }
 }
-CUDA_ENTRY(own_add);
+TUTTI_KERNEL_ENTRY(own_add);
 
 /* Zeros where the guard is 0; `memory` begins at a multiple of 4. */
-CUDA_KERNEL(own_clear_unless)(const float *guard, unsigned char *memory, uint64_t bytes)
+TUTTI_KERNEL(own_clear_unless)(const float *guard, unsigned char *memory, uint64_t bytes)
 {
     const int64_t words = (int64_t)((bytes + 3) / 4);
     if (*guard != 0.0f)
         return;
-    CUDA_EACH(k, words)
+    TUTTI_EACH(k, words)
     {
         const uint64_t first = 4 * (uint64_t)k;
         if (first + 4 <= bytes)
@@ -44,4 +44,4 @@ CUDA_KERNEL(own_clear_unless)(const float *guard, unsigned char *memory, uint64_
                 memory[j] = 0;
     }
 }
-CUDA_ENTRY(own_clear_unless);
+TUTTI_KERNEL_ENTRY(own_clear_unless);
