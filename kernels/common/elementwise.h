@@ -189,32 +189,4 @@ static inline void elementwise_run(const tutti_op_call *c, const float *x, float
 #define OP_GRADIENT_ATTR(op, attr_type, fields, cost, vjp_)                                    \
     OP_GRADIENT_WITH(op, attr_type, cost, (x, y, a), .vjp = (vjp_), OP_ATTR(attr_type, fields))
 
-/* The gradient of a broadcast input: `d` summed back to the shape of `v`. */
-static inline tutti_value op_sum_to(tutti_graph *g, tutti_value d, tutti_value v)
-{
-    const tutti_desc want = *g->desc(g, v);
-    if (tutti_same_shape(g->desc(g, d), &want))
-        return d;
-    const tutti_attr shape = tutti_attr_list("shape", want.dim, (uint32_t)want.rank);
-    return g->emit(g, "sum_to", &d, 1, &shape, 1, NULL, 0);
-}
-
-/* Value `v` spread to the shape of `like`. */
-static inline tutti_value op_broadcast_to(tutti_graph *g, tutti_value v, tutti_value like)
-{
-    const tutti_desc want = *g->desc(g, like);
-    return tutti_same_shape(g->desc(g, v), &want)
-               ? v
-               : op_broadcast_dims(g, v, want.dim, want.rank);
-}
-
-enum { CMP_EQ, CMP_NE, CMP_LT, CMP_LE, CMP_GT, CMP_GE }; /* kinds of cmp */
-
-static inline tutti_value op_cmp(tutti_graph *g, tutti_value a, tutti_value b, int64_t kind)
-{
-    const tutti_value in[2] = {a, b};
-    const tutti_attr attr = tutti_attr_i("kind", kind);
-    return g->emit(g, "cmp", in, 2, &attr, 1, NULL, 0);
-}
-
 #endif

@@ -3,6 +3,8 @@
 #ifndef KERNELS_COMMON_OP_UTIL_H
 #define KERNELS_COMMON_OP_UTIL_H
 
+#include "common/op_checks.h"
+#include "common/op_emit.h"
 #include "tutti/op.h"
 #include "tutti/ops.h"
 
@@ -52,92 +54,9 @@ static inline void op_join_parts(double *sums, int parts, uint64_t size, int64_t
             sums[k] += sums[(uint64_t)t * size + (uint64_t)k];
 }
 
-static inline tutti_status op_want_f32(const char *op, const char *input, const tutti_desc *d,
-                                       tutti_error *err)
-{
-    char text[96];
-    if (d->dtype == TUTTI_F32)
-        return TUTTI_OK;
-    return tutti_fail(err, TUTTI_E_ARG, "%s: %s is %s, want F32", op, input,
-                      tutti_desc_text(d, text, sizeof text));
-}
-
-static inline tutti_status op_want_rank(const char *op, const char *input, const tutti_desc *d,
-                                        int32_t rank, tutti_error *err)
-{
-    char text[96];
-    if (d->rank == rank)
-        return TUTTI_OK;
-    return tutti_fail(err, TUTTI_E_SHAPE, "%s: %s is %s, want rank %d", op, input,
-                      tutti_desc_text(d, text, sizeof text), rank);
-}
-
-static inline tutti_status op_want_same(const char *op, const char *a_name, const tutti_desc *a,
-                                        const char *b_name, const tutti_desc *b,
-                                        tutti_error *err)
-{
-    char ta[96], tb[96];
-    if (tutti_same_shape(a, b))
-        return TUTTI_OK;
-    return tutti_fail(err, TUTTI_E_SHAPE, "%s: %s is %s and %s is %s, want the same shape", op,
-                      a_name, tutti_desc_text(a, ta, sizeof ta), b_name,
-                      tutti_desc_text(b, tb, sizeof tb));
-}
-
-/* An attribute that counts axes, negative ones from the end, as an index. */
-static inline tutti_status op_axis(const char *op, int64_t axis, int32_t rank,
-                                   int32_t *ret_axis, tutti_error *err)
-{
-    if (axis < -rank || axis >= rank)
-        return tutti_fail(err, TUTTI_E_RANGE, "%s: axis %lld, want one of rank %d", op,
-                          (long long)axis, rank);
-    *ret_axis = (int32_t)(axis < 0 ? axis + rank : axis);
-    return TUTTI_OK;
-}
-
-static inline int op_is_index(int32_t dtype)
-{
-    return dtype == TUTTI_I32 || dtype == TUTTI_I64;
-}
-
-static inline tutti_status op_want_index(const char *op, const char *input, const tutti_desc *d,
-                                         tutti_error *err)
-{
-    char text[96];
-    if (op_is_index(d->dtype))
-        return TUTTI_OK;
-    return tutti_fail(err, TUTTI_E_ARG, "%s: %s is %s, want I32 or I64", op, input,
-                      tutti_desc_text(d, text, sizeof text));
-}
-
 static inline int64_t op_index_at(const void *data, int32_t dtype, int64_t i)
 {
     return dtype == TUTTI_I32 ? ((const int32_t *)data)[i] : ((const int64_t *)data)[i];
-}
-
-/* The gradient rule of steps and whole numbers: none flows. */
-static inline tutti_status op_no_gradient(tutti_graph *g, const tutti_node *n,
-                                          const tutti_value *dy, tutti_value *dx)
-{
-    (void)g, (void)dy;
-    for (uint32_t k = 0; k < n->nin; k++)
-        dx[k] = 0;
-    return TUTTI_OK;
-}
-
-/* A scalar constant. */
-static inline tutti_value op_scalar(tutti_graph *g, double value)
-{
-    float x = (float)value;
-    const tutti_tensor t = {&x, {{0}, 0, TUTTI_F32}, TUTTI_DEVICE_CPU, 0};
-    return g->constant(g, &t);
-}
-
-static inline tutti_value op_broadcast_dims(tutti_graph *g, tutti_value v, const int64_t *dim,
-                                            int32_t rank)
-{
-    const tutti_attr shape = tutti_attr_list("shape", dim, (uint32_t)rank);
-    return g->emit(g, "broadcast_to", &v, 1, &shape, 1, NULL, 0);
 }
 
 /* Defines <op>_traits, which the descriptor names: what compilers ask, by the last words of the constants

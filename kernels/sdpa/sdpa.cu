@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sdpa/sdpa_fma.cuh"
 #include "sdpa/sdpa_mma.cuh"
+#include "sdpa/sdpa_mma_grad.cuh"
 
 /* budget: sdpa_fma_64 registers=168: sm_80 alone wants more than 128 */
 /* budget: sdpa_fma_drop_64 registers=168: the same with the bits of a tile */

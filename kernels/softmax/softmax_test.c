@@ -1,7 +1,7 @@
 /* softmax_test.c - softmax against its definition, finite differences, numbers by hand; what it refuses. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/op_example.h"
-#include "common/softmax.h"
+#include "common/softmax_row.h"
 
 static const op_case cases[] = {
     {.op = "softmax", .nin = 1, .in = {DESC(F32, 2, 4, 7)}, .low = {-4}, .high = {4}},
@@ -67,7 +67,7 @@ static const op_refusal refusals[] = {
      .text = "softmax: x is I32 (2), want F32"},
 };
 
-/* ---- rows, as common/softmax.h goes over them ---- */
+/* ---- rows, as common/softmax_row.h goes over them ---- */
 
 enum { LONG = 70001 }; /* more chunks than there is room for of the smallest size */
 

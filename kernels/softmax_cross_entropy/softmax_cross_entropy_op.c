@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "softmax_cross_entropy/softmax_cross_entropy.h"
 
-#include "common/softmax.h"
+#include "common/softmax_row.h"
 
 #include <string.h>
 
