@@ -8,6 +8,8 @@
 #include <jansson.h>
 #include <stdbool.h>
 
+enum { TOKENIZER_STEPS = 16 /* of a sequence, with those of sequences in it */ };
+
 /* An object of the file.  What reads it goes on with fallbacks after a fault and looks at *status last. */
 typedef struct part {
     const json_t *json;

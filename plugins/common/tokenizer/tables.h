@@ -4,136 +4,13 @@
 #define TOKENIZER_TABLES_H
 
 #include "bytes.h"
+#include "models.h"
+#include "normalize.h"
 #include "part.h"
 #include "pattern.h"
+#include "split.h"
 #include "tokenizer.h"
 #include "words.h"
-
-enum { TOKENIZER_STEPS = 16 /* of a sequence, with those of sequences in it */ };
-
-/* ---- normalize.c: text to text ---- */
-
-typedef enum normalize_kind {
-    NORMALIZE_NFC,
-    NORMALIZE_NFD,
-    NORMALIZE_NFKC,
-    NORMALIZE_NFKD,
-    NORMALIZE_LOWERCASE,
-    NORMALIZE_STRIP,
-    NORMALIZE_STRIP_ACCENTS,
-    NORMALIZE_BERT,
-    NORMALIZE_REPLACE,
-    NORMALIZE_PREPEND,
-    NORMALIZE_CHARSMAP,
-    NORMALIZE_BYTE_LEVEL,
-    NORMALIZE_NMT,
-} normalize_kind;
-
-/* charsmap.c: SentencePiece's map of characters, a double array and the texts that it points to. */
-typedef struct charsmap {
-    uint32_t *units;
-    uint64_t count;
-    char *texts; /* each ended by a zero */
-    uint64_t size;
-} charsmap;
-
-typedef struct normalize_step {
-    normalize_kind kind;
-    bool left, right;                        /* NORMALIZE_STRIP */
-    bool clean, chinese, accents, lowercase; /* NORMALIZE_BERT */
-    pcre2_code *pattern;
-    const char *content; /* of the JSON */
-    charsmap map;
-} normalize_step;
-
-typedef struct normalize {
-    normalize_step steps[TOKENIZER_STEPS];
-    uint32_t count;
-} normalize;
-
-/* ---- split.c: text to pieces ---- */
-
-typedef enum split_kind {
-    SPLIT_BYTE_LEVEL,
-    SPLIT_PATTERN,
-    SPLIT_WHITESPACE,
-    SPLIT_BERT,
-    SPLIT_METASPACE,
-    SPLIT_DIGITS,
-    SPLIT_PUNCTUATION,
-    SPLIT_DELIMITER,
-} split_kind;
-
-/* What becomes of a match. */
-typedef enum split_behavior {
-    SPLIT_REMOVED,
-    SPLIT_ISOLATED,
-    SPLIT_WITH_PREVIOUS,
-    SPLIT_WITH_NEXT,
-    SPLIT_CONTIGUOUS,
-} split_behavior;
-
-typedef enum split_prepend { SPLIT_ALWAYS, SPLIT_NEVER, SPLIT_FIRST } split_prepend;
-
-typedef struct split_step {
-    split_kind kind;
-    split_behavior behavior;
-    split_prepend prepend;
-    bool invert;
-    bool add_space; /* SPLIT_BYTE_LEVEL */
-    pcre2_code *pattern;
-    const char *mark; /* SPLIT_METASPACE's character, SPLIT_DELIMITER's */
-} split_step;
-
-typedef struct split {
-    split_step steps[TOKENIZER_STEPS];
-    uint32_t count;
-} split;
-
-/* ---- models: a piece to ids ---- */
-
-/* Two ids that become one; left -1: an empty place. */
-typedef struct bpe_merge {
-    int32_t left;
-    int32_t right;
-    int32_t rank; /* smaller ones go first */
-    int32_t id;
-} bpe_merge;
-
-typedef struct bpe {
-    bpe_merge *merges; /* open addressing, 2^bits places */
-    uint32_t bits;
-    bool fuse_unknown;
-    bool byte_fallback;
-    bool ignore_merges;
-    const char *prefix; /* of what goes on with a word; "" for none */
-    const char *suffix; /* of what ends one */
-} bpe;
-
-typedef struct wordpiece {
-    words rest; /* what goes on with a word, without its prefix */
-    const char *prefix;
-    uint64_t most; /* characters of a word that is looked at */
-} wordpiece;
-
-/* A trie; children are found by node and byte. */
-typedef struct unigram {
-    uint64_t *edges; /* node << 8 | byte, plus 1; 0: an empty place */
-    uint32_t *to;    /* the child */
-    int32_t *ids;    /* of each node, or -1 */
-    double *scores;  /* of each id */
-    uint64_t nodes;
-    uint32_t bits;
-    double unknown_score;
-    bool byte_fallback;
-} unigram;
-
-typedef enum model_kind {
-    MODEL_BPE,
-    MODEL_WORDPIECE,
-    MODEL_WORDLEVEL,
-    MODEL_UNIGRAM
-} model_kind;
 
 /* ---- added.c: tokens that are found before anything else ---- */
 
@@ -251,27 +128,6 @@ struct tokenizer_encoder {
     uint64_t best_room;
     tokenizer_ids *ids;
 };
-
-void normalize_read(normalize *n, const part *p);
-void normalize_free(normalize *n);
-/* `text` through all steps into one of e->normal, or `text` itself. */
-TUTTI_NODISCARD tutti_status normalize_run(tokenizer_encoder *e, const char **text,
-                                           uint64_t *size, tutti_error *err);
-/* normalize_bert.c */
-void normalize_bert(const normalize_step *s, const char *text, uint64_t size, bytes *to);
-void normalize_lowercase(const char *text, uint64_t size, bytes *to);
-/* By utf8proc's options; false: no memory. */
-bool normalize_form(const char *text, uint64_t size, int options, bytes *to);
-
-void charsmap_read(charsmap *m, const part *p);
-void charsmap_run(const charsmap *m, const char *text, uint64_t size, bytes *to);
-void charsmap_free(charsmap *m);
-
-void split_read(split *s, const part *p);
-void split_free(split *s);
-/* A piece of a text; `first`: the text begins with it. */
-TUTTI_NODISCARD tutti_status split_run(tokenizer_encoder *e, uint32_t step, const char *text,
-                                       uint64_t size, bool first, tutti_error *err);
 
 void model_read(tokenizer *t, const part *p);
 /* Of an encoder; NULL: no memory. */

@@ -1,5 +1,6 @@
 /* plugin.c - airbench: Jordan, "94% on CIFAR-10 in 3.29 seconds on a single GPU" (2024). */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "../classifier.h"
 #include "../model.h"
 #include "views.h"
 

@@ -1,5 +1,6 @@
 /* plugin.c - cnn: convolution blocks with norms, then a linear head. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "../classifier.h"
 #include "../model.h"
 
 #include <stdio.h>

@@ -1,5 +1,6 @@
 /* plugin.c - convnext: a patch embedding, four stages of blocks, a mean, a norm and a head. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "../classifier.h"
 #include "convnext.h"
 
 #include <stdio.h>

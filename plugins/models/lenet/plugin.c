@@ -1,5 +1,6 @@
 /* plugin.c - lenet and mnist_classifier: small convolutional classifiers. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "../classifier.h"
 #include "../model.h"
 
 #include <stdio.h>

@@ -1,5 +1,6 @@
 /* plugin.c - mlp: a multilayer perceptron on flattened inputs. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "../classifier.h"
 #include "../model.h"
 
 #include <stdio.h>

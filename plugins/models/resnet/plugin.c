@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "block.h"
 
+#include "../classifier.h"
 #include "../model.h"
 
 #include <stdio.h>

@@ -1,5 +1,6 @@
 /* plugin.c - resnet_cifar and its residual_block: He et al. 2015, section 4.2. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "../classifier.h"
 #include "../model.h"
 #include "tutti/layer.h"
 

@@ -1,5 +1,6 @@
 /* plugin.c - siamese: one perceptron on each part of a sample. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "../classifier.h"
 #include "../model.h"
 
 #include <stdio.h>

@@ -1,5 +1,6 @@
 /* plugin.c - unet: Ronneberger, Fischer and Brox 2015, with batch norm and zeros around images. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "../classifier.h"
 #include "unet.h"
 
 #include <stdio.h>

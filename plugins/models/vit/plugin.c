@@ -1,5 +1,6 @@
 /* plugin.c - vit: patches, a class token, an encoder, a head. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "../classifier.h"
 #include "vit.h"
 
 #include <stdio.h>

@@ -1,5 +1,6 @@
 /* plugin.c - softsign: an operation of a plugin, with its gradient, a layer of that name and a small model. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "classifier.h"
 #include "model.h"
 #include "softsign.h"
 #include "tutti/layer.h"
