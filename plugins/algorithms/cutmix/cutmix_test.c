@@ -109,10 +109,10 @@ START_TEST(losses_are_blended_instead_when_asked)
     event(TUTTI_EVENT_BEFORE_BACKWARD, 1);
     const double m = box_share(perm);
     ck_assert(m > 0.0);
-    ck_assert_close(r.mixed_weight, m, 1e-12);
+    ck_assert_close(r.mixed.weight, m, 1e-12);
     ck_assert_ptr_eq(r.columns[1].data, labels);
     for (int b = 0; b < B; b++)
-        ck_assert_int_eq(r.mixed_data[b], labels[perm[b]]);
+        ck_assert_int_eq(r.mixed.data[b], labels[perm[b]]);
     subject_close(&s);
 }
 END_TEST

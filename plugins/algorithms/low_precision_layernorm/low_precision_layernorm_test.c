@@ -18,7 +18,7 @@ static void start(const char *apply_at, const char *name)
 {
     theatre_init(&o);
     precision = name;
-    o.r.state.precision = run_precision;
+    o.r.tables.state.precision = run_precision;
     given_init(&g);
     given_enum(&g, "apply_at", apply_at, 0);
 }

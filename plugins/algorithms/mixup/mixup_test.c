@@ -90,12 +90,12 @@ START_TEST(losses_are_mixed_instead_when_asked)
     ck_assert_int_eq(run_event(&r, &s, TUTTI_EVENT_BEFORE_BACKWARD, &err), 1);
     ck_assert_str_eq(err.text, "");
     ck_assert_ptr_eq(r.columns[1].data, labels); /* targets stay */
-    ck_assert_int_eq(r.mixed.desc.dtype, TUTTI_I32);
-    ck_assert(r.mixed_weight > 0.0 && r.mixed_weight <= 0.5);
+    ck_assert_int_eq(r.mixed.target.desc.dtype, TUTTI_I32);
+    ck_assert(r.mixed.weight > 0.0 && r.mixed.weight <= 0.5);
     for (int b = 0; b < B; b++) {
-        const int p = mixed_with(b, r.mixed_weight);
+        const int p = mixed_with(b, r.mixed.weight);
         ck_assert_int_ge(p, 0);
-        ck_assert_int_eq(r.mixed_data[b], labels[p]);
+        ck_assert_int_eq(r.mixed.data[b], labels[p]);
     }
     subject_close(&s);
 }

@@ -146,10 +146,10 @@ START_TEST(images_are_scaled_for_the_losses_only)
     open_with(0.0, 1.0, 0.5, 0.5, 0);
     (void)run_event(&r, &s, TUTTI_EVENT_AFTER_DATALOADER, &err);
     ck_assert_str_eq(err.text, "");
-    ck_assert_int_eq(r.asked.desc.dim[1], 2);
-    ck_assert_int_eq(r.asked.desc.dim[2], 3);
+    ck_assert_int_eq(r.asked.input.desc.dim[1], 2);
+    ck_assert_int_eq(r.asked.input.desc.dim[2], 3);
     for (int k = 0; k < 12; k++)
-        ck_assert_close(r.asked_data[k], 2.0 * (k % 3) + 0.5 + 10.0 * (2.0 * (k / 3 % 2) + 0.5),
+        ck_assert_close(r.asked.data[k], 2.0 * (k % 3) + 0.5 + 10.0 * (2.0 * (k / 3 % 2) + 0.5),
                         1e-5);
     ck_assert_int_eq(r.columns[0].desc.dim[1], 4); /* training sees full size */
     subject_close(&s);

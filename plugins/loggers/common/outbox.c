@@ -70,7 +70,7 @@ static void send_batch(outbox *o)
     tutti_status s = TUTTI_E_IO;
     if (n) {
         outbox_unlock(o);
-        s = o->config.send(o->config.ctx, o->records, n, &sent, &why);
+        s = o->config.send(o->config.ctx, o->batch.records, n, &sent, &why);
         outbox_lock(o);
     } else
         (void)tutti_fail(&why, s, "%s: cannot read %s, or no memory", o->config.who, o->path);
@@ -212,7 +212,7 @@ static void free_outbox(outbox *o)
         (void)close(o->end_fd);
     (void)pthread_cond_destroy(&o->changed);
     (void)pthread_mutex_destroy(&o->lock);
-    free(o->batch);
+    free(o->batch.bytes);
     free(o->memory);
     free(o);
 }

@@ -36,10 +36,11 @@ struct outbox {
     int64_t wait_ms;     /* before the next try */
     note notes[NOTES];
     uint32_t nnotes;
-    /* the thread's own */
-    char *batch;
-    size_t batch_size;
-    outbox_record records[BATCH_RECORDS];
+    struct { /* the thread's own: what it sends */
+        char *bytes;
+        size_t room;
+        outbox_record records[BATCH_RECORDS];
+    } batch;
 };
 
 static inline void outbox_lock(outbox *o)

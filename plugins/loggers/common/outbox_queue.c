@@ -115,16 +115,16 @@ size_t outbox_peek(outbox *o)
     else if (spool_peek(&o->spool, &f, sizeof f) != sizeof f)
         return 0;
     const size_t one = sizeof f + f.size, want = one > BATCH_BYTES ? one : BATCH_BYTES;
-    if (want > o->batch_size) {
-        char *grown = realloc(o->batch, want);
+    if (want > o->batch.room) {
+        char *grown = realloc(o->batch.bytes, want);
         if (!grown)
             return 0;
-        o->batch = grown;
-        o->batch_size = want;
+        o->batch.bytes = grown;
+        o->batch.room = want;
     }
     if (from_file)
-        return spool_peek(&o->spool, o->batch, want);
-    memcpy(o->batch, o->memory + o->first, have < want ? have : want);
+        return spool_peek(&o->spool, o->batch.bytes, want);
+    memcpy(o->batch.bytes, o->memory + o->first, have < want ? have : want);
     return have < want ? have : want;
 }
 
@@ -133,10 +133,10 @@ uint32_t outbox_parse(outbox *o, size_t size)
     uint32_t n = 0;
     spool_frame f;
     for (size_t at = 0; n < BATCH_RECORDS && at + sizeof f <= size; at += sizeof f + f.size) {
-        memcpy(&f, o->batch + at, sizeof f);
+        memcpy(&f, o->batch.bytes + at, sizeof f);
         if (at + sizeof f + f.size > size)
             break;
-        o->records[n++] = (outbox_record){o->batch + at + sizeof f, f.size};
+        o->batch.records[n++] = (outbox_record){o->batch.bytes + at + sizeof f, f.size};
     }
     return n;
 }
@@ -145,7 +145,7 @@ void outbox_take(outbox *o, uint32_t n)
 {
     size_t size = 0;
     for (uint32_t k = 0; k < n; k++)
-        size += sizeof(spool_frame) + o->records[k].size;
+        size += sizeof(spool_frame) + o->batch.records[k].size;
     if (!size)
         return;
     if (o->spool.head < o->spool.end)
