@@ -1,216 +1,15 @@
-/* layer_check.h - a module tree and a graph that write down what layers and surgery do to them. */
+/* layer_check.h - a module tree that layers and surgery change, beside a graph that writes down what they emit. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef LAYER_CHECK_H
 #define LAYER_CHECK_H
 
+#include "graph_check.h"
+#include "module_tree_check.h"
 #include "plugin_check.h"
-
 #include "tutti/layer.h"
 #include "tutti/module.h"
 
-#include <stdarg.h>
 #include <stdio.h>
-
-enum { TREE_ROOM = 64, TREE_WEIGHTS = 4, TEXT_ROOM = 8192 };
-
-typedef struct tree_weight {
-    const char *name;
-    tutti_desc desc;
-    tutti_init init;
-    uint32_t flags;
-    tutti_module from; /* taken from this module; 0: its own */
-} tree_weight;
-
-typedef struct tree_module {
-    const char *kind;
-    const char *name; /* mostly `label` */
-    char label[32];
-    tutti_module parent;
-    uint32_t nweights;
-    int32_t frozen;   /* by set_trainable, children aside */
-    tutti_module by;  /* the parametrization of "weight"; 0: none */
-    uint32_t rebuilt; /* how often */
-    tree_weight weights[TREE_WEIGHTS];
-    given given;
-} tree_module;
-
-/* Module 1 is the root.  A child comes after its parent: next is the next number in the tree. */
-typedef struct tree {
-    tree_module modules[TREE_ROOM];
-    uint32_t count; /* modules 1 to count */
-    uint32_t reserved;
-    tutti_module_v1 table;
-} tree;
-
-/* What a layer emits, one line an operation: "v2 = conv2d(v1, weight; stride=[2, 2], groups=1)". */
-typedef struct record {
-    tutti_graph graph;
-    char text[TEXT_ROOM];
-    tutti_desc shape;  /* of every value */
-    uint32_t values;   /* v1 to v<values> */
-    uint32_t nweights; /* weights are numbered from 1000, constants from 2000 */
-    const char *names[16];
-    tutti_desc constant_desc;
-    float constant[1024]; /* the last one */
-    tutti_status status;
-} record;
-
-TUTTI_PRINTF(2, 3)
-static inline void record_add(record *r, const char *format, ...)
-{
-    const size_t used = strlen(r->text);
-    va_list args;
-    va_start(args, format);
-    (void)vsnprintf(r->text + used, sizeof r->text - used, format, args);
-    va_end(args);
-}
-
-static inline void record_value(record *r, tutti_value v)
-{
-    if (v >= 2000)
-        record_add(r, "constant");
-    else if (v >= 1000)
-        record_add(r, "%s", r->names[v - 1000]);
-    else
-        record_add(r, "v%u", v);
-}
-
-static inline tutti_value record_emit(tutti_graph *g, const char *op, const tutti_value *in,
-                                      uint32_t nin, const tutti_attr *attr, uint32_t nattr,
-                                      tutti_value *out, uint32_t nout)
-{
-    record *r = g->ctx;
-    const tutti_value first = r->values + 1;
-    r->values += nout > 1 ? nout : 1;
-    record_add(r, "v%u = %s(", first, op);
-    for (uint32_t k = 0; k < nin; k++) {
-        record_add(r, "%s", k ? ", " : "");
-        record_value(r, in[k]);
-    }
-    for (uint32_t k = 0; k < nattr; k++) {
-        record_add(r, "%s%s=", k ? ", " : "; ", attr[k].name);
-        if (attr[k].type == TUTTI_ATTR_I64)
-            record_add(r, "%lld", (long long)attr[k].i);
-        else if (attr[k].type == TUTTI_ATTR_F64)
-            record_add(r, "%g", attr[k].f);
-        else {
-            record_add(r, "[");
-            for (uint32_t j = 0; j < attr[k].count; j++)
-                record_add(r, "%s%lld", j ? ", " : "", (long long)attr[k].list[j]);
-            record_add(r, "]");
-        }
-    }
-    record_add(r, ")\n");
-    for (uint32_t k = 0; k < nout && out; k++)
-        out[k] = first + k;
-    return first;
-}
-
-static inline const tutti_desc *record_desc(tutti_graph *g, tutti_value v)
-{
-    (void)v;
-    return &((record *)g->ctx)->shape;
-}
-
-static inline tutti_value record_weight(tutti_graph *g, tutti_module m, const char *name)
-{
-    record *r = g->ctx;
-    (void)m;
-    r->names[r->nweights] = name;
-    return 1000 + r->nweights++;
-}
-
-static inline tutti_value record_constant(tutti_graph *g, const tutti_tensor *t)
-{
-    record *r = g->ctx;
-    ck_assert_uint_le(tutti_nbytes(&t->desc), sizeof r->constant);
-    memcpy(r->constant, t->data, tutti_nbytes(&t->desc));
-    r->constant_desc = t->desc;
-    return 2000;
-}
-
-static inline void record_assign(tutti_graph *g, tutti_value target, tutti_value v)
-{
-    record *r = g->ctx;
-    record_value(r, target);
-    record_add(r, " <- v%u\n", v);
-}
-
-static inline tutti_status record_call(tutti_graph *g, tutti_module m, const tutti_value *in,
-                                       uint32_t nin, tutti_value *out, uint32_t nout)
-{
-    record *r = g->ctx;
-    char from[128] = "";
-    ck_assert_uint_eq(nout, 1);
-    for (uint32_t k = 0; k < nin; k++) {
-        const size_t used = strlen(from);
-        if (in[k] >= 1000)
-            (void)snprintf(from + used, sizeof from - used, "%s%s", k ? ", " : "",
-                           in[k] < 2000 ? r->names[in[k] - 1000] : "constant");
-        else
-            (void)snprintf(from + used, sizeof from - used, "%sv%u", k ? ", " : "", in[k]);
-    }
-    out[0] = ++r->values; /* `out` may be `in` */
-    record_add(r, "v%u = module %u(%s)\n", out[0], m, from);
-    return TUTTI_OK;
-}
-
-static inline tutti_status record_fail(tutti_graph *g, tutti_status status, const char *text)
-{
-    record *r = g->ctx;
-    record_add(r, "failed: %s\n", text);
-    r->status = status;
-    return status;
-}
-
-static inline tutti_status record_status(const tutti_graph *g)
-{
-    return ((const record *)g->ctx)->status;
-}
-
-static inline tutti_value record_guard(tutti_graph *g, tutti_value keep)
-{
-    record *r = g->ctx;
-    record_add(r, "if ");
-    record_value(r, keep);
-    record_add(r, " {\n");
-    return 0;
-}
-
-static inline void record_unguard(tutti_graph *g, tutti_value before)
-{
-    (void)before;
-    record_add(g->ctx, "}\n");
-}
-
-/* v1 is the input; every value has shape `desc`. */
-static inline void record_init(record *r, int32_t mode, tutti_desc desc)
-{
-    memset(r, 0, sizeof *r);
-    r->graph = (tutti_graph){
-        sizeof r->graph, mode,          r,           record_emit, record_desc,   record_weight,
-        record_constant, record_assign, record_call, record_fail, record_status, record_guard,
-        record_unguard};
-    r->shape = desc;
-    r->values = 1;
-}
-
-/* ---- the tree ---- */
-
-static inline tutti_module tree_new(tree *t, const char *kind)
-{
-    ck_assert_uint_lt(t->count + 1, TREE_ROOM);
-    tree_module *m = &t->modules[++t->count];
-    m->kind = kind;
-    given_init(&m->given);
-    return t->count;
-}
-
-static inline tutti_module tree_root(void *ctx)
-{
-    (void)ctx;
-    return 1;
-}
 
 static inline tutti_status tree_create(void *ctx, const char *kind, const tutti_attr *params,
                                        uint32_t nparams, tutti_module *ret, tutti_error *err)
@@ -247,54 +46,6 @@ static inline tutti_status tree_replace(void *ctx, tutti_module old, tutti_modul
     t->modules[next].name = t->modules[old].name;
     t->modules[old].parent = 0;
     return TUTTI_OK;
-}
-
-static inline tutti_module tree_child_at(void *ctx, tutti_module m, uint32_t k)
-{
-    const tree *t = ctx;
-    for (tutti_module c = 2; c <= t->count; c++)
-        if (t->modules[c].parent == m && k-- == 0)
-            return c;
-    return 0;
-}
-
-static inline tutti_module tree_child(void *ctx, tutti_module m, const char *name)
-{
-    const tree *t = ctx;
-    for (tutti_module c = 2; c <= t->count; c++)
-        if (t->modules[c].parent == m && strcmp(t->modules[c].name, name) == 0)
-            return c;
-    return 0;
-}
-
-static inline tutti_module tree_parent(void *ctx, tutti_module m)
-{
-    return ((tree *)ctx)->modules[m].parent;
-}
-
-/* The name alone, which is the path of the root's children. */
-static inline const char *module_tree_path(void *ctx, tutti_module m)
-{
-    return ((tree *)ctx)->modules[m].name;
-}
-
-static inline tutti_module module_tree_next(void *ctx, tutti_module m)
-{
-    const tree *t = ctx;
-    for (m++; m <= t->count; m++)
-        if (t->modules[m].parent)
-            return m;
-    return 0;
-}
-
-static inline const char *tree_kind(void *ctx, tutti_module m)
-{
-    return ((tree *)ctx)->modules[m].kind;
-}
-
-static inline const tutti_params *tree_params(void *ctx, tutti_module m)
-{
-    return &((tree *)ctx)->modules[m].given.params;
 }
 
 static inline tutti_status tree_weight_new(void *ctx, tutti_module m, const char *name,
@@ -366,13 +117,6 @@ static inline tutti_status tree_parametrize(void *ctx, tutti_module m, const cha
     ck_assert_str_eq(name, "weight");
     ((tree *)ctx)->modules[m].by = by;
     return TUTTI_OK;
-}
-
-static inline tutti_module tree_parametrization(void *ctx, tutti_module m, const char *name,
-                                                uint32_t k)
-{
-    ck_assert_str_eq(name, "weight");
-    return k ? 0 : ((tree *)ctx)->modules[m].by;
 }
 
 static inline void tree_init(tree *t)
