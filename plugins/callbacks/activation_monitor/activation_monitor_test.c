@@ -62,7 +62,7 @@ static double logged(const char *name)
 {
     tutti_error err = TUTTI_ERROR_INIT;
     double value = 0.0;
-    ck_assert_ok(run.metrics.get(run.metrics.ctx, name, &value, &err), err);
+    ck_assert_ok(run.tables.metrics.get(run.tables.metrics.ctx, name, &value, &err), err);
     return value;
 }
 

@@ -370,7 +370,7 @@ START_TEST(a_part_of_the_run_can_be_saved)
     ck_assert_int_eq(subject_open(&it, PLUGIN_PATH, TUTTI_KIND_CALLBACK, "checkpoint_saver", &g,
                                   run.services, &err),
                      TUTTI_E_UNSUPPORTED); /* a host of 1.0 */
-    run.checkpoint.save_part = save_part;
+    run.tables.checkpoint.save_part = save_part;
     open_it();
     ck_assert_hears(&run, &it, TUTTI_EVENT_FIT_START);
     epoch();

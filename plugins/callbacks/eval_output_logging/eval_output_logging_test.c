@@ -74,16 +74,16 @@ START_TEST(classes_of_all_parts_are_one_table)
 {
     open_it(0, 0, -1);
     classify();
-    ck_assert_str_eq(run.table, "test_step_20\n"
-                                "outputs | labels | correct | input | run_name\n"
-                                "1 | 1 | true | [0.5,1] | \"trial\"\n"
-                                "0 | 2 | false | [2,-3] | \"trial\"\n"
-                                "2 | 2 | true | [4,5] | \"trial\"\n"
-                                "0 | 0 | true | [6,7.25] | \"trial\"\n");
+    ck_assert_str_eq(run.told.table, "test_step_20\n"
+                                     "outputs | labels | correct | input | run_name\n"
+                                     "1 | 1 | true | [0.5,1] | \"trial\"\n"
+                                     "0 | 2 | false | [2,-3] | \"trial\"\n"
+                                     "2 | 2 | true | [4,5] | \"trial\"\n"
+                                     "0 | 0 | true | [6,7.25] | \"trial\"\n");
     run.time.batch = 40; /* the next one begins anew */
     ck_assert_hears(&run, &it, TUTTI_EVENT_EVAL_START);
     ck_assert_hears(&run, &it, TUTTI_EVENT_EVAL_END);
-    ck_assert_uint_eq(run.ntables, 1);
+    ck_assert_uint_eq(run.told.ntables, 1);
     close_it();
 }
 END_TEST
@@ -92,9 +92,9 @@ START_TEST(print_only_incorrect_leaves_right_ones_out)
 {
     open_it(0, 1, -1);
     classify();
-    ck_assert_str_eq(run.table, "test_step_20\n"
-                                "outputs | labels | correct | input | run_name\n"
-                                "0 | 2 | false | [2,-3] | \"trial\"\n");
+    ck_assert_str_eq(run.told.table, "test_step_20\n"
+                                     "outputs | labels | correct | input | run_name\n"
+                                     "0 | 2 | false | [2,-3] | \"trial\"\n");
     close_it();
 }
 END_TEST
@@ -103,7 +103,7 @@ END_TEST
 START_TEST(subset_sample_draws_rows_evenly)
 {
     enum { DRAWS = 600 };
-    char before[sizeof run.table];
+    char before[sizeof run.told.table];
     uint32_t seen[4] = {0};
     static const char *const rows[] = {"\n1 | 1", "\n0 | 2", "\n2 | 2", "\n0 | 0"};
     open_it(0, 0, 2);
@@ -112,7 +112,7 @@ START_TEST(subset_sample_draws_rows_evenly)
         classify();
         uint32_t found = 0;
         for (int r = 0; r < 4; r++)
-            if (strstr(run.table, rows[r])) {
+            if (strstr(run.told.table, rows[r])) {
                 seen[r]++;
                 found++;
             }
@@ -120,9 +120,9 @@ START_TEST(subset_sample_draws_rows_evenly)
     }
     for (int r = 0; r < 4; r++)
         ck_assert_msg(seen[r] > DRAWS / 2 - 75 && seen[r] < DRAWS / 2 + 75, "%u", seen[r]);
-    (void)snprintf(before, sizeof before, "%s", run.table);
+    (void)snprintf(before, sizeof before, "%s", run.told.table);
     classify();
-    ck_assert_str_eq(run.table, before);
+    ck_assert_str_eq(run.told.table, before);
     close_it();
 }
 END_TEST
@@ -141,7 +141,7 @@ START_TEST(tokens_are_texts_where_the_data_know_them)
         ck_assert_hears(&run, &it, TUTTI_EVENT_EVAL_AFTER_FORWARD);
         ck_assert_hears(&run, &it, TUTTI_EVENT_EVAL_END);
         ck_assert_str_eq(
-            run.table,
+            run.told.table,
             tokens ? "test_step_20\n"
                      "outputs | labels | correct | input | input_tokens | label_tokens | "
                      "run_name\n"
@@ -164,10 +164,10 @@ START_TEST(numbers_stand_beside_numbers)
     stage_tensor(&run, "target", want, (tutti_desc){{2, 1}, 2, TUTTI_F32});
     ck_assert_hears(&run, &it, TUTTI_EVENT_EVAL_AFTER_FORWARD);
     ck_assert_hears(&run, &it, TUTTI_EVENT_EVAL_END);
-    ck_assert_str_eq(run.table, "test_step_20\n"
-                                "outputs | labels | run_name\n"
-                                "1.5 | 0.100000001 | \"trial\"\n"
-                                "\"NaN\" | 2 | \"trial\"\n");
+    ck_assert_str_eq(run.told.table, "test_step_20\n"
+                                     "outputs | labels | run_name\n"
+                                     "1.5 | 0.100000001 | \"trial\"\n"
+                                     "\"NaN\" | 2 | \"trial\"\n");
     close_it();
 }
 END_TEST
@@ -187,7 +187,7 @@ START_TEST(what_is_no_row_is_told_once)
     ck_assert_hears(&run, &it, TUTTI_EVENT_EVAL_AFTER_FORWARD);
     ck_assert_hears(&run, &it, TUTTI_EVENT_EVAL_END);
     ck_assert_str_eq(run.noted, "");
-    ck_assert_uint_eq(run.ntables, 0);
+    ck_assert_uint_eq(run.told.ntables, 0);
     close_it();
 }
 END_TEST

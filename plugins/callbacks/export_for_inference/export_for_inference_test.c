@@ -42,7 +42,7 @@ static void open_with(const char *save_format, int64_t index, const char *path)
         given_null(&settings, "save_path");
     stage_init(&run);
     run.services[6] = (service){TUTTI_EXPORT_V1, &table};
-    run.checkpoint.claim = claim;
+    run.tables.checkpoint.claim = claim;
     calls = claims = 0;
     ck_assert_ok(subject_open(&it, PLUGIN_PATH, TUTTI_KIND_CALLBACK, "export_for_inference",
                               &settings, run.services, &err),

@@ -125,7 +125,7 @@ static void start(void)
                                .forward = train_forward,
                                .dataset = train_dataset};
     t.log = (tutti_log_v1){.struct_size = sizeof t.log, .write = note};
-    const service all[] = {{TUTTI_STATE_V1, &t.stage.state},
+    const service all[] = {{TUTTI_STATE_V1, &t.stage.tables.state},
                            {TUTTI_TRAIN_V1, &t.train},
                            {TUTTI_LOG_V1, &t.log},
                            {NULL, NULL}};
@@ -263,7 +263,7 @@ START_TEST(a_run_that_is_resumed_prints_no_text_again)
     settings(prompts, 1, 1, 1);
     open_it(&it);
     ck_assert_hears(&t.stage, &it, TUTTI_EVENT_FIT_START);
-    t.stage.state.previous = before_it;
+    t.stage.tables.state.previous = before_it;
     one_batch(&it);
     ck_assert_int_eq(t.runs, 1);
     stateful_resume(&it, PLUGIN_PATH, TUTTI_KIND_CALLBACK, &g);

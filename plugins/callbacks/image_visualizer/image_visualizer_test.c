@@ -50,11 +50,11 @@ START_TEST(the_interval_begins_at_batch_0_and_counts_batches)
     for (int k = 0; k < 5; k++) {
         for (int microbatch = 0; microbatch < 2; microbatch++) {
             ck_assert_hears(&run, &it, TUTTI_EVENT_BEFORE_FORWARD);
-            ck_assert_uint_eq(run.nimages, (uint32_t)(k / 2 + 1));
+            ck_assert_uint_eq(run.told.nimages, (uint32_t)(k / 2 + 1));
         }
         stage_next_batch(&run);
     }
-    ck_assert_str_eq(run.images, "Images/Train (1,2,2,1): 0 0.125 0.25 0.375\n");
+    ck_assert_str_eq(run.told.images, "Images/Train (1,2,2,1): 0 0.125 0.25 0.375\n");
     close_it();
 }
 END_TEST
@@ -64,7 +64,7 @@ START_TEST(epochs_are_an_interval_too)
     open_it(1, TUTTI_UNIT_EPOCH, "input", 1);
     for (int k = 0; k < 8; k++) {
         ck_assert_hears(&run, &it, TUTTI_EVENT_BEFORE_FORWARD);
-        ck_assert_uint_eq(run.nimages, (uint32_t)(k / 4 + 1));
+        ck_assert_uint_eq(run.told.nimages, (uint32_t)(k / 4 + 1));
         stage_next_batch(&run);
         if (k == 3)
             stage_next_epoch(&run);
@@ -78,7 +78,7 @@ START_TEST(an_epoch_is_logged_once_also_in_a_run_that_is_resumed)
     open_it(1, TUTTI_UNIT_EPOCH, "input", 1);
     for (int k = 0; k < 2; k++) {
         ck_assert_hears(&run, &it, TUTTI_EVENT_BEFORE_FORWARD);
-        ck_assert_uint_eq(run.nimages, 1);
+        ck_assert_uint_eq(run.told.nimages, 1);
         stage_next_batch(&run);
         stateful_resume(&it, PLUGIN_PATH, TUTTI_KIND_CALLBACK, &g);
     }
@@ -93,9 +93,9 @@ START_TEST(each_evaluation_begins_with_images)
         ck_assert_hears(&run, &it, TUTTI_EVENT_EVAL_START);
         for (int part = 0; part < 3; part++)
             ck_assert_hears(&run, &it, TUTTI_EVENT_EVAL_BEFORE_FORWARD);
-        ck_assert_uint_eq(run.nimages, (uint32_t)(evaluation + 1));
+        ck_assert_uint_eq(run.told.nimages, (uint32_t)(evaluation + 1));
     }
-    ck_assert_str_eq(run.images,
+    ck_assert_str_eq(run.told.images,
                      "Images/Eval (2,2,2,1): 0 0.125 0.25 0.375 0.5 0.625 0.75 0.875\n");
     close_it();
 }
@@ -108,7 +108,7 @@ START_TEST(an_image_that_leaves_0_to_1_is_stretched)
     open_it(1, TUTTI_UNIT_BATCH, "input", 2);
     memcpy(input, want, sizeof want);
     ck_assert_hears(&run, &it, TUTTI_EVENT_BEFORE_FORWARD);
-    ck_assert_str_eq(run.images, "Images/Train (2,2,2,1): 0 0.25 0.5 1 0.5 0.5 0 1\n");
+    ck_assert_str_eq(run.told.images, "Images/Train (2,2,2,1): 0 0.25 0.5 1 0.5 0.5 0 1\n");
     ck_assert_mem_eq(input, want, sizeof want);
     close_it();
 }
@@ -125,10 +125,10 @@ START_TEST(segmentation_has_the_likeliest_class_and_the_target)
     target[1] = -100;
     target[2] = target[3] = 1;
     ck_assert_hears(&run, &it, TUTTI_EVENT_BEFORE_LOSS);
-    ck_assert_str_eq(run.images, "Images/Train (1,2,2,1): 0 0.125 0.25 0.375\n"
-                                 "prediction: 2 1 0 1\nground_truth: 2 3 1 1\n");
+    ck_assert_str_eq(run.told.images, "Images/Train (1,2,2,1): 0 0.125 0.25 0.375\n"
+                                      "prediction: 2 1 0 1\nground_truth: 2 3 1 1\n");
     ck_assert_hears(&run, &it, TUTTI_EVENT_EVAL_AFTER_FORWARD);
-    ck_assert_ptr_nonnull(strstr(run.images, "Images/Eval"));
+    ck_assert_ptr_nonnull(strstr(run.told.images, "Images/Eval"));
     close_it();
 }
 END_TEST
@@ -141,7 +141,8 @@ START_TEST(one_number_for_a_pixel_is_a_logit_and_targets_may_be_one_hot)
     stage_tensor(&run, "labels", truth, (tutti_desc){{1, 2, 2, 2}, 4, TUTTI_F32});
     memcpy(outputs, (const float[]){-1, 0.5f, 0, 3}, 4 * sizeof(float));
     ck_assert_hears(&run, &it, TUTTI_EVENT_BEFORE_LOSS);
-    ck_assert_ptr_nonnull(strstr(run.images, "prediction: 0 1 0 1\nground_truth: 0 1 1 0\n"));
+    ck_assert_ptr_nonnull(
+        strstr(run.told.images, "prediction: 0 1 0 1\nground_truth: 0 1 1 0\n"));
     close_it();
 }
 END_TEST
@@ -154,17 +155,17 @@ START_TEST(classification_has_the_likeliest_class_and_the_target)
     stage_tensor(&run, "outputs", scores, (tutti_desc){{2, 3}, 2, TUTTI_F32});
     stage_tensor(&run, "labels", labels, (tutti_desc){{2}, 1, TUTTI_I32});
     ck_assert_hears(&run, &it, TUTTI_EVENT_BEFORE_LOSS);
-    ck_assert_str_eq(run.images,
+    ck_assert_str_eq(run.told.images,
                      "Images/Train (1,2,2,1): 0 0.125 0.25 0.375\nclasses: 1 for 1\n");
     close_it();
     open_it(1, TUTTI_UNIT_BATCH, "classification", 2);
     stage_tensor(&run, "outputs", scores, (tutti_desc){{2, 3}, 2, TUTTI_F32});
     stage_tensor(&run, "labels", labels, (tutti_desc){{2}, 1, TUTTI_I32});
     ck_assert_hears(&run, &it, TUTTI_EVENT_EVAL_AFTER_FORWARD);
-    ck_assert_ptr_nonnull(strstr(run.images, "\nclasses: 1 for 1, 0 for -1\n"));
+    ck_assert_ptr_nonnull(strstr(run.told.images, "\nclasses: 1 for 1, 0 for -1\n"));
     stage_tensor(&run, "labels", truth, (tutti_desc){{2, 3}, 2, TUTTI_F32});
     ck_assert_hears(&run, &it, TUTTI_EVENT_BEFORE_LOSS);
-    ck_assert_ptr_nonnull(strstr(run.images, "\nclasses: 1 for 2, 0 for 0\n"));
+    ck_assert_ptr_nonnull(strstr(run.told.images, "\nclasses: 1 for 2, 0 for 0\n"));
     close_it();
 }
 END_TEST
@@ -177,7 +178,7 @@ START_TEST(what_is_wrong_is_said)
     ck_assert_hears(&run, &it, TUTTI_EVENT_BEFORE_FORWARD);
     ck_assert_str_eq(run.noted, "the input 0 is F32 of rank 2, want F32 or U8 of (N, H, W) or "
                                 "(N, H, W, C) with 1, 3 or 4 channels; no images are logged");
-    ck_assert_uint_eq(run.nimages, 0);
+    ck_assert_uint_eq(run.told.nimages, 0);
     close_it();
     open_it(1, TUTTI_UNIT_BATCH, "segmentation", 1);
     stage_tensor(&run, "labels", target, (tutti_desc){{2}, 1, TUTTI_I32});

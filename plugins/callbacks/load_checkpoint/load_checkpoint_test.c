@@ -34,7 +34,7 @@ static tutti_status open_it(int weights_only, int strict, const char *event, tut
     given_list(&g, "ignore_keys", TUTTI_PARAM_STRING, 1)->s = "model.head";
     given_enum(&g, "event", event, 0);
     stage_init(&run);
-    run.checkpoint.load = load;
+    run.tables.checkpoint.load = load;
     asked[0] = '\0';
     fails = false;
     return subject_open(&it, PLUGIN_PATH, TUTTI_KIND_CALLBACK, "load_checkpoint", &g,

@@ -37,9 +37,9 @@ static void begin(void)
 {
     stage_init(&run);
     run.seed = 17;
-    run.state.data = data;
-    run.state.microbatch_size = microbatch_size;
-    run.state.device = device;
+    run.tables.state.data = data;
+    run.tables.state.microbatch_size = microbatch_size;
+    run.tables.state.device = device;
     sets = 2;
 }
 

@@ -141,7 +141,7 @@ START_TEST(moments_that_are_divided_are_told_of_once)
     float moment[2] = {3.0f, 4.0f};
     open_it(1);
     stage_slot(&run, 0, "momentum", moment);
-    run.slots_are_divided = 1;
+    run.slots.are_divided = 1;
     batch();
     batch();
     ck_assert_uint_eq(run.nvalues, 7);

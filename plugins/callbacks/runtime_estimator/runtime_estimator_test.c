@@ -41,7 +41,7 @@ START_TEST(what_is_left_takes_as_long_as_what_was)
 {
     open_it(1, "seconds", 0);
     ck_assert_hears(&run, &it, TUTTI_EVENT_INIT);
-    ck_assert_str_eq(run.hyper, "time/remaining_estimate_unit=\"seconds\"");
+    ck_assert_str_eq(run.told.hyper, "time/remaining_estimate_unit=\"seconds\"");
     batch(5000000000); /* slow, and skipped */
     ck_assert_uint_eq(run.nvalues, 0);
     batch(0);

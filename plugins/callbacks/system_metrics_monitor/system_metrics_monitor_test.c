@@ -27,7 +27,7 @@ static const char *on_cpu(void *ctx)
 static void open_it(void)
 {
     stage_init(&run);
-    run.state.device = on_cpu;
+    run.tables.state.device = on_cpu;
     open_with(NULL);
 }
 
@@ -71,7 +71,7 @@ static void *open_on_gpu(const given *g, bool in_world)
     ck_assert_ptr_nonnull(driver);
     ck_assert_ptr_nonnull(manager);
     stage_init(&run);
-    run.state.device = on_cuda;
+    run.tables.state.device = on_cuda;
     if (in_world)
         run.services[6] = (service){TUTTI_WORLD_V1, &world};
     open_with(g);
@@ -210,7 +210,7 @@ END_TEST
 START_TEST(without_a_driver_it_is_told)
 {
     stage_init(&run);
-    run.state.device = on_cuda;
+    run.tables.state.device = on_cuda;
     open_with(NULL);
     ck_assert_hears(&run, &it, TUTTI_EVENT_BATCH_START);
     ck_assert_uint_eq(gpu_numbers(), 0);
