@@ -1,6 +1,7 @@
 /* airbench_model_test.c - several views of an image, against a network that sees them one by one. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "made.h"
+#include "made_plans.h"
 
 enum { B = 3, SIDE = 26, C = 3, SIZE = SIDE * SIDE * C, CLASSES = 10 };
 

@@ -1,6 +1,7 @@
 /* continue_model_test.c - models that go on with sequences, piece by piece, against the whole sequence at once. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "made.h"
+#include "made_plans.h"
 
 enum { B = 2, T = 11, V = 23 };
 

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/plan/plan_reference.h"
 #include "made.h"
+#include "made_plans.h"
 
 #include <stdio.h>
 

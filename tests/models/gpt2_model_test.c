@@ -1,6 +1,7 @@
 /* gpt2_model_test.c - gpt2 as the host builds it: size, f32 plans against f64, published files. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "made.h"
+#include "made_plans.h"
 #include "published.h"
 #include "train/pretrained/pretrained.h"
 

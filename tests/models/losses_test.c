@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "made.h"
+#include "made_plans.h"
 
 #include <stdlib.h>
 

@@ -4,6 +4,7 @@
 #define TESTS_MODELS_PUBLISHED_FOLDER_H
 
 #include "made.h"
+#include "made_plans.h"
 
 #include "base/json.h"
 #include "train/checkpoint_file/checkpoint.h"

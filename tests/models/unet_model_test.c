@@ -2,6 +2,7 @@
  * recorded logits, loss and gradients on the same weights. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "made.h"
+#include "made_plans.h"
 
 #include "base/json.h"
 #include "graph/surgery/surgery.h"

@@ -1,6 +1,7 @@
 /* low_norms_test.c - norms of 16 bits as the host trains them against those of Composer, in low_norms.json. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "made.h"
+#include "made_plans.h"
 
 #include "base/json.h"
 #include "graph/surgery/surgery.h"

@@ -3,6 +3,7 @@
 #ifndef TESTS_CUDA_NCCL_RANKS_H
 #define TESTS_CUDA_NCCL_RANKS_H
 
+#include "nccl_traces.h"
 #include "plugin_check.h"
 #include "tutti/device_collectives.h"
 #include "tutti_host/device.h"
@@ -15,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { SIZE = 3, SLOT = 1024, TEXT = 8192 };
+enum { SIZE = 3, SLOT = 1024 };
 
 /* What ranks tell each other before the plugin connects them. */
 typedef struct meeting {
@@ -26,9 +27,7 @@ typedef struct meeting {
 static meeting *met;
 static const char *library = "libnccl.so.2";
 static int on_cpu;
-static int own_stream;  /* operations follow one that the test makes */
-static char folder[64]; /* of traces, and of what the stand-in's ranks share */
-
+static int own_stream; /* operations follow one that the test makes */
 typedef struct member {
     subject subject;
     const tutti_device_collectives_v1 *table;
@@ -130,12 +129,6 @@ static inline void fetch(member *m, void *to, const void *from, uint64_t bytes)
             &err);
 }
 
-/* Before any rank begins: where it writes its trace. */
-static inline void trace_path(char *path, int rank)
-{
-    (void)snprintf(path, 96, "%s/rank%d", folder, rank);
-}
-
 static inline void set_environment(const char *cuda, const char *nccl)
 {
     ck_assert_int_eq(setenv("TUTTI_CUDA_STANDIN", cuda, 1), 0);
@@ -174,42 +167,6 @@ static inline void world(int size, void (*body)(int rank, int size), const char 
         ck_assert_int_eq(waitpid(ranks[r], &status, 0), ranks[r]);
         ck_assert_msg(status == 0, "rank %d has ended with status %d", r, status);
     }
-}
-
-static inline void read_text(const char *path, char text[TEXT])
-{
-    FILE *file = fopen(path, "rb");
-    const size_t n = file ? fread(text, 1, TEXT - 1, file) : 0;
-    text[n] = '\0';
-    if (file)
-        (void)fclose(file);
-}
-
-/* What rank `rank` has called NCCL for, against golden/<name>-<rank>.txt; TUTTI_TEST_GOLDEN=write writes that. */
-static inline void ck_assert_golden(const char *name, int rank)
-{
-    static char got[TEXT], expected[TEXT];
-    char path[200];
-    trace_path(path, rank);
-    read_text(path, got);
-    (void)snprintf(path, sizeof path, GOLDEN "/%s-%d.txt", name, rank);
-    FILE *file = getenv("TUTTI_TEST_GOLDEN") ? fopen(path, "wb") : NULL;
-    if (file && (fputs(got, file) < 0 || fclose(file) != 0))
-        ck_abort_msg("%s cannot be written", path);
-    read_text(path, expected);
-    ck_assert_msg(strcmp(got, expected) == 0, "%s is\n%s---- but was called\n%s----", path,
-                  expected, got);
-}
-
-/* Nothing of the ranks is left but their traces. */
-static inline void clean_up(int size)
-{
-    char path[96];
-    for (int r = 0; r < size; r++) {
-        trace_path(path, r);
-        (void)unlink(path);
-    }
-    ck_assert_msg(rmdir(folder) == 0, "%s is not empty", folder);
 }
 
 #endif
