@@ -38,10 +38,12 @@ typedef struct stage {
         double value;
     } values[STAGE_VALUES];
     struct { /* beside "loss" */
-        const char *name;
-        tutti_tensor tensor;
-    } tensors[STAGE_TENSORS];
-    uint32_t ntensors;
+        struct {
+            const char *name;
+            tutti_tensor tensor;
+        } list[STAGE_TENSORS];
+        uint32_t count;
+    } tensors;
     struct { /* by calls of metrics */
         uint32_t nlogs, nhypers, ntables, nimages;
         char hyper[128];  /* the last hyperparameter: "name=json" */
@@ -50,8 +52,10 @@ typedef struct stage {
         char images[4096];
     } told;
     double lr[2];
-    tutti_weight weight_list[STAGE_WEIGHTS];
-    uint32_t nweights;
+    struct {
+        tutti_weight list[STAGE_WEIGHTS];
+        uint32_t count;
+    } weights;
 #if TUTTI_USE_MINOR >= 1
     struct { /* of each weight */
         tutti_slot list[STAGE_WEIGHTS][TUTTI_OPTIMIZER_MAX_SLOTS];
@@ -109,9 +113,9 @@ static inline tutti_status stage_get(void *ctx, const char *name, tutti_tensor *
                                      tutti_error *err)
 {
     stage *s = (stage *)ctx;
-    for (uint32_t k = 0; k < s->ntensors; k++)
-        if (strcmp(name, s->tensors[k].name) == 0) {
-            *ret = s->tensors[k].tensor;
+    for (uint32_t k = 0; k < s->tensors.count; k++)
+        if (strcmp(name, s->tensors.list[k].name) == 0) {
+            *ret = s->tensors.list[k].tensor;
             return TUTTI_OK;
         }
     if (strcmp(name, "loss") != 0)
@@ -127,12 +131,12 @@ static inline tutti_status stage_get(void *ctx, const char *name, tutti_tensor *
 static inline void stage_tensor(stage *s, const char *name, void *data, tutti_desc desc)
 {
     uint32_t k = 0;
-    while (k < s->ntensors && strcmp(name, s->tensors[k].name) != 0)
+    while (k < s->tensors.count && strcmp(name, s->tensors.list[k].name) != 0)
         k++;
     ck_assert_uint_lt(k, STAGE_TENSORS);
-    s->ntensors += k == s->ntensors;
-    s->tensors[k].name = name;
-    s->tensors[k].tensor = (tutti_tensor){data, desc, TUTTI_DEVICE_CPU, 0};
+    s->tensors.count += k == s->tensors.count;
+    s->tensors.list[k].name = name;
+    s->tensors.list[k].tensor = (tutti_tensor){data, desc, TUTTI_DEVICE_CPU, 0};
 }
 
 static inline tutti_status stage_set(void *ctx, const char *name, const tutti_tensor *t,

@@ -10,14 +10,14 @@
 
 static inline uint32_t stage_weight_count(void *ctx)
 {
-    return ((const stage *)ctx)->nweights;
+    return ((const stage *)ctx)->weights.count;
 }
 
 static inline tutti_status stage_weight_at(void *ctx, uint32_t k, tutti_weight *ret,
                                            tutti_error *err)
 {
     (void)err;
-    *ret = ((const stage *)ctx)->weight_list[k];
+    *ret = ((const stage *)ctx)->weights.list[k];
     return TUTTI_OK;
 }
 
@@ -30,8 +30,8 @@ static inline uint64_t stage_weight_version(void *ctx)
 /* A weight of n numbers; without `grad` a buffer. */
 static inline void stage_weight(stage *s, const char *path, int64_t n, float *data, float *grad)
 {
-    ck_assert_uint_lt(s->nweights, STAGE_WEIGHTS);
-    s->weight_list[s->nweights++] =
+    ck_assert_uint_lt(s->weights.count, STAGE_WEIGHTS);
+    s->weights.list[s->weights.count++] =
         (tutti_weight){.struct_size = (uint32_t)sizeof(tutti_weight),
                        .path = path,
                        .data = {data, {{n}, 1, TUTTI_F32}, TUTTI_DEVICE_CPU, 0},
@@ -62,7 +62,7 @@ static inline void stage_slot(stage *s, uint32_t k, const char *name, float *dat
     s->slots.list[k][s->slots.count[k]++] =
         (tutti_slot){.struct_size = (uint32_t)sizeof(tutti_slot),
                      .name = name,
-                     .data = {data, s->weight_list[k].data.desc, TUTTI_DEVICE_CPU, 0}};
+                     .data = {data, s->weights.list[k].data.desc, TUTTI_DEVICE_CPU, 0}};
 }
 #endif
 

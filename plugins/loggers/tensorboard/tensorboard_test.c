@@ -453,7 +453,7 @@ START_TEST(histograms_of_weights_and_gradients_are_as_add_histogram_has_them)
     stage_weight(&run, "fc.weight", 6, w, g);
     stage_weight(&run, "fc.bias", 4, still, NULL); /* frozen */
     stage_weight(&run, "norm.mean", 2, mean, NULL);
-    run.weight_list[0].flags = run.weight_list[1].flags = TUTTI_WEIGHT_TRAINABLE;
+    run.weights.list[0].flags = run.weights.list[1].flags = TUTTI_WEIGHT_TRAINABLE;
     histogram_interval = 2;
     (void)open_it(100, 64, 100);
     for (int k = 0; k < 3; k++) {
