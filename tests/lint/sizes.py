@@ -1,16 +1,28 @@
 #!/usr/bin/env python3
-"""sizes.py - files that one can read: at most 500 lines; in the host headers 200 and structures 25 members.
+"""sizes.py - files that one can read: sources of at most 500 lines, headers of 200, structures of 25 members.
 
-Run from the root. A member is counted by its name: `int a, b;` has two, and a nested structure counts as one.
+Run from the root. Headers and structures are judged in the whole tree, other sources in `host`, `kernels` and
+`plugins`, their tests aside. A member is counted by its name: `int a, b;` has two, and a nested structure counts as one.
 """
 import pathlib
 import re
 import sys
 
+from files import list_files
+
 LINES, HEADER_LINES, MEMBERS = 500, 200, 25
 
+FROZEN = "the table of a released interface, which grows at its end alone"
+DOCUMENTED = "a header of the SDK: frozen ABI and its documentation"
 # What may be larger, up to which figure, and why. Who reaches the limit leaves the table.
-ALLOWED = {}
+ALLOWED = {
+    "plugins/datasets/mds/upstream_sets.h": (246, "data that tests/peers/streaming_sets.py records, in base64"),
+    "sdk/include/tutti/device.h": (204, DOCUMENTED),
+    "sdk/include/tutti/isa.h": (216, DOCUMENTED),
+    "sdk/include/tutti/device.h tutti_device_v1": (34, FROZEN),
+    "sdk/abi/1.0/include/tutti/device.h tutti_device_v1": (33, FROZEN),
+    "sdk/abi/1.1/include/tutti/device.h tutti_device_v1": (34, FROZEN),
+}
 
 
 def without_comments(text):
@@ -39,24 +51,23 @@ def structures(text):
 
 
 def measure(path):
-    """{what: (figure, limit)} of one file: the file itself and, in the host, its structures."""
+    """{what: (figure, limit)} of one file: the file itself, where its kind has a limit, and its structures."""
     text = path.read_text(encoding="utf-8")
-    host = path.parts[0] == "host"
-    header = host and path.suffix in (".h", ".cuh")
-    found = {str(path): (text.count("\n"), HEADER_LINES if header else LINES)}
-    if not host:
-        return found
+    found = {}
+    if path.suffix in (".h", ".cuh"):
+        found[str(path)] = (text.count("\n"), HEADER_LINES)
+    elif path.parts[0] in ("host", "kernels", "plugins") and not path.name.endswith("_test.c"):
+        found[str(path)] = (text.count("\n"), LINES)
     for name, members in structures(without_comments(text)):
         found[f"{path} {name}"] = (members, MEMBERS)
     return found
 
 
 def main():
-    """Judges all sources of host/, kernels/ and plugins/ but tests."""
+    """Judges all sources and headers."""
     found, bad = {}, 0
-    for path in sorted(p for folder in ("host", "kernels", "plugins") for p in pathlib.Path(folder).rglob("*")):
-        if path.suffix in (".c", ".h", ".cu", ".cuh") and not path.name.endswith("_test.c"):
-            found.update(measure(path))
+    for name in sorted(list_files("*.c", "*.h", "*.cu", "*.cuh")):
+        found.update(measure(pathlib.Path(name)))
     for what, (figure, limit) in found.items():
         most = ALLOWED.get(what, (limit, ""))[0]
         if figure > most:
@@ -67,9 +78,9 @@ def main():
         if now <= limit:
             bad += 1
             print(f"{what}: {now}, so its row is no longer needed")
-    if len(found) < 300:
+    if len(found) < 1000:
         print("sizes.py: the sources were not found")
-    return bad > 0 or len(found) < 300
+    return bad > 0 or len(found) < 1000
 
 
 if __name__ == "__main__":
