@@ -61,7 +61,7 @@ set_target_properties(standin_cudart PROPERTIES LINKER_LANGUAGE CXX
 
 # Third parties emulate their device code with these (sdk/cmake/TuttiConfig.cmake.in).
 set(mode PERMISSIONS OWNER_READ OWNER_WRITE GROUP_READ WORLD_READ)
-set(headers cuda_atomics.h cuda_emulator.h cuda_functions.h cuda_types.h cuda_warp.h emulator.h emulator_calls.h)
-list(TRANSFORM headers PREPEND "${CMAKE_CURRENT_LIST_DIR}/emulator/")
-install(FILES ${headers} DESTINATION include/tutti_test/cuda COMPONENT emulator ${mode})
+set(emulator_headers cuda_atomics.h cuda_emulator.h cuda_functions.h cuda_types.h cuda_warp.h emulator.h emulator_calls.h)
+list(TRANSFORM emulator_headers PREPEND "${CMAKE_CURRENT_LIST_DIR}/emulator/")
+install(FILES ${emulator_headers} DESTINATION include/tutti_test/cuda COMPONENT emulator ${mode})
 install(TARGETS standin_cudart LIBRARY DESTINATION lib/tutti/standin COMPONENT emulator ${mode} NAMELINK_SKIP)
