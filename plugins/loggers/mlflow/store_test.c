@@ -302,9 +302,8 @@ static void write_file(const char *folder, const char *name, const char *text)
 static size_t count_unfinished(const char *folder)
 {
     char command[900], text[32] = "";
-    (void)snprintf(
-        command, sizeof command,
-        "find %s -name '*.tmp' -o -name '*.next' -o -empty -name '[0-9a-f]*' | wc -l", folder);
+    (void)snprintf(command, sizeof command, "find %s -name '*.tmp' -o -name '*.next' | wc -l",
+                   folder);
     FILE *out = popen(command, "r"); /* NOLINT(cert-env33-c) */
     ck_assert(out && fgets(text, sizeof text, out));
     (void)pclose(out);
@@ -433,8 +432,8 @@ START_TEST(a_folder_that_cannot_be_made_costs_nothing_but_a_sentence)
     ck_assert_hears(&run, &it, TUTTI_EVENT_FIT_START);
     train_batch(table, 1);
     wait_note();
-    (void)snprintf(told, sizeof told,
-                   "mlflow: cannot write %s/.trash: Not a directory; what is", root);
+    (void)snprintf(told, sizeof told, "mlflow: cannot write %s: Not a directory; what is",
+                   root);
     ck_assert_msg(strncmp(run.noted, told, strlen(told)) == 0, "%s", run.noted);
     subject_close(&it);
     ck_assert_ptr_nonnull(strstr(run.noted, "they wait in "));
