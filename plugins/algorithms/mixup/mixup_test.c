@@ -133,7 +133,7 @@ START_TEST(alpha_0_leaves_everything_alone)
     (void)run_event(&r, &s, TUTTI_EVENT_BEFORE_BACKWARD, &err);
     ck_assert_mem_eq(input(), first, sizeof x);
     ck_assert_ptr_eq(r.columns[1].data, labels);
-    ck_assert_ptr_null(r.mixed.data);
+    ck_assert_ptr_null(r.mixed.target.data);
     subject_close(&s);
 }
 END_TEST

@@ -133,7 +133,7 @@ inline T reduce(const emulator_site *site, unsigned mask, T value, F fold)
 #define __reduce_or_sync(mask, value) EMULATOR_REDUCE(mask, value, "__reduce_or_sync", a | b)
 
 #define EMULATOR_EXCHANGE(mine) emulator_exchange(EMULATOR_SITE("mma"), (mine))
-#define EMULATOR_MATRICES(to, row, transposed)                                                     \
+#define EMULATOR_MATRICES(to, row, transposed)                                                 \
     emulator_matrices(EMULATOR_SITE("ldmatrix"), (to), (row), (transposed))
 
 #endif
