@@ -17,7 +17,7 @@ typedef struct checkpoint_text {
     const char *value;
 } checkpoint_text;
 
-/* Writes `path` by way of a temporary file, `path`.tmp-XXXXXX: synced, renamed, folder synced.  Folders
+/* Writes `path` by way of a temporary file, `path`.tmp-tutti-XXXXXX: synced, renamed, folder synced.  Folders
  * are made.  A failure (full disk, quota) removes the temporary file and leaves the old `path`.
  * The format's version ("tutti") and a checksum over the whole file come first in the metadata.  [any]
  * Errors: E_IO with path, operation and the system's reason; E_NOMEM. */

@@ -175,16 +175,14 @@ static tutti_status write_file(const char *path, const file_body *b, tutti_error
         s = temporary_file_open(path, temporary, sizeof temporary, &fd, err);
     if (s)
         return s;
-    if ((s = write_body(fd, path, b, err))) {
-        (void)close(fd);
-    } else if (close(fd) != 0 || rename(temporary, path) != 0) {
+    s = write_body(fd, path, b, err);
+    if (!s && rename(temporary, path) != 0) /* locked still: to others it is no leftover */
         s = tutti_fail(err, TUTTI_E_IO, "%s: cannot put the checkpoint in place: %s", path,
                        strerror(errno));
-    } else {
-        return folders_sync(path, err);
-    }
-    (void)unlink(temporary);
-    return s;
+    if (s)
+        (void)unlink(temporary);
+    (void)close(fd); /* what it has is synced */
+    return s ? s : folders_sync(path, err);
 }
 
 tutti_status checkpoint_write(const char *path, const checkpoint_item *items, size_t nitems,

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define TAIL ".tmp-"
+#define TAIL ".tmp-tutti-" /* of files that nobody names so by hand */
 enum { TAIL_LETTERS = 6, ATTEMPTS = 8 };
 
 /* Removes the file unless a process is writing it. */
@@ -49,7 +49,11 @@ static void remove_leftovers(const char *path, char *folder, size_t room)
 static bool lock_new(int fd)
 {
     struct stat st;
-    if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+    int locked;
+    do
+        locked = flock(fd, LOCK_EX | LOCK_NB);
+    while (locked != 0 && errno == EINTR);
+    if (locked != 0 && errno == EWOULDBLOCK)
         return false;
     return fstat(fd, &st) != 0 || st.st_nlink > 0;
 }

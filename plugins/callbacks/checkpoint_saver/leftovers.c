@@ -50,11 +50,13 @@ void leftovers_remove_shards(const char *folder, const char *name)
 
 bool leftovers_have(const char *folder, const char *pattern, const char *run, const char *name)
 {
-    static const char tail[] = ".tmp-";
+    static const char tail[] = ".tmp-", ours[] = "tutti-";
     char file[256], index[256];
     name_time time;
-    const char *at = strstr(name, tail);
-    if (at && (strlen(at) != sizeof tail - 1 + 6 || (size_t)(at - name) >= sizeof file))
+    const char *at = strstr(name, tail), *letters = at ? at + sizeof tail - 1 : "";
+    if (strncmp(letters, ours, sizeof ours - 1) == 0)
+        letters += sizeof ours - 1;
+    if (at && (strlen(letters) != 6 || (size_t)(at - name) >= sizeof file))
         return false;
     (void)snprintf(file, sizeof file, "%.*s", at ? (int)(at - name) : (int)sizeof file - 1,
                    name);

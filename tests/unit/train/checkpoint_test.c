@@ -13,6 +13,7 @@
 #include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static char folder[64];
@@ -320,11 +321,11 @@ START_TEST(what_killed_saves_left_is_removed_unless_somebody_writes_it)
     tutti_error err = TUTTI_ERROR_INIT;
     char left[128], held[128], other[128], longer[128], fifo[128];
     ck_assert_ok(save(1, &err), err);
-    leave("a.safetensors.tmp-aB3dEf", left, sizeof left);
-    leave("a.safetensors.tmp-held00", held, sizeof held);
-    leave("b.safetensors.tmp-aB3dEf", other, sizeof other);
-    leave("a.safetensors.tmp-aB3dEfg", longer, sizeof longer);
-    (void)snprintf(fifo, sizeof fifo, "%s/deep/er/a.safetensors.tmp-fifo00", folder);
+    leave("a.safetensors.tmp-tutti-aB3dEf", left, sizeof left);
+    leave("a.safetensors.tmp-tutti-held00", held, sizeof held);
+    leave("b.safetensors.tmp-tutti-aB3dEf", other, sizeof other);
+    leave("a.safetensors.tmp-tutti-aB3dEfg", longer, sizeof longer);
+    (void)snprintf(fifo, sizeof fifo, "%s/deep/er/a.safetensors.tmp-tutti-fifo00", folder);
     ck_assert_int_eq(mkfifo(fifo, 0600), 0);
     const int fd = open(held, O_RDWR | O_CLOEXEC);
     ck_assert_int_eq(flock(fd, LOCK_EX), 0);
@@ -337,6 +338,39 @@ START_TEST(what_killed_saves_left_is_removed_unless_somebody_writes_it)
     ck_assert_int_eq(close(fd), 0);
     ck_assert_ok(save(3, &err), err);
     ck_assert_int_ne(access(held, F_OK), 0);
+}
+END_TEST
+
+/* Saves of one path by several processes at once: each succeeds, and none takes another's file for a leftover. */
+START_TEST(processes_that_save_one_path_do_not_remove_each_others_files)
+{
+    enum { PROCESSES = 3, SAVES = 100 };
+    pid_t children[PROCESSES];
+    for (int p = 0; p < PROCESSES; p++) {
+        if ((children[p] = fork()) != 0)
+            continue;
+        tutti_error err = TUTTI_ERROR_INIT;
+        int failed = 0;
+        for (int k = 0; k < SAVES; k++)
+            failed += save((float)k, &err) != TUTTI_OK;
+        _exit(failed > 100 ? 100 : failed);
+    }
+    for (int p = 0; p < PROCESSES; p++) {
+        int status = -1;
+        ck_assert_int_eq(waitpid(children[p], &status, 0), children[p]);
+        ck_assert_int_eq(status, 0);
+    }
+}
+END_TEST
+
+START_TEST(a_file_that_a_user_has_named_stays)
+{
+    tutti_error err = TUTTI_ERROR_INIT;
+    char kept[128];
+    ck_assert_ok(save(1, &err), err);
+    leave("a.safetensors.tmp-backup", kept, sizeof kept);
+    ck_assert_ok(save(2, &err), err);
+    ck_assert_int_eq(access(kept, F_OK), 0);
 }
 END_TEST
 
@@ -372,6 +406,8 @@ int main(void)
     tcase_add_test(t, tensors_may_be_named_in_any_order);
     tcase_add_test(t, a_full_disk_leaves_the_checkpoint_that_was_there);
     tcase_add_test(t, what_killed_saves_left_is_removed_unless_somebody_writes_it);
+    tcase_add_test(t, processes_that_save_one_path_do_not_remove_each_others_files);
+    tcase_add_test(t, a_file_that_a_user_has_named_stays);
     tcase_add_test(t, the_link_follows_the_last_file);
     suite_add_tcase(s, t);
     return tutti_run(s);
