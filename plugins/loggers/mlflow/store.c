@@ -99,7 +99,7 @@ static tutti_status begin_run(store *s, const json_t *record, tutti_error *err)
         s->run_id[0] = s->run[0] = '\0';
         return TUTTI_E_IO; /* what follows goes nowhere until there is a run */
     }
-    store_forget_ids(s);
+    s->is_under_way = false;
     return TUTTI_OK;
 }
 
@@ -271,9 +271,20 @@ static json_t *parse_record(const store *s, const outbox_record *r, tutti_error 
     return record;
 }
 
+/* A begin that is sent twice, as a process was killed between its sending and its removal from what waits, takes the
+ * same ids; they are used up once another record comes. */
+static tutti_status find_run_under_way(store *s, tutti_error *err)
+{
+    const tutti_status st = find_run(s, err);
+    if (!st && !s->is_under_way)
+        store_forget_ids(s);
+    s->is_under_way = !st;
+    return st;
+}
+
 tutti_status store_send(store *s, const outbox_record *r, tutti_error *err)
 {
-    tutti_status st = r->data[0] == TRACKING_BEGIN ? TUTTI_OK : find_run(s, err);
+    tutti_status st = r->data[0] == TRACKING_BEGIN ? TUTTI_OK : find_run_under_way(s, err);
     if (st)
         return st;
     if (r->data[0] == TRACKING_FILE)

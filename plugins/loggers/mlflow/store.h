@@ -5,6 +5,7 @@
 
 #include "../common/outbox.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 typedef struct store {
@@ -15,8 +16,9 @@ typedef struct store {
     char run[800];           /* its folder */
     char next_run[40];       /* ids of what is being made, which further tries keep; "": none */
     char next_experiment[24];
-    size_t done;      /* metrics of the record that was sent last which are in their files */
-    uint64_t refused; /* values whose names are no files */
+    bool is_under_way; /* a record behind the run's begin is there: those ids are used up */
+    size_t done;       /* metrics of the record that was sent last which are in their files */
+    uint64_t refused;  /* values whose names are no files */
 } store;
 
 /* Reads a path, or an address file:PATH; writes nothing.  Errors: E_ARG it is neither, or too long; E_UNSUPPORTED this

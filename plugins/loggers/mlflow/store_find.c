@@ -73,8 +73,20 @@ static bool is_id(const char *text, const char *digits, size_t n)
     return strlen(text) == n && strspn(text, digits) == n;
 }
 
+/* Keeps the ids for the next process. */
+static tutti_status keep_ids(store *s, tutti_error *err)
+{
+    char path[STORE_PATH], both[64];
+    next_path(s, path);
+    (void)snprintf(both, sizeof both, "%s %s", s->next_experiment, s->next_run);
+    const tutti_status st = run_id_write(path, both, err);
+    if (st)
+        s->next_run[0] = '\0';
+    return st;
+}
+
 /* Those of a process that was killed while it made an experiment or a run, so that nothing of them is left over; else
- * new ones, which are kept for the next process before anything is made. */
+ * new ones, which are kept before anything is made. */
 static tutti_status choose_ids(store *s, tutti_error *err)
 {
     char path[STORE_PATH], both[64], *run;
@@ -92,11 +104,19 @@ static tutti_status choose_ids(store *s, tutti_error *err)
     }
     make_id(s->next_experiment, 18, 10);
     make_id(s->next_run, 32, 16);
-    (void)snprintf(both, sizeof both, "%s %s", s->next_experiment, s->next_run);
-    const tutti_status st = run_id_write(path, both, err);
-    if (st)
-        s->next_run[0] = '\0';
-    return st;
+    return keep_ids(s, err);
+}
+
+/* As choose_ids; what has become whole under that id meanwhile, with another name or deleted, stays as it is. */
+static tutti_status choose_experiment(store *s, tutti_error *err)
+{
+    char trash[STORE_PATH];
+    const tutti_status st = choose_ids(s, err);
+    store_path(trash, "%s/.trash", s->root);
+    if (st || (!has_meta(s->root, s->next_experiment) && !has_meta(trash, s->next_experiment)))
+        return st;
+    make_id(s->next_experiment, 18, 10);
+    return keep_ids(s, err);
 }
 
 void store_forget_ids(store *s)
@@ -169,7 +189,7 @@ static tutti_status take_experiment(store *s, const store_begin *b, by_name *ret
             "mlflow: the experiment %s of %s is deleted, want it restored, or its "
             "folder %s removed from .trash",
             b->experiment, s->root, ret->id);
-    const tutti_status st = choose_ids(s, err);
+    const tutti_status st = choose_experiment(s, err);
     if (st)
         return st;
     (void)snprintf(ret->id, sizeof ret->id, "%s", s->next_experiment);
@@ -280,10 +300,7 @@ static tutti_status make_run(store *s, const char *experiment, const store_begin
 {
     static const char *const folders[] = {"metrics", "params", "artifacts", "tags"};
     char path[STORE_PATH];
-    tutti_status st = choose_ids(s, err);
-    if (st)
-        return st;
-    (void)snprintf(s->run_id, sizeof s->run_id, "%s", s->next_run);
+    tutti_status st = TUTTI_OK;
     (void)snprintf(s->run, sizeof s->run, "%s/%.64s/%.64s", s->root, experiment, s->run_id);
     for (size_t k = 0; k < sizeof folders / sizeof *folders && !st; k++) {
         store_path(path, "%s/%s", s->run, folders[k]);
@@ -292,6 +309,24 @@ static tutti_status make_run(store *s, const char *experiment, const store_begin
     if (!st)
         st = write_tags(s, b, err);
     return st ? st : write_run(s, experiment, b, err);
+}
+
+/* Whether the run that is found is the one that `b` began: in its experiment, by a process that was killed before it
+ * noted so, or by the same record. */
+static bool is_begun(const store *s, const char *experiment, const store_begin *b)
+{
+    char path[STORE_PATH], known[sizeof s->run_id];
+    store_path(path, "%s/%s/%s", s->root, experiment, s->run_id);
+    if (strcmp(path, s->run) != 0 || meta_is(s->run, ".", "lifecycle_stage", "deleted"))
+        return false;
+    run_id_read(s->id_path, known, sizeof known);
+    if (strcmp(known, s->run_id) != 0)
+        return true;
+    store_path(path, "%s/meta.yaml", s->run);
+    char *start = meta_get(path, "start_time");
+    const bool same = start && strtoll(start, NULL, 10) == (long long)b->start_ms;
+    free(start);
+    return same;
 }
 
 static tutti_status go_on(const store *s, tutti_error *err)
@@ -307,6 +342,27 @@ static tutti_status go_on(const store *s, tutti_error *err)
     return meta_set(path, running, 2, err);
 }
 
+/* What has become whole under the id that is kept goes on where `b` began it; else it stays as it is. */
+static tutti_status begin_or_make(store *s, const char *experiment, const store_begin *b,
+                                  tutti_error *err)
+{
+    char trash[STORE_PATH];
+    tutti_status st = choose_ids(s, err);
+    if (st)
+        return st;
+    store_path(trash, "%s/.trash", s->root);
+    (void)snprintf(s->run_id, sizeof s->run_id, "%s", s->next_run);
+    const bool is_whole = store_find_run(s);
+    if (is_whole && is_begun(s, experiment, b))
+        return go_on(s, err);
+    if (is_whole || each_folder(trash, take_run_of, s)) {
+        make_id(s->next_run, 32, 16);
+        st = keep_ids(s, err);
+        (void)snprintf(s->run_id, sizeof s->run_id, "%s", s->next_run);
+    }
+    return st ? st : make_run(s, experiment, b, err);
+}
+
 /* A run of that name in the experiment, or a new one. */
 static tutti_status take_or_make(store *s, const store_begin *b, tutti_error *err)
 {
@@ -320,7 +376,7 @@ static tutti_status take_or_make(store *s, const store_begin *b, tutti_error *er
     if (b->resume)
         (void)each_folder(folder, take_newest, &newest);
     (void)snprintf(s->run_id, sizeof s->run_id, "%s", newest.id);
-    return store_find_run(s) ? go_on(s, err) : make_run(s, experiment.id, b, err);
+    return store_find_run(s) ? go_on(s, err) : begin_or_make(s, experiment.id, b, err);
 }
 
 /* A run that the file knows and that is not here, as it was on a server or in another folder: says so, once there is

@@ -21,7 +21,7 @@ bool store_find_run(store *s);
 /* Sets run_id and run: of the run that goes on, or of a new one.  Errors: E_EXISTS the experiment or run is deleted;
  * those of store_write. */
 TUTTI_NODISCARD tutti_status store_take_run(store *s, const store_begin *b, tutti_error *err);
-/* The run is there and its id is kept: the ids that were chosen for it, in id_path with .next behind it, are used up. */
+/* The run is under way: the ids that were chosen for it, in id_path with .next behind it, are used up. */
 void store_forget_ids(store *s);
 
 #endif

@@ -383,6 +383,57 @@ static void write_experiment(const char *folder, const char *line, const char *s
     write_file(folder, "meta.yaml", text);
 }
 
+static void keep_ids(const char *run_id)
+{
+    char line[100];
+    (void)snprintf(line, sizeof line, "123456789012345678 %s\n", run_id);
+    write_file(run.run_folder, "mlflow.run.next", line);
+}
+
+/* A process was killed behind its experiment, which then was called otherwise and has another's runs. */
+START_TEST(an_experiment_that_is_whole_is_not_made_again)
+{
+    char folder[700], other[800];
+    (void)snprintf(folder, sizeof folder, "%s/123456789012345678", root);
+    write_experiment(folder, "name: old", "active");
+    (void)snprintf(other, sizeof other, "%s/0123456789abcdef0123456789abcdef", folder);
+    write_file(other, "meta.yaml", "run_id: 0123456789abcdef0123456789abcdef\n");
+    keep_ids("0123456789abcdef0123456789abcdef");
+    const tutti_logger_v1 *table = open_at(root, "new", 100);
+    ck_assert_hears(&run, &it, TUTTI_EVENT_FIT_START);
+    train_batch(table, 1);
+    subject_close(&it);
+    ck_assert_ptr_nonnull(strstr(read_file(folder, "meta.yaml"), "\nname: old\n"));
+    ck_assert_str_eq(read_file(other, "meta.yaml"),
+                     "run_id: 0123456789abcdef0123456789abcdef\n");
+    (void)stage_file(&run, "mlflow.run", other, sizeof other);
+    ck_assert_ptr_null(strstr(other, "0123456789abcdef"));
+    ck_assert_int_eq((int)strlen(other), 33);
+}
+END_TEST
+
+/* A process was killed between the run's last file and the note of its id. */
+START_TEST(a_run_that_is_whole_goes_on_where_it_was_begun)
+{
+    char id[64], path[700];
+    const tutti_logger_v1 *table = open_at(root, "e", 100);
+    ck_assert_hears(&run, &it, TUTTI_EVENT_FIT_START);
+    train_batch(table, 1);
+    subject_close(&it);
+    (void)stage_file(&run, "mlflow.run", id, sizeof id);
+    id[strcspn(id, "\n")] = '\0';
+    (void)snprintf(path, sizeof path, "%s/mlflow.run", run.run_folder);
+    ck_assert_int_eq(unlink(path), 0);
+    keep_ids(id);
+    table = open_at(root, "e", 100);
+    ck_assert_hears(&run, &it, TUTTI_EVENT_FIT_START);
+    train_batch(table, 2);
+    subject_close(&it);
+    ck_assert_str_eq(of_run("metrics/loss/train/total"), "0 1 1\n0 2 2\n");
+    ck_assert_uint_eq(count_unfinished(run.run_folder), 0);
+}
+END_TEST
+
 START_TEST(an_experiment_of_the_package_is_taken)
 {
     char folder[600];
@@ -569,6 +620,8 @@ int main(void)
     tcase_add_test(tc, a_run_whose_folder_is_gone_begins_anew);
     tcase_add_test(tc, what_a_killed_process_began_is_made_whole);
     tcase_add_test(tc, ids_that_are_none_are_not_taken);
+    tcase_add_test(tc, an_experiment_that_is_whole_is_not_made_again);
+    tcase_add_test(tc, a_run_that_is_whole_goes_on_where_it_was_begun);
     LOOP(an_experiment_of_the_package_is_taken, experiments);
     tcase_add_test(tc, a_deleted_experiment_is_told_and_what_is_logged_waits_for_it);
     tcase_add_test(tc, a_folder_that_cannot_be_made_costs_nothing_but_a_sentence);
