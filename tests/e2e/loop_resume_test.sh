@@ -151,6 +151,21 @@ stopped "with other limits" "$exchanged" iteration_completed 2 5
 stopped "with another state" "$back" iteration_completed 2 3
 stopped "with an end" "$(call iteration_completed end 'true, false' '"once": 6')" iteration_completed 6
 
+# A signal between the begin of an epoch and its first batch: the log has that begin once.
+epochs() { grep -ho '"time/epoch":[0-9]*' "$1"/runs/*/log.jsonl; }
+for event in epoch_started get_batch_started; do
+  whole "a log" '"loggers": [{"name": "jsonl"}]'
+  check "a log: every epoch" test "$(epochs whole | tr '\n' ' ')" = '"time/epoch":0 "time/epoch":1 "time/epoch":2 '
+  for number in 1 2; do
+    rm -rf cut && mkdir cut && cp whole/run.json cut
+    (cd cut && tutti --set "handlers.$(grep -c '"call"' run.json)={\"on\": \"$event\", \"call\": \"unruly.interrupt_at\", \"args\": [$number]}")
+    check "$event, $number: a signal stops it" test $? -eq 130 || cat cut/err.txt
+    (cd cut && tutti --resume auto)
+    check "$event, $number: it goes on" test $? -eq 0 || cat cut/err.txt
+    check "$event, $number: every epoch is in the log once" diff <(epochs whole) <(epochs cut)
+  done
+done
+
 # The same of evaluations that the signal cuts, and functions behind them: what these ask then holds as it would have.
 evaluation() { # <events>: two batches at each, beside the one at the end
   local one="\"dataset\": {\"name\": \"glyphs\", \"samples\": 100, \"split\": \"test\"}, \"batch_size\": 50, \"metrics\": [{\"name\": \"accuracy\"}],
