@@ -115,15 +115,6 @@ static tutti_status save_due(loop_run *l, int32_t event, tutti_error *err)
                                                  : training_event(l->trainer, event, err);
 }
 
-/* One that begins again behind a checkpoint is in the log, of a run too that was stopped before its first batch. */
-static void log_epoch(loop_run *l)
-{
-    const int64_t epoch = tutti_loop_get_state(l->loop)->epoch;
-    if (loop_get_place(l->loop).iterations == 0 && l->kept.logged != epoch)
-        training_log_epoch(l->trainer);
-    l->kept.logged = epoch;
-}
-
 /* And after it. */
 static tutti_status after(loop_run *l, int32_t event, tutti_error *err)
 {
@@ -138,7 +129,8 @@ static tutti_status after(loop_run *l, int32_t event, tutti_error *err)
         s = training_refit(l->trainer, err); /* of frozen layers */
         return s ? s : save_due(l, TUTTI_EVENT_EPOCH_CHECKPOINT, err);
     case TUTTI_EVENT_EPOCH_STARTED:
-        log_epoch(l);
+        if (loop_get_place(l->loop).iterations == 0) /* else the log has it */
+            training_log_epoch(l->trainer);
         return TUTTI_OK;
     default:
         return TUTTI_OK;

@@ -29,8 +29,6 @@ static void add_kept(const loop_run *l, const loop_place *at, text_buffer *b)
         text_add(b, ", \"terminate\": %d", (int)asked[RUN_TERMINATE]);
     if (asked[RUN_TERMINATE_EPOCH] && at->iterations > 0)
         text_add(b, ", \"terminate_epoch\": %d", (int)asked[RUN_TERMINATE_EPOCH]);
-    if (l->kept.logged)
-        text_add(b, ", \"logged\": %" PRId64, l->kept.logged);
     if (l->kept.data) {
         text_add(b, ", \"data\": ");
         text_add_quoted(b, l->kept.data);
@@ -97,7 +95,6 @@ static tutti_status take_kept(loop_run *l, const json_node *root, tutti_error *e
     l->kept.requests[RUN_TERMINATE] = (int32_t)json_int(json_get(root, "terminate"));
     l->kept.requests[RUN_TERMINATE_EPOCH] =
         (int32_t)json_int(json_get(root, "terminate_epoch"));
-    l->kept.logged = json_int(json_get(root, "logged"));
     run_take_limits(l, json_get(root, "limits"));
     if (pending && !(l->pending = strdup(pending)))
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for a loop's state");

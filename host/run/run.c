@@ -142,7 +142,7 @@ static tutti_status go_back(loop_run *l, tutti_loop_run_args *args, tutti_error 
     l->pass = -1;
     l->placed = l->found = l->taken_up = false;
     l->kept.limits = l->kept.length = true;
-    l->kept.logged = 0;
+    training_log_anew(l->trainer);
     memset(l->ranks.asked, 0, sizeof l->ranks.asked); /* of the loop that has ended */
     memset(l->kept.requests, 0, sizeof l->kept.requests);
     args->max_epochs = args->max_iters = args->epoch_length = TUTTI_LOOP_NONE;

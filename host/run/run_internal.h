@@ -22,14 +22,13 @@ typedef struct run_ranks {
     int64_t data;       /* which data a function has set, as a hash; 0: none */
 } run_ranks;
 
-/* What functions have made of the loop, and what the log has of it, for its checkpoints. */
+/* What functions have made of the loop, for its checkpoints. */
 typedef struct run_kept {
     int32_t requests[RUN_REQUESTS]; /* that hold: 1, or 2 to skip the end's event */
     bool limits;                    /* max_epochs or max_iters is a function's */
     bool length;                    /* epoch_length is */
     char *data;                     /* the label that set_data was given; NULL: none */
-    bool older;     /* the checkpoint does not say where it stands in its epochs */
-    int64_t logged; /* the epoch, from 1, whose begin the log had last; 0: none */
+    bool older; /* the checkpoint does not say where it stands in its epochs */
 } run_kept;
 
 struct loop_run {

@@ -58,7 +58,8 @@ def written(log):
 
 
 def stop(process, how, rng, span):
-    """Sends the signal; SIGSTOP is a pause, before a kill or with more of the run behind it."""
+    """Sends the signal; SIGSTOP is a pause, before a kill or with more of the run behind it.  Four in ten SIGTERMs are
+    followed by a second one, which does not wait for the batch."""
     if how == signal.SIGSTOP:
         process.send_signal(signal.SIGSTOP)
         time.sleep(rng.uniform(0, 0.2))
@@ -73,6 +74,9 @@ def stop(process, how, rng, span):
             process.send_signal(signal.SIGCONT)
     else:
         process.send_signal(how)
+        if how == signal.SIGTERM and rng.random() < 0.4:
+            time.sleep(rng.uniform(0, 0.02))
+            process.send_signal(how)
 
 
 def check_taken_up(log, since, batch):

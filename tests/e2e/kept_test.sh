@@ -34,6 +34,7 @@ write("rates.json", step_schedulers_every_batch=False, callbacks=[run["callbacks
   {"name": "swa", "swa_start": "0.2dur", "swa_end": "0.5dur", "update_interval": "2ba", "schedule_swa_lr": True, "swa_lr": 0.001, "anneal_steps": 2}])
 write("ends.json", callbacks=[run["callbacks"][0] | {"interval": "1ep"},
   {"name": "checkpoint_saver", "id": "weights", "folder": "weights", "weights_only": True, "interval": "1ep"}], eval=[])
+write("begins.json", callbacks=[run["callbacks"][0] | {"interval": "4ba"}], eval=[])
 write("order.json", callbacks=[run["callbacks"][0], {"name": "export_for_inference", "save_path": "model.onnx"}])
 write("norm.json", model={"name": "cnn"}, callbacks=[run["callbacks"][0] | {"interval": "1ba"}], max_duration="4ba")'
 
@@ -73,6 +74,19 @@ mkdir plain
 cp norm.json plain/run.json
 check "to the end of one" sh -c "cd plain && $TUTTI train run.json >out.txt 2>err.txt" || cat plain/err.txt
 check "that was not stopped" python3 "$e2e/same_weights.py" "$(latest plain)" "$(latest inside)"
+
+# A batch that a second signal leaves is made again; the log has the begin of its epoch and its own once, whether or not
+# a checkpoint of before has them.
+begins() { grep -hoE '"time/(epoch|batch)":[0-9]*' "$1"/runs/*/log.jsonl; }
+mkdir logged && cp begins.json logged/run.json
+check "that nothing stops" sh -c "cd logged && $TUTTI train run.json >out.txt 2>err.txt" || cat logged/err.txt
+for at in "batch_start 1" "after_forward 1" "after_forward 7"; do
+  rm -rf again
+  stopped again begins.json $at
+  check "$at: the batch is left" grep -q 'which is saved; the call under way was left' again/err.txt || cat again/err.txt
+  check "$at: and made again" sh -c "cd again && $TUTTI train run.json --resume auto >out.txt 2>err.txt" || cat again/err.txt
+  check "$at: its begin is in the log once" diff <(begins logged) <(begins again)
+done
 
 check "what saves comes last" sh -c "$TUTTI explain order.json --json | grep -q '\"fit_end\".*export_for_inference.*checkpoint_saver'"
 finish

@@ -17,6 +17,7 @@ static void keep(run_log *l, const char *of, const logged_value *from)
             l->values[k].value = from->value;
             l->values[k].least = fmin(l->values[k].least, from->least);
             l->values[k].most = fmax(l->values[k].most, from->most);
+            l->values[k].restored = from->restored;
             return;
         }
     if (l->nvalues == l->capacity) {
@@ -34,12 +35,29 @@ static void keep(run_log *l, const char *of, const logged_value *from)
         l->lacks_memory = true;
         return;
     }
-    l->values[l->nvalues++] = (logged_value){name, from->value, from->least, from->most};
+    l->values[l->nvalues] = *from;
+    l->values[l->nvalues++].name = name;
 }
 
 void run_log_restore(run_log *l, const char *name, const logged_value *value)
 {
-    keep(l, name, value);
+    logged_value v = *value;
+    v.restored = true;
+    keep(l, name, &v);
+}
+
+bool run_log_has(const run_log *l, const char *name, double value)
+{
+    for (uint32_t k = 0; k < l->nvalues; k++)
+        if (strcmp(l->values[k].name, name) == 0)
+            return l->values[k].restored && l->values[k].value == value;
+    return false;
+}
+
+void run_log_forget_restored(run_log *l)
+{
+    for (uint32_t k = 0; k < l->nvalues; k++)
+        l->values[k].restored = false;
 }
 
 static void give_message(run_log *l, int level, const char *component, const char *text)
@@ -61,7 +79,8 @@ void run_log_metrics_at(run_log *l, const tutti_named_value *values, uint32_t n,
 {
     for (uint32_t k = 0; k < n; k++)
         keep(l, values[k].name,
-             &(logged_value){NULL, values[k].value, values[k].value, values[k].value});
+             &(logged_value){
+                 .value = values[k].value, .least = values[k].value, .most = values[k].value});
     run_log_give_out(l, give_message);
     FOR_EACH_LOGGER(l, i, table, "metrics")
     {

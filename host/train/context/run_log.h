@@ -21,6 +21,7 @@ typedef struct logged_value {
     char *name;
     double value;
     double least, most; /* of all that were logged; NaN: none was a number */
+    bool restored;      /* of a checkpoint, and not logged since */
 } logged_value;
 
 /* tutti.log/1 of one plugin. */
@@ -62,6 +63,10 @@ void run_log_metrics(run_log *l, const tutti_named_value *values, uint32_t n);
 void run_log_metrics_at(run_log *l, const tutti_named_value *values, uint32_t n, uint64_t step);
 /* Keeps what was logged of that name before the checkpoint from which the run goes on; loggers have had it.  [step] */
 void run_log_restore(run_log *l, const char *name, const logged_value *value);
+/* Whether it is a checkpoint's, and not logged since: what a run that was stopped in between logs again. */
+bool run_log_has(const run_log *l, const char *name, double value);
+/* Nothing of what follows was logged before. */
+void run_log_forget_restored(run_log *l);
 /* The last value of that name; NULL when there is none. */
 const double *run_log_value(const run_log *l, const char *name);
 

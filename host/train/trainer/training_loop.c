@@ -165,14 +165,26 @@ void training_log(trainer *t, const tutti_named_value *values, uint32_t n)
 
 void training_restore_value(trainer *t, const tutti_named_value *value)
 {
-    run_log_restore(&t->run.log, value->name,
-                    &(logged_value){NULL, value->value, value->value, value->value});
+    run_log_restore(
+        &t->run.log, value->name,
+        &(logged_value){.value = value->value, .least = value->value, .most = value->value});
+}
+
+static void log_epoch(trainer *t)
+{
+    const tutti_named_value v = {"time/epoch", (double)t->run.clock.now.epoch};
+    run_log_metrics(&t->run.log, &v, 1);
 }
 
 void training_log_epoch(trainer *t)
 {
-    const tutti_named_value v = {"time/epoch", (double)t->run.clock.now.epoch};
-    run_log_metrics(&t->run.log, &v, 1);
+    if (!run_log_has(&t->run.log, "time/epoch", (double)t->run.clock.now.epoch))
+        log_epoch(t);
+}
+
+void training_log_anew(trainer *t)
+{
+    run_log_forget_restored(&t->run.log);
 }
 
 void training_log_time(trainer *t, bool tokens, bool end)
@@ -187,8 +199,9 @@ void training_log_time(trainer *t, bool tokens, bool end)
         {"time/token_in_epoch", (double)now->token_in_epoch},
     };
     if (end)
-        training_log_epoch(t);
-    run_log_metrics(&t->run.log, v, tokens ? 6 : 4);
+        log_epoch(t);
+    if (end || !run_log_has(&t->run.log, v[0].name, v[0].value))
+        run_log_metrics(&t->run.log, v, tokens ? 6 : 4);
 }
 
 void training_message(trainer *t, int level, const char *component, const char *text)

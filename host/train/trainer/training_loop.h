@@ -64,9 +64,12 @@ TUTTI_NODISCARD tutti_status training_check(trainer *t, tutti_error *err);
 /* Behind epoch_end: what surgery has changed fits again. */
 TUTTI_NODISCARD tutti_status training_refit(trainer *t, tutti_error *err);
 
-/* To the loggers. */
+/* To the loggers.  The begin of an epoch or a batch that the log of a checkpoint has, as the run was stopped within that
+ * batch or before it, is not logged again. */
 void training_log(trainer *t, const tutti_named_value *values, uint32_t n);
 void training_log_epoch(trainer *t);
+/* The run goes on from a state that is no checkpoint's: all of it is logged. */
+void training_log_anew(trainer *t);
 /* One of a checkpoint, which no logger hears. */
 void training_restore_value(trainer *t, const tutti_named_value *value);
 void training_message(trainer *t, int level, const char *component, const char *text);
