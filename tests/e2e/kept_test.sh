@@ -88,5 +88,18 @@ for at in "batch_start 1" "after_forward 1" "after_forward 7"; do
   check "$at: its begin is in the log once" diff <(begins logged) <(begins again)
 done
 
+# One that comes before all have heard that training begins leaves what was saved: a log is not where a checkpoint has it yet.
+rm -rf again
+mkdir again && cp begins.json again/run.json
+(cd again && "$TUTTI" train run.json --plugin-path "$unruly" --set callbacks.0.interval=100ep \
+  --set 'handlers=[{"on": "batch_end", "once": 3, "call": "unruly.crash"}]' >out.txt 2>err.txt)
+check "fit_start: a run before it has left rows" test "$(begins again | wc -l)" -gt 2 || cat again/err.txt
+(cd again && "$TUTTI" train run.json --resume auto --plugin-path "$unruly" \
+  --set 'handlers=[{"on": "fit_start", "call": "unruly.insist_at", "args": [1]}]' >out.txt 2>err.txt)
+check "fit_start: the run is left" grep -q 'stopped by signal 2 before the first batch' again/err.txt || cat again/err.txt
+check "fit_start: nothing is saved" sh -c '! ls again/saves | grep -q safetensors'
+check "fit_start: it begins anew" sh -c "cd again && $TUTTI train run.json --resume auto >out.txt 2>err.txt" || cat again/err.txt
+check "fit_start: each begin is in the log once" diff <(begins logged) <(begins again)
+
 check "what saves comes last" sh -c "$TUTTI explain order.json --json | grep -q '\"fit_end\".*export_for_inference.*checkpoint_saver'"
 finish

@@ -166,6 +166,23 @@ for event in epoch_started get_batch_started; do
   done
 done
 
+# A signal before the loop begins, of a run with a state that is still to be taken, saves nothing: what a killed attempt has
+# logged is not undone yet.
+losses() { grep -h '"loss/train/total"' "$1"/runs/*/log.jsonl | grep -o '"batch":[0-9]*'; }
+whole "a logged state" "\"handlers\": [$back], \"loggers\": [{\"name\": \"jsonl\"}]"
+interrupted() { # <event> <number> [option...]
+  (cd cut && tutti --set "handlers.1={\"on\": \"$1\", \"call\": \"unruly.interrupt_at\", \"args\": [$2]}" "${@:3}")
+}
+rm -rf cut && mkdir cut && cp whole/run.json cut
+interrupted iteration_completed 3
+check "a logged state: a signal stops it" test $? -eq 130 || cat cut/err.txt
+grep '"loss/train/total"' whole/runs/small/log.jsonl | tail -1 >>cut/runs/small/log.jsonl
+interrupted after_load 1 --resume auto
+check "a logged state: a signal before its first batch" grep -q 'stopped by signal 2 before the first batch' cut/err.txt || cat cut/err.txt
+(cd cut && tutti --resume auto)
+check "a logged state: it goes on" test $? -eq 0 || cat cut/err.txt
+check "a logged state: every batch is in the log once" diff <(losses whole) <(losses cut)
+
 # The same of evaluations that the signal cuts, and functions behind them: what these ask then holds as it would have.
 evaluation() { # <events>: two batches at each, beside the one at the end
   local one="\"dataset\": {\"name\": \"glyphs\", \"samples\": 100, \"split\": \"test\"}, \"batch_size\": 50, \"metrics\": [{\"name\": \"accuracy\"}],

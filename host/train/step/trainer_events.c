@@ -18,6 +18,7 @@ tutti_status trainer_event(trainer *t, int32_t event, tutti_error *err)
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for the last values of metrics");
     if (s || settled)
         return s ? s : settled;
+    t->resume.started = t->resume.started || event == TUTTI_EVENT_FIT_START;
     /* Several ranks hear of it at the end of a batch. */
     return distributed_on(&t->distributed) ? TUTTI_OK
                                            : write_behind_failed(&t->files.behind, err);

@@ -106,6 +106,8 @@ typedef struct trainer_resume {
     bool left;        /* a call was left behind which a checkpoint event comes */
     bool midway;  /* "auto" takes it up behind all ends that attempts before this one came to */
     bool stopped; /* midway, and stop_training was called before the checkpoint was written */
+    bool
+        started; /* all have heard FIT_START: logs and other files are where the checkpoint has them */
 } trainer_resume;
 
 typedef struct run_repeat run_repeat; /* record/repeat.h */

@@ -270,9 +270,8 @@ static bool has_buffers(const net *n)
 static tutti_status leave(trainer *t, tutti_error *err)
 {
     tutti_error stopped = TUTTI_ERROR_INIT;
-    if (!t->begun)
-        return tutti_fail(err, TUTTI_E_INTERRUPTED,
-                          "stopped by signal %d before the first batch", trainer_signal());
+    if (!t->resume.started)
+        return training_stop_by_signal(t, err);
     if (is_inside_step(t) && t->run.net && has_buffers(t->run.net))
         return tutti_fail(
             err, TUTTI_E_INTERRUPTED,

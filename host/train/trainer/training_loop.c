@@ -374,6 +374,9 @@ tutti_status training_save(trainer *t, tutti_error *err)
 tutti_status training_stop_by_signal(trainer *t, tutti_error *err)
 {
     saver v;
+    if (!t->resume.started)
+        return tutti_fail(err, TUTTI_E_INTERRUPTED,
+                          "stopped by signal %d before the first batch", trainer_signal());
     const bool saves = saver_find(&t->run, &v);
     const tutti_status s = training_save(t, err);
     return s ? s
