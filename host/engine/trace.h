@@ -44,6 +44,10 @@ void trace_file_set_mark(trace_file *file, trace_mark mark);
 /* What earlier processes have behind that mark goes to a file beside it, FILE.undone; nothing without one.  Errors: E_IO;
  * E_FORMAT the file is another one, which stays as it is. */
 TUTTI_NODISCARD tutti_status trace_file_rewind(trace_file *file, tutti_error *err);
+/* Lines so far hold.  Where a call is left, those behind the last such place belong to what is done again: they go to
+ * FILE.undone.  Errors: E_IO. */
+void trace_file_settle(trace_file *file);
+TUTTI_NODISCARD tutti_status trace_file_take_back(trace_file *file, tutti_error *err);
 /* E_IO when something could not be written.  NULL is allowed. */
 tutti_status trace_file_close(trace_file *file, tutti_error *err);
 

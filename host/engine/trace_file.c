@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -20,6 +21,7 @@ struct trace_file {
     int64_t before;  /* bytes of earlier processes; -1: it is no regular file */
     int64_t begin;   /* where this process' lines begin; more than `before` after half a line */
     trace_mark mark; /* so far they hold; -1: all do */
+    int64_t settled; /* bytes before what trace_file_take_back takes back */
     bool json;
 };
 
@@ -103,6 +105,7 @@ tutti_status trace_file_open(const trace_spec *spec, const char *folder, trace_f
     if (f->before == 0)
         (void)!folders_sync(path.data, NULL);
     f->mark.bytes = -1;
+    f->settled = f->begin;
     *ret_file = f;
     return TUTTI_OK;
 }
@@ -142,8 +145,8 @@ static bool copy_bytes(const trace_file *f, int64_t first, int64_t last, FILE *t
     return fflush(to) == 0;
 }
 
-/* What this process has taken since it opened the file stays at its end. */
-static bool move_aside(trace_file *f, FILE *undone)
+/* What earlier processes have behind the mark; what this one has taken since it opened the file stays at its end. */
+static bool move_earlier(trace_file *f, FILE *undone)
 {
     char *own = NULL;
     size_t size = 0;
@@ -154,9 +157,35 @@ static bool move_aside(trace_file *f, FILE *undone)
            ftruncate(fileno(f->file), f->mark.bytes) == 0 &&
            fwrite(own, 1, size, f->file) == size && fflush(f->file) == 0;
     free(own);
-    if (good)
+    if (good) {
         f->before = f->begin = f->mark.bytes;
+        f->settled = size_of(f);
+    }
     return good;
+}
+
+/* What this process has taken behind the place that trace_file_settle has noted. */
+static bool move_unsettled(trace_file *f, FILE *undone)
+{
+    return copy_bytes(f, f->settled, size_of(f), undone) && fsync(fileno(undone)) == 0 &&
+           ftruncate(fileno(f->file), f->settled) == 0;
+}
+
+/* Lines that are undone go to a file beside this one. */
+static tutti_status set_aside(trace_file *f, bool (*move)(trace_file *f, FILE *undone),
+                              tutti_error *err)
+{
+    text_buffer aside = {0};
+    text_add(&aside, "%s.undone", f->path);
+    FILE *undone = aside.failed ? NULL : fopen(aside.data, "ae");
+    const bool good = undone && move(f, undone);
+    const int cause = errno;
+    if (undone)
+        (void)fclose(undone);
+    free(aside.data);
+    return good ? TUTTI_OK
+                : tutti_fail(err, TUTTI_E_IO, "%s: traces that are undone cannot be moved: %s",
+                             f->path, strerror(cause));
 }
 
 void trace_file_set_mark(trace_file *f, trace_mark mark)
@@ -167,23 +196,26 @@ void trace_file_set_mark(trace_file *f, trace_mark mark)
 tutti_status trace_file_rewind(trace_file *f, tutti_error *err)
 {
     const trace_mark mark = f->mark;
-    text_buffer aside = {0};
     if (f->before < 0 || mark.bytes < 0 || mark.bytes == f->before)
         return TUTTI_OK;
     if (mark.bytes > f->before || (mark.bytes > 0 && hash_before(f, mark.bytes) != mark.hash))
         return tutti_fail(
             err, TUTTI_E_FORMAT,
             "%s has not the traces that the checkpoint knows; lines are added to it", f->path);
-    text_add(&aside, "%s.undone", f->path);
-    FILE *undone = aside.failed ? NULL : fopen(aside.data, "ae");
-    const bool good = undone && move_aside(f, undone);
-    const int cause = errno;
-    if (undone)
-        (void)fclose(undone);
-    free(aside.data);
-    return good ? TUTTI_OK
-                : tutti_fail(err, TUTTI_E_IO, "%s: traces that are undone cannot be moved: %s",
-                             f->path, strerror(cause));
+    return set_aside(f, move_earlier, err);
+}
+
+void trace_file_settle(trace_file *f)
+{
+    if (f->before >= 0) /* ftell knows the end of such a stream only once it has written */
+        f->settled = size_of(f) + (int64_t)__fpending(f->file);
+}
+
+tutti_status trace_file_take_back(trace_file *f, tutti_error *err)
+{
+    if (f->before < 0 || fflush(f->file) != 0 || size_of(f) <= f->settled)
+        return TUTTI_OK; /* what could not be written is told when the file is closed */
+    return set_aside(f, move_unsettled, err);
 }
 
 void trace_file_take(void *file, const tutti_trace *t)

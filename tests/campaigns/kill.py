@@ -1,8 +1,8 @@
 """kill.py TUTTI [--kills N] [--hours H] [--seed S] - runs that are killed and resumed end as one that was not.
 
 Each case is run once from start to end. Then it is run with --resume auto and stopped at random moments (SIGKILL
-mostly, SIGTERM, SIGSTOP for a while; the cache of kernel choices kept or lost; with --faults often on a disk that is
-so slow that the moment falls into a save) until it has ended. Compared are the bits of the last checkpoint, every
+mostly, SIGTERM, SIGSTOP for a while; at an event in place of a moment; the cache of kernel choices kept or lost; with
+--faults often on a disk that is so slow that the moment falls into a save) until it has ended. Compared are the bits of the last checkpoint, every
 batch's row of the log, and the files of both folders (kill_compare.py). The cases of kill_cases.py take turns, in an order
 that the seed says and that is another in each round, until there were N kills of a run that had begun. A trial is a
 function of the seed, its case and its number. A tally is one line of JSON.
@@ -24,6 +24,7 @@ import time
 from campaign import Failed, Tally, environment, parser
 from kill_cases import BATCHES, CASES, GROWN, TOKENIZED, has_tokenizers, missing, run_of, write_data
 from kill_compare import compare
+from kill_events import CODES, stop_at_event
 
 
 def command(tutti, run, *words):
@@ -99,8 +100,29 @@ def newest(saves):
     return max((int(re.search(r"-ba(\d+)\.", p.name)[1]) for p in saves.glob("*-ba*.safetensors")), default=-1)
 
 
-def killed_run(tutti, folder, run, kept, grown, span, rng, tally, slow):
-    """Runs until it ends by itself; at most 12 kills, so that each run ends."""
+def attempt_at_moment(words, folder, environ, seconds, rng, span):
+    """Runs, for so many seconds; the signal that stopped it and its status."""
+    with open(folder / "err.txt", "w", encoding="utf-8") as err:
+        process = subprocess.Popen(words, cwd=folder, stdout=subprocess.DEVNULL, stderr=err, env=environ)
+        how = rng.choice([signal.SIGKILL] * 4 + [signal.SIGTERM, signal.SIGSTOP])
+        try:
+            process.wait(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            stop(process, how, rng, span)
+            process.wait()
+    return how, process.returncode
+
+
+def attempt_at_event(words, folder, environ):
+    """Runs until a handler of its own stops it, or it ends; the signal and its status."""
+    with open(folder / "err.txt", "w", encoding="utf-8") as err:
+        code = subprocess.run(words, cwd=folder, stdout=subprocess.DEVNULL, stderr=err, env=environ, timeout=600, check=False).returncode
+    return signal.SIGKILL if code == -signal.SIGKILL else signal.SIGINT, code
+
+
+def killed_run(tutti, folder, run, kept, grown, span, rng, tally, slow, events=0.3):
+    """Runs until it ends by itself; at most 12 kills, so that each run ends.  False: that was an attempt with a handler of
+    its own, which other runs do not have."""
     fill(folder, run)
     log = folder / "runs" / run["name"] / "log.jsonl"
     for attempt in range(40):
@@ -109,25 +131,23 @@ def killed_run(tutti, folder, run, kept, grown, span, rng, tally, slow):
         cache = folder.parent / f"lost{attempt}" if lost else kept
         disk, is_slow = slow_disk(slow, folder, rng) if attempt < 12 else ({}, False)
         before, since, last = written(log), time.time(), newest(folder / "saves")
-        with open(folder / "err.txt", "w", encoding="utf-8") as err:
-            process = subprocess.Popen(command(tutti, run, "--resume", "auto"), cwd=folder, stdout=subprocess.DEVNULL,
-                                       stderr=err, env=measured(cache, **disk))
-            how = rng.choice([signal.SIGKILL] * 4 + [signal.SIGTERM, signal.SIGSTOP])
-            try:
-                process.wait(timeout=rng.uniform(0.02, 1.2 * span * (3 if is_slow else 1)) if attempt < 12 else 600)
-            except subprocess.TimeoutExpired:
-                stop(process, how, rng, span)
-                process.wait()
-        code = process.returncode
+        words, environ = command(tutti, run, "--resume", "auto"), measured(cache, **disk)
+        at_event = attempt < 12 and rng.random() < events
+        if at_event:
+            how, code = attempt_at_event(words + stop_at_event(tutti, run, rng), folder, environ)
+        else:
+            seconds = rng.uniform(0.02, 1.2 * span * (3 if is_slow else 1)) if attempt < 12 else 600
+            how, code = attempt_at_moment(words, folder, environ, seconds, rng, span)
         check_taken_up(log, since, last)
         if code == 0:
             tally.add("caches_lost", lost)
-            return
-        if code not in (-signal.SIGKILL, -signal.SIGTERM, 128 + signal.SIGTERM):
+            return not at_event
+        if code not in (-signal.SIGKILL, -signal.SIGTERM, 128 + signal.SIGTERM, *(CODES if at_event else ())):
             raise Failed(f"it ended with {code}: {(folder / 'err.txt').read_text().strip()[-300:]}")
         if written(log) != before:
             tally.add("kills")
             tally.add(signal.Signals(how).name)
+            tally.add("at_events", at_event)
             tally.add("slow_disk", is_slow)
             tally.add("inside_saves", any((folder / "saves").glob("*.tmp-*")))
         tally.add("caches_lost", lost)
@@ -144,7 +164,10 @@ def trial(tutti, name, folder, rng, tally, slow):
         if not cache.exists():  # kernels are measured once a case, in a run whose time says little of the next one's
             whole_run(tutti, folder / "first", run, cache)
         span = whole_run(tutti, folder / "whole", run, cache)
-        killed_run(tutti, folder / "killed", run, cache, GROWN.get(name, 0), span, rng, tally, slow)
+        given = tutti, folder / "killed", run, cache, GROWN.get(name, 0), span, rng, tally, slow
+        if not killed_run(*given):
+            shutil.rmtree(folder / "killed")
+            killed_run(*given, events=0)
         compare(folder / "whole", folder / "killed", run)
     finally:
         shutil.rmtree(folder)

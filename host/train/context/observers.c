@@ -77,6 +77,31 @@ void observers_go_on(observers *o, run_context *run)
     }
 }
 
+void observers_settle(const observers *o)
+{
+    for (size_t k = 0; k < o->ntraces; k++)
+        trace_file_settle(o->traces[k]);
+}
+
+/* A file that two write to has no place that both know. */
+static bool has_its_own(const run_context *run, size_t k)
+{
+    const trace_specs *specs = &run->file->observers.traces;
+    size_t named = 0;
+    for (size_t j = 0; j < specs->count; j++)
+        named += strcmp(specs->items[j].file, specs->items[k].file) == 0;
+    return named == 1;
+}
+
+void observers_take_back(observers *o, run_context *run)
+{
+    for (size_t k = 0; k < o->ntraces; k++) {
+        tutti_error e = TUTTI_ERROR_INIT;
+        if (has_its_own(run, k) && trace_file_take_back(o->traces[k], &e))
+            run_log_message(&run->log, TUTTI_LOG_WARNING, "train", e.text);
+    }
+}
+
 void observers_sync(const observers *o)
 {
     for (size_t k = 0; k < o->ntraces; k++)

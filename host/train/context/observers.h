@@ -27,6 +27,10 @@ void observers_begin_again(observers *o, const run_context *run);
 bool observers_first_trace(const run_context *run, size_t k);
 /* Once there is something to train: traces of batches that are trained again go aside.  [control] */
 void observers_go_on(observers *o, run_context *run);
+/* Traces so far hold.  A signal that stops the run amid a batch or an evaluation takes back those behind the last such
+ * place: the run that goes on has them again. */
+void observers_settle(const observers *o);
+void observers_take_back(observers *o, run_context *run);
 /* Puts traces on the disk. */
 void observers_sync(const observers *o);
 /* Ends the profile, while the engine's objects are still there. */

@@ -4,6 +4,25 @@
 
 #include "train/context/signals.h"
 
+/* Behind which a run goes on, so that it does not come again in one that was stopped there. */
+static bool settles(const trainer *t, int32_t event)
+{
+    switch (event) {
+    case TUTTI_EVENT_FIT_START:
+    case TUTTI_EVENT_BATCH_END:
+    case TUTTI_EVENT_BATCH_CHECKPOINT:
+    case TUTTI_EVENT_EPOCH_END:
+    case TUTTI_EVENT_EPOCH_CHECKPOINT:
+    case TUTTI_EVENT_ITERATION_END:
+    case TUTTI_EVENT_ITERATION_CHECKPOINT:
+        return true;
+    case TUTTI_EVENT_EVAL_END:
+        return !t->evaluation.cut;
+    default:
+        return false;
+    }
+}
+
 tutti_status trainer_event(trainer *t, int32_t event, tutti_error *err)
 {
     const int32_t outer = t->evaluation.event;
@@ -19,9 +38,17 @@ tutti_status trainer_event(trainer *t, int32_t event, tutti_error *err)
     if (s || settled)
         return s ? s : settled;
     t->resume.started = t->resume.started || event == TUTTI_EVENT_FIT_START;
+    if (settles(t, event))
+        observers_settle(&t->observers);
     /* Several ranks hear of it at the end of a batch. */
     return distributed_on(&t->distributed) ? TUTTI_OK
                                            : write_behind_failed(&t->files.behind, err);
+}
+
+void trainer_event_left(trainer *t)
+{
+    if (settles(t, t->evaluation.event))
+        observers_settle(&t->observers);
 }
 
 bool trainer_done(const trainer *t)

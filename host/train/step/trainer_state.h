@@ -103,7 +103,8 @@ typedef struct trainer_resume {
     bool unended;     /* an attempt before this one has not come to the run's end */
     bool ended;       /* one has, at the batch of the checkpoint that is taken up */
     bool over;        /* nothing is left to do */
-    bool left;        /* a call was left behind which a checkpoint event comes */
+    bool
+        left; /* a batch or an epoch has been counted, and its checkpoint event is still to come */
     bool midway;  /* "auto" takes it up behind all ends that attempts before this one came to */
     bool stopped; /* midway, and stop_training was called before the checkpoint was written */
     bool

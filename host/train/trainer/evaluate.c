@@ -378,8 +378,5 @@ tutti_status trainer_evaluate_due(trainer *t, int32_t event, tutti_error *err)
 
 tutti_status trainer_owe_evaluations(trainer *t, tutti_error *err)
 {
-    if (!can_owe(t))
-        return TUTTI_OK;
-    t->resume.left = true;
-    return owe_due(t, t->evaluation.event, err);
+    return can_owe(t) ? owe_due(t, t->evaluation.event, err) : TUTTI_OK;
 }

@@ -14,8 +14,7 @@ TUTTI_NODISCARD tutti_status trainer_evaluate_due(trainer *t, int32_t event, tut
 bool trainer_owes_evaluations(const trainer *t);
 /* Does what is owed.  [step] */
 TUTTI_NODISCARD tutti_status trainer_evaluate_owed(trainer *t, tutti_error *err);
-/* Where a call in an event was left: the evaluations that were due behind that event become owed, and the checkpoint event
- * behind them.  [step] */
+/* Where a call in an event was left: the evaluations that were due behind that event become owed.  [step] */
 TUTTI_NODISCARD tutti_status trainer_owe_evaluations(trainer *t, tutti_error *err);
 /* Behind the last event of a run, which comes again when it goes on.  [step] */
 void trainer_owe_no_evaluations(trainer *t);

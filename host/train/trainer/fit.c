@@ -63,12 +63,14 @@ static tutti_status batch_of_epoch(trainer *t, bool *ret_end, tutti_error *err)
     if ((s = trainer_step_batch(t, err)))
         return s;
     training_count_batch(t, &b);
+    t->resume.left = true;
     if ((s = trainer_event(t, TUTTI_EVENT_BATCH_END, err)) ||
         (s = trainer_evaluate_due(t, TUTTI_EVENT_BATCH_END, err)))
         return s;
     training_end_batch(t);
     if (training_owes_evaluations(t))
         return TUTTI_OK;
+    t->resume.left = false;
     s = trainer_event(t, TUTTI_EVENT_BATCH_CHECKPOINT, err);
     return s ? s : training_save_asked(t, err);
 }
@@ -82,11 +84,13 @@ static tutti_status end_iteration_of_epochs(trainer *t, tutti_error *err)
 static tutti_status end_epoch(trainer *t, tutti_error *err)
 {
     tutti_status s = training_end_epoch(t, err);
+    t->resume.left = true;
     if (s || (s = trainer_event(t, TUTTI_EVENT_EPOCH_END, err)) ||
         (s = training_refit(t, err)) || /* of frozen layers */
         (s = trainer_evaluate_due(t, TUTTI_EVENT_EPOCH_END, err)) ||
         training_owes_evaluations(t))
         return s;
+    t->resume.left = false;
     s = trainer_event(t, TUTTI_EVENT_EPOCH_CHECKPOINT, err);
     return s ? s : end_iteration_of_epochs(t, err);
 }
@@ -128,9 +132,7 @@ static tutti_status epoch(trainer *t, tutti_error *err)
     }
     if (s)
         return s;
-    if (trainer_signal() &&
-        (training_owes_evaluations(t) ||
-         t->run.clock.now.batch_in_epoch != loader_batches(t->train.loader)))
+    if (trainer_signal() && !end)
         return TUTTI_OK; /* stopped: the epoch goes on, or ends, after a resume */
     if (early && t->run.clock.now.batch_in_epoch != loader_batches(t->train.loader))
         return TUTTI_OK;
@@ -278,6 +280,7 @@ static tutti_status leave(trainer *t, tutti_error *err)
             "stopped by signal %d after batch %lld; the call under way was left, and "
             "nothing is saved: the model's buffers have a part of the next batch",
             trainer_signal(), (long long)t->run.clock.now.batch);
+    trainer_event_left(t);
     const tutti_status s = trainer_owe_evaluations(t, &stopped);
     return tutti_fail(err, s ? s : training_stop_by_signal(t, &stopped),
                       "%s; the call under way was left", stopped.text);

@@ -374,10 +374,13 @@ tutti_status training_save(trainer *t, tutti_error *err)
 tutti_status training_stop_by_signal(trainer *t, tutti_error *err)
 {
     saver v;
-    if (!t->resume.started)
-        return tutti_fail(err, TUTTI_E_INTERRUPTED,
-                          "stopped by signal %d before the first batch", trainer_signal());
+    if (!t->resume.started || t->run.clock.now.batch == 0)
+        return tutti_fail(
+            err, TUTTI_E_INTERRUPTED,
+            "stopped by signal %d before a batch was trained, so nothing is to be saved",
+            trainer_signal());
     const bool saves = saver_find(&t->run, &v);
+    observers_take_back(&t->observers, &t->run);
     const tutti_status s = training_save(t, err);
     return s ? s
              : tutti_fail(err, TUTTI_E_INTERRUPTED, "stopped by signal %d after batch %lld%s",

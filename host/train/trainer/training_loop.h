@@ -92,8 +92,9 @@ TUTTI_NODISCARD tutti_status training_save_owed(trainer *t, tutti_error *err);
 
 /* The run's saver, if there is one, saves what is not saved yet.  [control] */
 TUTTI_NODISCARD tutti_status training_save(trainer *t, tutti_error *err);
-/* After a caught signal: what is not saved yet is saved by the run's saver.  E_INTERRUPTED, or the
- * saver's error.  [control] */
+/* After a caught signal: what is not saved yet is saved by the run's saver, but for a run that has trained no batch, or whose
+ * objects have not all heard FIT_START: their files are not where a checkpoint has them.  E_INTERRUPTED, or the saver's
+ * error.  [control] */
 TUTTI_NODISCARD tutti_status training_stop_by_signal(trainer *t, tutti_error *err);
 /* Where a signal has asked for a checkpoint since the last call, the run's saver saves; a warning where there is none. */
 TUTTI_NODISCARD tutti_status training_save_asked(trainer *t, tutti_error *err);

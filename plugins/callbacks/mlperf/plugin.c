@@ -36,7 +36,7 @@ typedef struct mlperf {
     /* What a run that begins has on top of its file; NULL once training has begun. */
     char *head;
     size_t head_bytes;
-    off_t eval_at;   /* bytes of the file before the evaluation under way */
+    off_t eval_at;   /* bytes of the file before the evaluation under way; -1: none is */
     int64_t mark;    /* in checkpoints, as the next: bytes of the file; -1: none */
     int64_t is_over; /* the timed run is */
     char path[PATH_SIZE];
@@ -307,9 +307,11 @@ static void end_timed_run(mlperf *m)
 }
 
 /* Nothing is known of an evaluation that is cut: the run that goes on does it again. */
-static tutti_status drop_eval(const mlperf *m, tutti_error *err)
+static tutti_status drop_eval(mlperf *m, tutti_error *err)
 {
-    return is_timed(m) ? cut_result(m, m->eval_at, err) : TUTTI_OK;
+    const off_t at = m->eval_at;
+    m->eval_at = -1;
+    return is_timed(m) && at >= 0 ? cut_result(m, at, err) : TUTTI_OK;
 }
 
 static tutti_status end_eval(mlperf *m, const tutti_event *event, tutti_error *err)
@@ -319,6 +321,7 @@ static tutti_status end_eval(mlperf *m, const tutti_event *event, tutti_error *e
     double accuracy = 0.0;
     if (tutti_eval_is_cut(state))
         return drop_eval(m, err);
+    m->eval_at = -1;
     tutti_status s = monitor_read(&m->monitor, &accuracy, err);
     if (s)
         return s;
@@ -372,6 +375,7 @@ static tutti_status mlperf_fill(mlperf *m, const tutti_host *host, const tutti_p
         return TUTTI_E_UNSUPPORTED;
     m->monitor.who = "mlperf";
     m->mark = -1;
+    m->eval_at = -1;
     m->monitor.metric = tutti_param_str(params, "metric_name");
     m->monitor.label = tutti_param_str(params, "metric_label");
     m->root = tutti_param_str(params, "root_folder");
@@ -428,7 +432,8 @@ static tutti_status mlperf_items(void *self, tutti_state_item *items, uint32_t c
         return TUTTI_OK;
     if (is_timed(m) && fflush(m->out) == 0) {
         (void)fsync(fileno(m->out)); /* some file systems have none */
-        m->mark = (int64_t)ftello(m->out);
+        /* the run that goes on does an evaluation that is left again */
+        m->mark = (int64_t)(m->eval_at >= 0 ? m->eval_at : ftello(m->out));
     }
     memset(items, 0, 2 * sizeof *items);
     (void)snprintf(items[0].name, sizeof items[0].name, "mark");
