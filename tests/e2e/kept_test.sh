@@ -92,6 +92,12 @@ for at in "batch_start 1" "after_forward 1" "after_forward 7" "batch_end 7" "eva
   check "$at: what it traced is there once" diff <(traces logged) <(traces again)
 done
 
+# Where the clock begins anew, no checkpoint event of the old one is still to come.
+rm -rf again
+stopped again begins.json epoch_end 1
+check "a new clock: a run" sh -c "cd again && $TUTTI train run.json --resume auto --reset-time --set callbacks.0.overwrite=true --set name=anew >out.txt 2>err.txt" || cat again/err.txt
+check "a new clock: its first event of a checkpoint is behind a batch" test "$(grep -m1 _CHECKPOINT= again/runs/anew/traces.txt)" = '[STEP=1][ema/BATCH_CHECKPOINT=0]'
+
 # One that comes before all have heard that training begins leaves what was saved: a log is not where a checkpoint has it yet.
 rm -rf again
 mkdir again && cp begins.json again/run.json

@@ -268,6 +268,7 @@ tutti_status training_evaluate_owed(trainer *t, tutti_error *err)
     if (t->run.clock.now.batch == 0) { /* a checkpoint was loaded without its clock */
         trainer_owe_no_evaluations(t);
         engine_hold(t->run.engine, -1);
+        t->resume.left = false;
     }
     if (!trainer_owes_evaluations(t) && engine_held(t->run.engine) < 0)
         return TUTTI_OK;
