@@ -44,10 +44,16 @@ void trace_file_set_mark(trace_file *file, trace_mark mark);
 /* What earlier processes have behind that mark goes to a file beside it, FILE.undone; nothing without one.  Errors: E_IO;
  * E_FORMAT the file is another one, which stays as it is. */
 TUTTI_NODISCARD tutti_status trace_file_rewind(trace_file *file, tutti_error *err);
-/* Lines so far hold.  Where a call is left, those behind the last such place belong to what is done again: they go to
- * FILE.undone.  Errors: E_IO. */
-void trace_file_settle(trace_file *file);
-TUTTI_NODISCARD tutti_status trace_file_take_back(trace_file *file, tutti_error *err);
+/* Whether both write to one file. */
+bool trace_file_is(const trace_file *file, const trace_file *other);
+/* What is done again where it is stopped before its end. */
+enum { TRACE_BATCH, TRACE_EVALUATION, TRACE_UNITS };
+/* One begins here, unless it is open. */
+void trace_file_open_unit(trace_file *file, int unit);
+/* It has come to its end: its lines hold. */
+void trace_file_close_unit(trace_file *file, int unit);
+/* Its lines so far, where it is open, go to FILE.undone.  Errors: E_IO. */
+TUTTI_NODISCARD tutti_status trace_file_take_back(trace_file *file, int unit, tutti_error *err);
 /* E_IO when something could not be written.  NULL is allowed. */
 tutti_status trace_file_close(trace_file *file, tutti_error *err);
 

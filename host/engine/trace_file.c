@@ -21,7 +21,7 @@ struct trace_file {
     int64_t before;  /* bytes of earlier processes; -1: it is no regular file */
     int64_t begin;   /* where this process' lines begin; more than `before` after half a line */
     trace_mark mark; /* so far they hold; -1: all do */
-    int64_t settled; /* bytes before what trace_file_take_back takes back */
+    int64_t units[TRACE_UNITS]; /* where each that is open begins, else -1 */
     bool json;
 };
 
@@ -105,7 +105,8 @@ tutti_status trace_file_open(const trace_spec *spec, const char *folder, trace_f
     if (f->before == 0)
         (void)!folders_sync(path.data, NULL);
     f->mark.bytes = -1;
-    f->settled = f->begin;
+    for (int k = 0; k < TRACE_UNITS; k++)
+        f->units[k] = -1;
     *ret_file = f;
     return TUTTI_OK;
 }
@@ -145,40 +146,38 @@ static bool copy_bytes(const trace_file *f, int64_t first, int64_t last, FILE *t
     return fflush(to) == 0;
 }
 
-/* What earlier processes have behind the mark; what this one has taken since it opened the file stays at its end. */
-static bool move_earlier(trace_file *f, FILE *undone)
+/* What earlier processes have from `first` on; what this one has taken since it opened the file stays at its end. */
+static bool move_earlier(trace_file *f, int64_t first, FILE *undone)
 {
     char *own = NULL;
     size_t size = 0;
     FILE *kept = open_memstream(&own, &size);
     bool good = kept && fflush(f->file) == 0 && copy_bytes(f, f->begin, size_of(f), kept);
-    good = (!kept || fclose(kept) == 0) && good &&
-           copy_bytes(f, f->mark.bytes, f->before, undone) && fsync(fileno(undone)) == 0 &&
-           ftruncate(fileno(f->file), f->mark.bytes) == 0 &&
+    good = (!kept || fclose(kept) == 0) && good && copy_bytes(f, first, f->before, undone) &&
+           fsync(fileno(undone)) == 0 && ftruncate(fileno(f->file), first) == 0 &&
            fwrite(own, 1, size, f->file) == size && fflush(f->file) == 0;
     free(own);
-    if (good) {
-        f->before = f->begin = f->mark.bytes;
-        f->settled = size_of(f);
-    }
+    if (good)
+        f->before = f->begin = first;
     return good;
 }
 
-/* What this process has taken behind the place that trace_file_settle has noted. */
-static bool move_unsettled(trace_file *f, FILE *undone)
+/* What this process has taken from `first` on. */
+static bool move_own(trace_file *f, int64_t first, FILE *undone)
 {
-    return copy_bytes(f, f->settled, size_of(f), undone) && fsync(fileno(undone)) == 0 &&
-           ftruncate(fileno(f->file), f->settled) == 0;
+    return copy_bytes(f, first, size_of(f), undone) && fsync(fileno(undone)) == 0 &&
+           ftruncate(fileno(f->file), first) == 0;
 }
 
 /* Lines that are undone go to a file beside this one. */
-static tutti_status set_aside(trace_file *f, bool (*move)(trace_file *f, FILE *undone),
+static tutti_status set_aside(trace_file *f, int64_t first,
+                              bool (*move)(trace_file *f, int64_t first, FILE *undone),
                               tutti_error *err)
 {
     text_buffer aside = {0};
     text_add(&aside, "%s.undone", f->path);
     FILE *undone = aside.failed ? NULL : fopen(aside.data, "ae");
-    const bool good = undone && move(f, undone);
+    const bool good = undone && move(f, first, undone);
     const int cause = errno;
     if (undone)
         (void)fclose(undone);
@@ -202,20 +201,35 @@ tutti_status trace_file_rewind(trace_file *f, tutti_error *err)
         return tutti_fail(
             err, TUTTI_E_FORMAT,
             "%s has not the traces that the checkpoint knows; lines are added to it", f->path);
-    return set_aside(f, move_earlier, err);
+    return set_aside(f, mark.bytes, move_earlier, err);
 }
 
-void trace_file_settle(trace_file *f)
+bool trace_file_is(const trace_file *f, const trace_file *other)
 {
-    if (f->before >= 0) /* ftell knows the end of such a stream only once it has written */
-        f->settled = size_of(f) + (int64_t)__fpending(f->file);
+    struct stat a, b;
+    return fstat(fileno(f->file), &a) == 0 && fstat(fileno(other->file), &b) == 0 &&
+           a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
-tutti_status trace_file_take_back(trace_file *f, tutti_error *err)
+void trace_file_open_unit(trace_file *f, int unit)
 {
-    if (f->before < 0 || fflush(f->file) != 0 || size_of(f) <= f->settled)
+    if (f->before >= 0 &&
+        f->units[unit] < 0) /* ftell knows the end only of what it has written to */
+        f->units[unit] = size_of(f) + (int64_t)__fpending(f->file);
+}
+
+void trace_file_close_unit(trace_file *f, int unit)
+{
+    f->units[unit] = -1;
+}
+
+tutti_status trace_file_take_back(trace_file *f, int unit, tutti_error *err)
+{
+    const int64_t first = f->units[unit];
+    f->units[unit] = -1;
+    if (first < 0 || fflush(f->file) != 0 || size_of(f) <= first)
         return TUTTI_OK; /* what could not be written is told when the file is closed */
-    return set_aside(f, move_unsettled, err);
+    return set_aside(f, first, move_own, err);
 }
 
 void trace_file_take(void *file, const tutti_trace *t)

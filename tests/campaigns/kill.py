@@ -8,6 +8,7 @@ that the seed says and that is another in each round, until there were N kills o
 function of the seed, its case and its number. A tally is one line of JSON.
 """
 # SPDX-License-Identifier: Apache-2.0
+import collections
 import itertools
 import json
 import os
@@ -120,7 +121,7 @@ def attempt_at_event(words, folder, environ):
     return signal.SIGKILL if code == -signal.SIGKILL else signal.SIGINT, code
 
 
-def killed_run(tutti, folder, run, kept, grown, span, rng, tally, slow, events=0.3):
+def killed_run(tutti, folder, run, kept, grown, span, rng, counts, slow, events=0.3):
     """Runs until it ends by itself; at most 12 kills, so that each run ends.  False: that was an attempt with a handler of
     its own, which other runs do not have."""
     fill(folder, run)
@@ -140,37 +141,41 @@ def killed_run(tutti, folder, run, kept, grown, span, rng, tally, slow, events=0
             how, code = attempt_at_moment(words, folder, environ, seconds, rng, span)
         check_taken_up(log, since, last)
         if code == 0:
-            tally.add("caches_lost", lost)
+            counts["caches_lost"] += lost
             return not at_event
         if code not in (-signal.SIGKILL, -signal.SIGTERM, 128 + signal.SIGTERM, *(CODES if at_event else ())):
             raise Failed(f"it ended with {code}: {(folder / 'err.txt').read_text().strip()[-300:]}")
         if written(log) != before:
-            tally.add("kills")
-            tally.add(signal.Signals(how).name)
-            tally.add("at_events", at_event)
-            tally.add("slow_disk", is_slow)
-            tally.add("inside_saves", any((folder / "saves").glob("*.tmp-*")))
-        tally.add("caches_lost", lost)
+            counts["kills"] += 1
+            counts[signal.Signals(how).name] += 1
+            counts["at_events"] += at_event
+            counts["slow_disk"] += is_slow
+            counts["inside_saves"] += any((folder / "saves").glob("*.tmp-*"))
+        counts["caches_lost"] += lost
     raise Failed("it did not end")
 
 
 def trial(tutti, name, folder, rng, tally, slow):
-    """A case run whole, and killed until it ends; in a folder of its own."""
+    """A case run whole, and killed until it ends; in a folder of its own.  Kills that are not compared count for nothing."""
     run = run_of(name, rng.randrange(1000))
     folder.mkdir()
     write_data(folder, run)
     cache = folder.parent / f"cache_{name}"
+    counts = collections.Counter()
     try:
         if not cache.exists():  # kernels are measured once a case, in a run whose time says little of the next one's
             whole_run(tutti, folder / "first", run, cache)
         span = whole_run(tutti, folder / "whole", run, cache)
-        given = tutti, folder / "killed", run, cache, GROWN.get(name, 0), span, rng, tally, slow
+        given = tutti, folder / "killed", run, cache, GROWN.get(name, 0), span, rng, counts, slow
         if not killed_run(*given):
             shutil.rmtree(folder / "killed")
+            counts.clear()
             killed_run(*given, events=0)
         compare(folder / "whole", folder / "killed", run)
     finally:
         shutil.rmtree(folder)
+        for what, count in counts.items():
+            tally.add(what, count)
 
 
 def rounds(names, seed):

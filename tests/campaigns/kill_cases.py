@@ -136,7 +136,8 @@ CALLBACKS = {
     "watched_text": DATA["text"] | {"loggers": FILES_OF_LOGS, "callbacks": WATCHED[:7] + [
         {"name": "generate", "prompts": ["a"], "max_new_tokens": 8, "interval": "5ba"},
         {"name": "export_for_inference", "save_format": "huggingface", "save_path": "exported"}]},
-    "watched_engine": SUPERVISED | {"loggers": FILES_OF_LOGS, "callbacks": WATCHED[:7], "handlers": HANDLERS},
+    "watched_engine": SUPERVISED | {"loggers": FILES_OF_LOGS, "callbacks": WATCHED[:7], "handlers": HANDLERS,
+                                    "traces": [{"file": "traces.txt"}]} | algorithms({"name": "ema", "half_life": "5ba"}),
 }
 
 RECIPES = recipes(BATCHES)  # whole runs

@@ -1,4 +1,4 @@
-"""kill_events.py - an attempt that is stops at the Nth event of a kind, by a handler of its own, where moments seldom hit."""
+"""kill_events.py - an attempt that stops at the Nth event of a kind, by a handler of its own, where moments seldom hit."""
 # SPDX-License-Identifier: Apache-2.0
 import json
 import os

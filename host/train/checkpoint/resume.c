@@ -272,7 +272,7 @@ static tutti_status load_newest(trainer *t, tutti_error *err)
                               "%s: auto finds no checkpoint: the run has written none yet",
                               t->run.file->name);
         run_log_begin_again(&t->run.log);
-        observers_begin_again(&t->observers, &t->run);
+        observers_begin_again(&t->observers);
         run_log_message(&t->run.log, TUTTI_LOG_INFO, "train",
                         "no checkpoint yet: a fresh start");
         return TUTTI_OK;

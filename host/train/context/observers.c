@@ -52,19 +52,18 @@ tutti_status observers_start(observers *o, run_context *run, bool resumes, tutti
     return s;
 }
 
-bool observers_first_trace(const run_context *run, size_t k)
+bool observers_first_trace(const observers *o, size_t k)
 {
-    const trace_spec *specs = run->file->observers.traces.items;
     for (size_t j = 0; j < k; j++)
-        if (strcmp(specs[j].file, specs[k].file) == 0)
+        if (trace_file_is(o->traces[j], o->traces[k]))
             return false;
     return true;
 }
 
-void observers_begin_again(observers *o, const run_context *run)
+void observers_begin_again(const observers *o)
 {
     for (size_t k = 0; k < o->ntraces; k++)
-        if (observers_first_trace(run, k))
+        if (observers_first_trace(o, k))
             trace_file_set_mark(o->traces[k], (trace_mark){0, 0});
 }
 
@@ -77,27 +76,32 @@ void observers_go_on(observers *o, run_context *run)
     }
 }
 
-void observers_settle(const observers *o)
+void observers_open_unit(const observers *o, int unit)
 {
     for (size_t k = 0; k < o->ntraces; k++)
-        trace_file_settle(o->traces[k]);
+        trace_file_open_unit(o->traces[k], unit);
+}
+
+void observers_close_unit(const observers *o, int unit)
+{
+    for (size_t k = 0; k < o->ntraces; k++)
+        trace_file_close_unit(o->traces[k], unit);
 }
 
 /* A file that two write to has no place that both know. */
-static bool has_its_own(const run_context *run, size_t k)
+static bool has_its_own(const observers *o, size_t k)
 {
-    const trace_specs *specs = &run->file->observers.traces;
-    size_t named = 0;
-    for (size_t j = 0; j < specs->count; j++)
-        named += strcmp(specs->items[j].file, specs->items[k].file) == 0;
-    return named == 1;
+    for (size_t j = 0; j < o->ntraces; j++)
+        if (j != k && trace_file_is(o->traces[j], o->traces[k]))
+            return false;
+    return true;
 }
 
-void observers_take_back(observers *o, run_context *run)
+void observers_take_back(observers *o, run_context *run, int unit)
 {
     for (size_t k = 0; k < o->ntraces; k++) {
         tutti_error e = TUTTI_ERROR_INIT;
-        if (has_its_own(run, k) && trace_file_take_back(o->traces[k], &e))
+        if (has_its_own(o, k) && trace_file_take_back(o->traces[k], unit, &e))
             run_log_message(&run->log, TUTTI_LOG_WARNING, "train", e.text);
     }
 }

@@ -22,15 +22,16 @@ TUTTI_NODISCARD tutti_status observers_open(observers *o, run_context *run, tutt
 TUTTI_NODISCARD tutti_status observers_start(observers *o, run_context *run, bool resumes,
                                              tutti_error *err);
 /* A run that begins anew, since an earlier process was killed before it saved: none of its traces holds. */
-void observers_begin_again(observers *o, const run_context *run);
-/* A file that is named twice has its place once: whether the k-th is the first of its name. */
-bool observers_first_trace(const run_context *run, size_t k);
+void observers_begin_again(const observers *o);
+/* A file that is named twice has its place once: whether the k-th is the first of it. */
+bool observers_first_trace(const observers *o, size_t k);
 /* Once there is something to train: traces of batches that are trained again go aside.  [control] */
 void observers_go_on(observers *o, run_context *run);
-/* Traces so far hold.  A signal that stops the run amid a batch or an evaluation takes back those behind the last such
- * place: the run that goes on has them again. */
-void observers_settle(const observers *o);
-void observers_take_back(observers *o, run_context *run);
+/* A unit of trace.h begins, unless it is open, or has come to its end. */
+void observers_open_unit(const observers *o, int unit);
+void observers_close_unit(const observers *o, int unit);
+/* The run that goes on does it again: what it has traced so far goes aside. */
+void observers_take_back(observers *o, run_context *run, int unit);
 /* Puts traces on the disk. */
 void observers_sync(const observers *o);
 /* Ends the profile, while the engine's objects are still there. */

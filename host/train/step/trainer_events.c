@@ -4,22 +4,22 @@
 
 #include "train/context/signals.h"
 
-/* Behind which a run goes on, so that it does not come again in one that was stopped there. */
-static bool settles(const trainer *t, int32_t event)
+/* What comes again in a run that goes on from before it: a batch, with the begin of its epoch, and the end of the run.  A
+ * batch is closed where it is counted. */
+static void open_batch(const trainer *t, int32_t event)
 {
     switch (event) {
-    case TUTTI_EVENT_FIT_START:
-    case TUTTI_EVENT_BATCH_END:
-    case TUTTI_EVENT_BATCH_CHECKPOINT:
-    case TUTTI_EVENT_EPOCH_END:
-    case TUTTI_EVENT_EPOCH_CHECKPOINT:
-    case TUTTI_EVENT_ITERATION_END:
-    case TUTTI_EVENT_ITERATION_CHECKPOINT:
-        return true;
-    case TUTTI_EVENT_EVAL_END:
-        return !t->evaluation.cut;
+    case TUTTI_EVENT_FIT_START: /* another fit */
+        observers_close_unit(&t->observers, TRACE_BATCH);
+        return;
+    case TUTTI_EVENT_ITERATION_START:
+    case TUTTI_EVENT_EPOCH_START:
+    case TUTTI_EVENT_BEFORE_DATALOADER:
+    case TUTTI_EVENT_FIT_END:
+        observers_open_unit(&t->observers, TRACE_BATCH);
+        return;
     default:
-        return false;
+        return;
     }
 }
 
@@ -27,6 +27,7 @@ tutti_status trainer_event(trainer *t, int32_t event, tutti_error *err)
 {
     const int32_t outer = t->evaluation.event;
     t->evaluation.event = event; /* also of a call that is left */
+    open_batch(t, event);
     const tutti_status s = engine_run_train_event(t->run.engine, event, err);
     t->evaluation.event = outer;
     tutti_error ignored = TUTTI_ERROR_INIT;
@@ -38,17 +39,9 @@ tutti_status trainer_event(trainer *t, int32_t event, tutti_error *err)
     if (s || settled)
         return s ? s : settled;
     t->resume.started = t->resume.started || event == TUTTI_EVENT_FIT_START;
-    if (settles(t, event))
-        observers_settle(&t->observers);
     /* Several ranks hear of it at the end of a batch. */
     return distributed_on(&t->distributed) ? TUTTI_OK
                                            : write_behind_failed(&t->files.behind, err);
-}
-
-void trainer_event_left(trainer *t)
-{
-    if (settles(t, t->evaluation.event))
-        observers_settle(&t->observers);
 }
 
 bool trainer_done(const trainer *t)

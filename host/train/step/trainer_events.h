@@ -7,8 +7,6 @@
 
 /* Fires `event`, then takes up what plugins have written to host mirrors.  [step] */
 TUTTI_NODISCARD tutti_status trainer_event(trainer *t, int32_t event, tutti_error *err);
-/* Where the call under way was left: what its event has traced stays, if a run that goes on does not fire it again. */
-void trainer_event_left(trainer *t);
 /* Whether training ends here: max_duration is over, or a signal has come. */
 bool trainer_done(const trainer *t);
 

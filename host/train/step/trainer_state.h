@@ -103,12 +103,12 @@ typedef struct trainer_resume {
     bool unended;     /* an attempt before this one has not come to the run's end */
     bool ended;       /* one has, at the batch of the checkpoint that is taken up */
     bool over;        /* nothing is left to do */
-    bool
-        left; /* a batch or an epoch has been counted, and its checkpoint event is still to come */
+    /* A batch or an epoch has been counted, and its checkpoint event is still to come.  `tutti run` knows that by the
+     * evaluations that it owes. */
+    bool left;
     bool midway;  /* "auto" takes it up behind all ends that attempts before this one came to */
     bool stopped; /* midway, and stop_training was called before the checkpoint was written */
-    bool
-        started; /* all have heard FIT_START: logs and other files are where the checkpoint has them */
+    bool started; /* all have heard FIT_START: files are where the checkpoint has them */
 } trainer_resume;
 
 typedef struct run_repeat run_repeat; /* record/repeat.h */

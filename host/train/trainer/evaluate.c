@@ -205,6 +205,8 @@ static void tell_lost(trainer *t, const data_source *e)
 static tutti_status begin_one(trainer *t, data_source *e, tutti_error *err)
 {
     t->evaluation.label = e->spec->label;
+    observers_close_unit(&t->observers, TRACE_EVALUATION);
+    observers_open_unit(&t->observers, TRACE_EVALUATION);
     memset(&t->run.clock.eval, 0, sizeof t->run.clock.eval);
     t->run.clock.eval.struct_size = sizeof t->run.clock.eval;
     metric_set_reset(&e->metrics);
@@ -223,6 +225,7 @@ static tutti_status end_one(trainer *t, data_source *e, tutti_error *err)
         metric_set_log(&t->run.log, &e->metrics, e->spec->label,
                        (uint64_t)t->run.clock.now.batch);
         owe_no_more(e);
+        observers_close_unit(&t->observers, TRACE_EVALUATION);
     }
     return trainer_event(t, TUTTI_EVENT_EVAL_END, err);
 }
@@ -243,6 +246,8 @@ static tutti_status evaluate_one(trainer *t, data_source *e, tutti_error *err)
     if (!s && !(s = rank_end_evaluation(t, forgive(eval_batches(t, e, err), err), err)))
         s = end_one(t, e, err);
     t->evaluation.label = NULL;
+    if (is_owed(e)) /* it is cut */
+        observers_take_back(&t->observers, &t->run, TRACE_EVALUATION);
     s = forgive(s, err);
     if (s)
         owe_no_more(e);

@@ -280,7 +280,6 @@ static tutti_status leave(trainer *t, tutti_error *err)
             "stopped by signal %d after batch %lld; the call under way was left, and "
             "nothing is saved: the model's buffers have a part of the next batch",
             trainer_signal(), (long long)t->run.clock.now.batch);
-    trainer_event_left(t);
     const tutti_status s = trainer_owe_evaluations(t, &stopped);
     return tutti_fail(err, s ? s : training_stop_by_signal(t, &stopped),
                       "%s; the call under way was left", stopped.text);

@@ -323,6 +323,7 @@ void training_count_batch(trainer *t, const training_batch *b)
     t->run.clock.previous = t->run.clock.now;
     t->run.clock.has_previous = true;
     timestamp_next_batch(&t->run.clock.now, b->samples, b->tokens, lap(t));
+    observers_close_unit(&t->observers, TRACE_BATCH);
 }
 
 void training_end_batch(trainer *t)
@@ -341,6 +342,7 @@ tutti_status training_end_epoch(trainer *t, tutti_error *err)
         return s;
     t->run.clock.previous = t->run.clock.now;
     timestamp_next_epoch(&t->run.clock.now, lap(t));
+    observers_close_unit(&t->observers, TRACE_BATCH);
     return TUTTI_OK;
 }
 
@@ -368,7 +370,12 @@ tutti_status training_refit(trainer *t, tutti_error *err)
 
 tutti_status training_save(trainer *t, tutti_error *err)
 {
+    saver v;
     bool can;
+    if (saver_find(&t->run, &v)) { /* the batch, if one is under way, with its evaluations */
+        observers_take_back(&t->observers, &t->run, TRACE_BATCH);
+        observers_take_back(&t->observers, &t->run, TRACE_EVALUATION);
+    }
     return saver_save(&t->run, &can, err);
 }
 
@@ -381,7 +388,6 @@ tutti_status training_stop_by_signal(trainer *t, tutti_error *err)
             "stopped by signal %d before a batch was trained, so nothing is to be saved",
             trainer_signal());
     const bool saves = saver_find(&t->run, &v);
-    observers_take_back(&t->observers, &t->run);
     const tutti_status s = training_save(t, err);
     return s ? s
              : tutti_fail(err, TUTTI_E_INTERRUPTED, "stopped by signal %d after batch %lld%s",

@@ -37,6 +37,8 @@ typedef struct mlperf {
     char *head;
     size_t head_bytes;
     off_t eval_at;   /* bytes of the file before the evaluation under way; -1: none is */
+    off_t epoch_at;  /* bytes of the file before the epoch began */
+    int64_t epoch;   /* which one that is */
     int64_t mark;    /* in checkpoints, as the next: bytes of the file; -1: none */
     int64_t is_over; /* the timed run is */
     char path[PATH_SIZE];
@@ -290,9 +292,11 @@ static const char *mlperf_progress(const mlperf *m, const tutti_event *event, co
     return text;
 }
 
-static void start_epoch(const mlperf *m, const tutti_event *event)
+static void start_epoch(mlperf *m, const tutti_event *event)
 {
     char text[96];
+    m->epoch_at = ftello(m->out);
+    m->epoch = event->time->epoch;
     POINT(m, "epoch_start", NULL, mlperf_progress(m, event, "epoch_num", "", text));
     POINT(m, "block_start", NULL,
           mlperf_progress(m, event, "first_epoch_num", ", \"epoch_count\": 1", text));
@@ -375,7 +379,7 @@ static tutti_status mlperf_fill(mlperf *m, const tutti_host *host, const tutti_p
         return TUTTI_E_UNSUPPORTED;
     m->monitor.who = "mlperf";
     m->mark = -1;
-    m->eval_at = -1;
+    m->eval_at = m->epoch_at = -1;
     m->monitor.metric = tutti_param_str(params, "metric_name");
     m->monitor.label = tutti_param_str(params, "metric_label");
     m->root = tutti_param_str(params, "root_folder");
@@ -420,6 +424,17 @@ static tutti_status mlperf_close(void *self, tutti_error *err)
     return s;
 }
 
+/* The end of what holds.  A run that goes on does an evaluation that is left again, and an epoch without a batch. */
+static off_t whole_bytes(const mlperf *m)
+{
+    const tutti_timestamp *now = m->monitor.state->time;
+    if (m->eval_at >= 0)
+        return m->eval_at;
+    return m->epoch_at >= 0 && m->epoch == now->epoch && now->batch_in_epoch == 0
+               ? m->epoch_at
+               : ftello(m->out);
+}
+
 /* What a checkpoint knows of is on the disk before it.  A file that cannot be written ends the run at the next event, and
  * keeps no checkpoint from being written. */
 static tutti_status mlperf_items(void *self, tutti_state_item *items, uint32_t capacity,
@@ -432,8 +447,7 @@ static tutti_status mlperf_items(void *self, tutti_state_item *items, uint32_t c
         return TUTTI_OK;
     if (is_timed(m) && fflush(m->out) == 0) {
         (void)fsync(fileno(m->out)); /* some file systems have none */
-        /* the run that goes on does an evaluation that is left again */
-        m->mark = (int64_t)(m->eval_at >= 0 ? m->eval_at : ftello(m->out));
+        m->mark = (int64_t)whole_bytes(m);
     }
     memset(items, 0, 2 * sizeof *items);
     (void)snprintf(items[0].name, sizeof items[0].name, "mark");
