@@ -231,6 +231,7 @@ def main():
     words.add_argument("--faults", help="the folder of the library that slows saves")
     given = words.parse_args()
     tutti = os.path.abspath(given.tutti)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # in the background it is ignored, which runs would take over
     tally = Tally("kill", given)
     names = given.case or list(CASES)
     with tempfile.TemporaryDirectory(prefix="tutti_kill_") as folder:
