@@ -239,6 +239,29 @@ START_TEST(tables_and_images_are_artifacts)
 }
 END_TEST
 
+/* MLflow takes 8,000 characters; each name is seen once, so that the list would grow with the run. */
+START_TEST(the_list_of_tables_keeps_the_newest_that_a_tag_has_room_for)
+{
+    enum { TABLES = 300 };
+    char name[40];
+    tutti_error err = TUTTI_ERROR_INIT;
+    const tutti_logger_v1 *table = open_at(root, "e", 100);
+    ck_assert_hears(&run, &it, TUTTI_EVENT_FIT_START);
+    for (int k = 0; k < TABLES; k++) {
+        (void)snprintf(name, sizeof name, "answers %d", k);
+        const tutti_table answers = stage_a_table(name);
+        ck_assert_ok(table->table(it.self, &answers, (uint64_t)k, &err), err);
+        ck_assert_hears(&run, &it, TUTTI_EVENT_EVAL_START);
+    }
+    subject_close(&it);
+    const char *tag = of_run("tags/mlflow.loggedArtifacts");
+    ck_assert_uint_le(strlen(tag), 8000);
+    ck_assert_uint_gt(strlen(tag), 7900);
+    ck_assert_ptr_nonnull(strstr(tag, "answers 299.json"));
+    ck_assert_ptr_null(strstr(tag, "answers 0.json"));
+}
+END_TEST
+
 START_TEST(a_run_that_goes_on_is_the_same_in_the_folder)
 {
     const tutti_logger_v1 *table = open_at(root, "e", 100);
@@ -616,6 +639,7 @@ int main(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, a_run_lies_as_file_store_has_it);
     tcase_add_test(tc, tables_and_images_are_artifacts);
+    tcase_add_test(tc, the_list_of_tables_keeps_the_newest_that_a_tag_has_room_for);
     tcase_add_test(tc, a_run_that_goes_on_is_the_same_in_the_folder);
     tcase_add_test(tc, a_run_whose_folder_is_gone_begins_anew);
     tcase_add_test(tc, what_a_killed_process_began_is_made_whole);

@@ -7,9 +7,11 @@
 #include "tutti/tutti.h"
 
 #include <jansson.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define TABLES_TAG "mlflow.loggedArtifacts"
+enum { TABLES_TAG_LARGEST = 8000 }; /* characters that MLflow takes as a tag */
 
 /* The tag's list out of its text; an empty one where there is none, NULL for want of memory.  The caller's. */
 static inline json_t *tables_read(const char *text)
@@ -25,7 +27,8 @@ static inline json_t *tables_read(const char *text)
     return json_array();
 }
 
-/* Adds the table at `path`; *ret_text is the tag's new text, which the caller frees, or NULL: it has that table. */
+/* Adds the table at `path`; the oldest go where MLflow would not take as long a tag.  *ret_text is the tag's new text, which
+ * the caller frees, or NULL: it has that table. */
 static inline tutti_status tables_add(json_t *tables, const char *path, char **ret_text,
                                       tutti_error *err)
 {
@@ -40,6 +43,11 @@ static inline tutti_status tables_add(json_t *tables, const char *path, char **r
     }
     if (json_array_append_new(tables, json_pack("{ssss}", "path", path, "type", "table")) == 0)
         *ret_text = json_dumps(tables, 0); /* with blanks: MLflow looks for such a text */
+    while (*ret_text && strlen(*ret_text) > TABLES_TAG_LARGEST && json_array_size(tables) > 1) {
+        free(*ret_text);
+        (void)json_array_remove(tables, 0);
+        *ret_text = json_dumps(tables, 0);
+    }
     return *ret_text ? TUTTI_OK : tutti_fail(err, TUTTI_E_NOMEM, "mlflow: no memory");
 }
 
