@@ -213,8 +213,8 @@ bool trace_file_is(const trace_file *f, const trace_file *other)
 
 void trace_file_open_unit(trace_file *f, int unit)
 {
-    if (f->before >= 0 &&
-        f->units[unit] < 0) /* ftell knows the end only of what it has written to */
+    /* ftell knows the end of such a stream only once it has been written to */
+    if (f->before >= 0 && f->units[unit] < 0)
         f->units[unit] = size_of(f) + (int64_t)__fpending(f->file);
 }
 

@@ -27,10 +27,11 @@ void observers_begin_again(const observers *o);
 bool observers_first_trace(const observers *o, size_t k);
 /* Once there is something to train: traces of batches that are trained again go aside.  [control] */
 void observers_go_on(observers *o, run_context *run);
-/* A unit of trace.h begins, unless it is open, or has come to its end. */
+/* A unit of trace.h begins in every file of traces, unless it is open. */
 void observers_open_unit(const observers *o, int unit);
+/* It has come to its end: what it has traced holds. */
 void observers_close_unit(const observers *o, int unit);
-/* The run that goes on does it again: what it has traced so far goes aside. */
+/* The run that goes on does it again: what it has traced so far goes aside, but in a file that is named twice. */
 void observers_take_back(observers *o, run_context *run, int unit);
 /* Puts traces on the disk. */
 void observers_sync(const observers *o);

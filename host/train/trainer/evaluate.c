@@ -246,7 +246,7 @@ static tutti_status evaluate_one(trainer *t, data_source *e, tutti_error *err)
     if (!s && !(s = rank_end_evaluation(t, forgive(eval_batches(t, e, err), err), err)))
         s = end_one(t, e, err);
     t->evaluation.label = NULL;
-    if (is_owed(e)) /* it is cut */
+    if (is_owed(e)) /* it is cut, and comes again */
         observers_take_back(&t->observers, &t->run, TRACE_EVALUATION);
     s = forgive(s, err);
     if (s)
