@@ -117,6 +117,8 @@ static const char *lines(const char *name)
     POINT("block_start", "null", "\"first_epoch_num\": " at ", \"epoch_count\": 1")
 #define EPOCH_ENDS(at, accuracy)                                                               \
     POINT("epoch_stop", "null", "\"epoch_num\": " at)                                          \
+    EVALUATED(at, accuracy)
+#define EVALUATED(at, accuracy)                                                                \
     POINT("eval_start", "null", "\"epoch_num\": " at)                                          \
     POINT("eval_stop", "null", "\"epoch_num\": " at)                                           \
     POINT("eval_accuracy", accuracy, "\"epoch_num\": " at)                                     \
@@ -198,6 +200,40 @@ START_TEST(a_run_that_is_resumed_goes_on_in_its_file)
     resume();
     train_an_epoch(0.8); /* the timed run is over */
     ck_assert_str_eq(lines("results/box/resnet/result_0.txt"), want);
+    subject_close(&it);
+    stage_fini(&run);
+}
+END_TEST
+
+/* An evaluation behind each of so many batches. */
+static void train_an_iteration(int batches)
+{
+    ck_assert_hears(&run, &it, TUTTI_EVENT_EPOCH_START);
+    for (int k = 0; k < batches; k++) {
+        stage_next_batch(&run);
+        ck_assert_hears(&run, &it, TUTTI_EVENT_EVAL_START);
+        stage_value(&run, "metrics/test/accuracy", 0.5);
+        ck_assert_hears(&run, &it, TUTTI_EVENT_EVAL_END);
+    }
+}
+
+/* An iteration given in tokens begins the data and its epoch anew, and the epoch's number stays. */
+START_TEST(a_checkpoint_behind_an_iteration_in_tokens_has_its_lines)
+{
+    begin();
+    open_it("resnet", "box", "true");
+    ck_assert_hears(&run, &it, TUTTI_EVENT_INIT);
+    ck_assert_hears(&run, &it, TUTTI_EVENT_FIT_START);
+    train_an_iteration(1);
+    run.time.batch_in_epoch = run.time.sample_in_epoch = 0;
+    resume();              /* behind the iteration */
+    train_an_iteration(0); /* left before its first batch */
+    resume();
+    train_an_iteration(1);
+    resume(); /* amid the iteration */
+    ck_assert_str_eq(lines("results/box/resnet/result_0.txt"),
+                     BEGINS("resnet") EPOCH_BEGINS("0") EVALUATED("0", "0.5") EPOCH_BEGINS("0")
+                         EVALUATED("0", "0.5"));
     subject_close(&it);
     stage_fini(&run);
 }
@@ -333,6 +369,7 @@ int main(void)
     tcase_add_test(tc, the_result_is_upstreams_line_by_line);
     tcase_add_test(tc, bert_counts_samples);
     tcase_add_test(tc, a_run_that_is_resumed_goes_on_in_its_file);
+    tcase_add_test(tc, a_checkpoint_behind_an_iteration_in_tokens_has_its_lines);
     tcase_add_loop_test(tc, what_is_done_again_is_there_once, 0, 2);
     tcase_add_test(tc, a_file_that_is_gone_begins_late_and_that_is_told);
     tcase_add_test(tc, the_system_is_described);

@@ -36,11 +36,12 @@ typedef struct mlperf {
     /* What a run that begins has on top of its file; NULL once training has begun. */
     char *head;
     size_t head_bytes;
-    off_t eval_at;   /* bytes of the file before the evaluation under way; -1: none is */
-    off_t epoch_at;  /* bytes of the file before the epoch began */
-    int64_t epoch;   /* which one that is */
-    int64_t mark;    /* in checkpoints, as the next: bytes of the file; -1: none */
-    int64_t is_over; /* the timed run is */
+    off_t eval_at;       /* bytes of the file before the evaluation under way; -1: none is */
+    off_t epoch_at;      /* bytes of the file before the epoch began */
+    int64_t epoch;       /* which one that is */
+    int64_t epoch_batch; /* batches before it */
+    int64_t mark;        /* in checkpoints, as the next: bytes of the file; -1: none */
+    int64_t is_over;     /* the timed run is */
     char path[PATH_SIZE];
 } mlperf;
 
@@ -297,6 +298,7 @@ static void start_epoch(mlperf *m, const tutti_event *event)
     char text[96];
     m->epoch_at = ftello(m->out);
     m->epoch = event->time->epoch;
+    m->epoch_batch = event->time->batch;
     POINT(m, "epoch_start", NULL, mlperf_progress(m, event, "epoch_num", "", text));
     POINT(m, "block_start", NULL,
           mlperf_progress(m, event, "first_epoch_num", ", \"epoch_count\": 1", text));
@@ -424,13 +426,14 @@ static tutti_status mlperf_close(void *self, tutti_error *err)
     return s;
 }
 
-/* The end of what holds.  A run that goes on does an evaluation that is left again, and an epoch without a batch. */
+/* The end of what holds.  A run that goes on does an evaluation that is left again, and an epoch without a batch.  Behind
+ * an iteration in tokens batch_in_epoch is 0 too, and what that iteration wrote of its epoch holds. */
 static off_t whole_bytes(const mlperf *m)
 {
     const tutti_timestamp *now = m->monitor.state->time;
     if (m->eval_at >= 0)
         return m->eval_at;
-    return m->epoch_at >= 0 && m->epoch == now->epoch && now->batch_in_epoch == 0
+    return m->epoch_at >= 0 && m->epoch == now->epoch && m->epoch_batch == now->batch
                ? m->epoch_at
                : ftello(m->out);
 }
