@@ -10,6 +10,7 @@ static bool slow;                                 /* answers only after that */
 static bool has_run;                              /* runs/search finds one */
 static const char *no_answer;                     /* to the first call */
 static const char *no_batch;                      /* to the first runs/log-batch */
+static bool no_tag;                               /* at the first runs/set-tag */
 static int runs;                                  /* made so far */
 static const char *kept_at = "mlflow-artifacts:"; /* the run's files */
 
@@ -55,6 +56,9 @@ static size_t answer(server *s, const server_request *r, char *out, size_t room)
         const char *refusal = no_batch;
         no_batch = NULL;
         return server_reply(out, room, 400, "", refusal);
+    } else if (strcmp(path, "runs/set-tag") == 0 && no_tag) {
+        no_tag = false;
+        return server_reply(out, room, 503, "", "");
     }
     return server_reply(out, room, 200, "", body);
 }
@@ -197,6 +201,12 @@ static void log_media(const tutti_logger_v1 *table)
     "all%20answers.json {\"columns\":[\"sample\",\"said\"],\"data\":[[0,\"a \\\"b\\\"\"],"     \
     "[1,[1,2.5]]]}\n"
 
+#define TAG                                                                                    \
+    "POST runs/set-tag {\"run_id\":\"run1\",\"key\":\"mlflow.loggedArtifacts\",\"value\":"     \
+    "\"[{\\\"path\\\": \\\"old.json\\\", \\\"type\\\": \\\"table\\\"}, {\\\"path\\\": "        \
+    "\\\"all answers.json\\\", \\\"type\\\": \\\"table\\\"}]\"}\n"
+#define FILES_ASKED "GET runs/get?run_id=run1 \n"
+
 START_TEST(tables_and_images_are_files_of_the_run)
 {
     has_experiment = true;
@@ -207,17 +217,27 @@ START_TEST(tables_and_images_are_files_of_the_run)
     ck_assert_hears(&run, &it, TUTTI_EVENT_FIT_END);
     subject_close(&it);
     ck_assert_str_eq(
-        calls(),
-        FIND_EXPERIMENT CREATE(
-            "7") "GET runs/get?run_id=run1 \n" TABLE
-                 "POST runs/set-tag {\"run_id\":\"run1\",\"key\":\"mlflow.loggedArtifacts\","
-                 "\"value\":\"[{\\\"path\\\": \\\"old.json\\\", \\\"type\\\": \\\"table\\\"}, "
-                 "{\\\"path\\\": \\\"all "
-                 "answers.json\\\", \\\"type\\\": \\\"table\\\"}]\"}\n" TABLE FILES
-                 "images/Images/Train_0/step_4.png PNG\n" FILES
-                 "images/Images/Train_1/step_4.png PNG\n" FILES
-                 "images/Images/Train_prediction/step_4.png PNG\n" UPDATE("run1", "FINISHED"));
+        calls(), FIND_EXPERIMENT CREATE("7") FILES_ASKED TABLE TAG TABLE FILES
+        "images/Images/Train_0/step_4.png PNG\n" FILES
+        "images/Images/Train_1/step_4.png PNG\n" FILES
+        "images/Images/Train_prediction/step_4.png PNG\n" UPDATE("run1", "FINISHED"));
     ck_assert_str_eq(run.noted, "");
+}
+END_TEST
+
+/* The server's list is asked for again, for it may have that table all the same. */
+START_TEST(a_tag_that_fails_is_sent_again)
+{
+    has_experiment = no_tag = true;
+    server_start(&there);
+    const tutti_logger_v1 *table = open_it((options){.flush_timeout = 100});
+    ck_assert_hears(&run, &it, TUTTI_EVENT_FIT_START);
+    log_media(table);
+    ck_assert_hears(&run, &it, TUTTI_EVENT_FIT_END);
+    subject_close(&it);
+    static const char want[] =
+        FIND_EXPERIMENT CREATE("7") FILES_ASKED TABLE TAG FILES_ASKED TABLE TAG TABLE FILES;
+    ck_assert_int_eq(strncmp(calls(), want, sizeof want - 1), 0);
 }
 END_TEST
 
@@ -409,6 +429,7 @@ int main(void)
     tcase_add_checked_fixture(tc, server_setup, server_teardown);
     tcase_add_test(tc, a_run_is_made_fed_and_ended);
     tcase_add_test(tc, tables_and_images_are_files_of_the_run);
+    tcase_add_test(tc, a_tag_that_fails_is_sent_again);
     tcase_add_test(tc, files_that_no_server_passes_on_are_left_out);
     tcase_add_test(tc, a_run_that_goes_on_is_the_same_on_the_server);
     tcase_add_test(tc, a_run_of_the_same_name_is_found);

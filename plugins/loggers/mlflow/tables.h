@@ -11,7 +11,8 @@
 #include <string.h>
 
 #define TABLES_TAG "mlflow.loggedArtifacts"
-enum { TABLES_TAG_LARGEST = 8000 }; /* characters that MLflow takes as a tag */
+/* Characters that MLflow before 2.17 takes as a tag; later releases take 8000. */
+enum { TABLES_TAG_LARGEST = 5000 };
 
 /* The tag's list out of its text; an empty one where there is none, NULL for want of memory.  The caller's. */
 static inline json_t *tables_read(const char *text)

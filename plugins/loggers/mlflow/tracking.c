@@ -52,6 +52,7 @@ static tutti_status tracking_post(tracking *t, const char *path, json_t *body,
                                   json_t **ret_answer, tutti_error *err)
 {
     char *text = body ? json_dumps(body, JSON_COMPACT) : NULL;
+    *ret_answer = NULL;
     json_decref(body);
     if (!text)
         return tutti_fail(err, TUTTI_E_NOMEM, "mlflow: no memory");
@@ -223,18 +224,19 @@ static tutti_status ask_files(tracking *t, tutti_error *err)
     return s;
 }
 
-/* The tag by which MLflow's page knows its tables. */
+/* The tag by which MLflow's page knows its tables.  Where it fails, the server is asked anew which it has. */
 static tutti_status tag_table(tracking *t, const char *path, tutti_error *err)
 {
     char *value;
-    json_t *answer;
+    json_t *answer = NULL;
     tutti_status s = tables_add(t->tables, path, &value, err);
-    if (s || !value)
-        return s;
-    s = tracking_post(
-        t, "runs/set-tag",
-        json_pack("{ssssss}", "run_id", t->run_id, "key", TABLES_TAG, "value", value), &answer,
-        err);
+    if (!s && value)
+        s = tracking_post(
+            t, "runs/set-tag",
+            json_pack("{ssssss}", "run_id", t->run_id, "key", TABLES_TAG, "value", value),
+            &answer, err);
+    if (s)
+        t->files[0] = '\0';
     free(value);
     json_decref(answer);
     return s;
