@@ -115,9 +115,13 @@ def attempt_at_moment(words, folder, environ, seconds, rng, span):
 
 
 def attempt_at_event(words, folder, environ):
-    """Runs until a handler of its own stops it, or it ends; the signal and its status."""
-    with open(folder / "err.txt", "w", encoding="utf-8") as err:
-        code = subprocess.run(words, cwd=folder, stdout=subprocess.DEVNULL, stderr=err, env=environ, timeout=600, check=False).returncode
+    """Runs until a handler of its own, the last of its words, stops it, or it ends; the signal and its status."""
+    try:
+        with open(folder / "err.txt", "w", encoding="utf-8") as err:
+            code = subprocess.run(words, cwd=folder, stdout=subprocess.DEVNULL, stderr=err, env=environ,
+                                  timeout=600, check=False).returncode
+    except subprocess.TimeoutExpired:
+        raise Failed(f"it hangs at an event, with {words[-1]}") from None
     return signal.SIGKILL if code == -signal.SIGKILL else signal.SIGINT, code
 
 
@@ -156,7 +160,8 @@ def killed_run(tutti, folder, run, kept, grown, span, rng, counts, slow, events=
 
 
 def trial(tutti, name, folder, rng, tally, slow):
-    """A case run whole, and killed until it ends; in a folder of its own.  Kills that are not compared count for nothing."""
+    """A case run whole, and killed until it ends; in a folder of its own.  Kills that are not compared count for nothing:
+    a trial that fails before that is a run and a failure of the tally."""
     run = run_of(name, rng.randrange(1000))
     folder.mkdir()
     write_data(folder, run)
@@ -171,11 +176,11 @@ def trial(tutti, name, folder, rng, tally, slow):
             shutil.rmtree(folder / "killed")
             counts.clear()
             killed_run(*given, events=0)
+        for what, count in counts.items():
+            tally.add(what, count)
         compare(folder / "whole", folder / "killed", run)
     finally:
         shutil.rmtree(folder)
-        for what, count in counts.items():
-            tally.add(what, count)
 
 
 def rounds(names, seed):
@@ -187,11 +192,11 @@ def rounds(names, seed):
 
 
 def campaign(tutti, names, top, given, tally):
-    """Trials until there were as many kills, or hours, as asked for; prints what became of each case."""
+    """Trials until there were as many kills and failures, or hours, as asked for; prints what became of each case."""
     slow = given.faults and os.path.join(os.path.abspath(given.faults), "slow_faults.so")
     cases = {}
     for name, number in rounds(names, given.seed):
-        if tally.is_over() or not given.hours and tally.values.get("kills", 0) >= given.kills:
+        if tally.is_over() or not given.hours and tally.values.get("kills", 0) + tally.values["failures"] >= given.kills:
             break
         begun, kills, why = time.monotonic(), tally.values.get("kills", 0), None
         try:
