@@ -199,12 +199,15 @@ static inline tutti_status hear_one(engine *e, const event_slot *slot, const dis
     cause.text[0] = '\0';
     if (e->debug && !p->disabled)
         engine_debug(e, event->id, "Running %s %s", kind, p->name);
+    const bool whole = crumb->whole;
     crumb->who = &h->who;
     crumb->call = "run_event";
+    crumb->whole = whole || p->class == CLASS_LOGGER; /* it may be within a row of its file */
     profiler *const profiled = p->disabled ? NULL : e->profiler;
     const uint32_t span = profiled ? profiler_begin(profiled, kind, p->name, event->name) : 0;
     const tutti_status s = h->hear(h->self, event, &cause);
     crash_keep_locale();
+    crumb->whole = whole;
     if (profiled)
         profiler_end(profiled, span);
     return s == TUTTI_OK ? TUTTI_OK : failed(e, h->part, "run_event", event, s, &cause, err);

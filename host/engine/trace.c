@@ -16,9 +16,12 @@ tutti_status engine_trace_to(engine *e, void (*take)(void *ctx, const tutti_trac
 void engine_trace(engine *e, const tutti_trace *trace)
 {
     e->traces.ring[e->traces.count++ % ENGINE_RING] = *trace;
+    const bool whole = crash_breadcrumb.whole;
+    crash_breadcrumb.whole = true; /* no line is left in part */
     for (int k = 0; k < e->traces.nsinks; k++)
         if (trace->ran || e->traces.sinks[k].all)
             e->traces.sinks[k].take(e->traces.sinks[k].ctx, trace);
+    crash_breadcrumb.whole = whole;
 }
 
 size_t engine_traces(const engine *e, tutti_trace *ret_traces, size_t capacity)

@@ -37,7 +37,8 @@ typedef struct trace_mark {
 } trace_mark;
 enum { TRACE_MARK_BYTES = 4096 };
 
-/* Puts on the disk what was taken; where the file ends then. */
+/* Puts on the disk what was taken; where the file ends then, or the first unit that is open begins: the run that goes on
+ * from there does it again. */
 trace_mark trace_file_mark(const trace_file *file);
 /* The run goes on from a checkpoint that knows the file up to `mark`: trace_file_rewind goes there.  0 bytes: none of it. */
 void trace_file_set_mark(trace_file *file, trace_mark mark);
@@ -46,6 +47,8 @@ void trace_file_set_mark(trace_file *file, trace_mark mark);
 TUTTI_NODISCARD tutti_status trace_file_rewind(trace_file *file, tutti_error *err);
 /* Whether both write to one file. */
 bool trace_file_is(const trace_file *file, const trace_file *other);
+/* They do: what is taken holds from then on, whatever unit it is of. */
+void trace_file_share(trace_file *file);
 /* What is done again where it is stopped before its end. */
 enum { TRACE_BATCH, TRACE_EVALUATION, TRACE_UNITS };
 /* One begins here, unless it is open. */

@@ -23,6 +23,7 @@ struct trace_file {
     trace_mark mark; /* so far they hold; -1: all do */
     int64_t units[TRACE_UNITS]; /* where each that is open begins, else -1 */
     bool json;
+    bool shared; /* two write to the file: no place in it is known to both */
 };
 
 static const char *upper(const char *name, char *text, size_t size)
@@ -119,13 +120,22 @@ static uint64_t hash_before(const trace_file *f, int64_t end)
     return pread(fileno(f->file), part, (size_t)n, end - n) == n ? tutti_hash(part) : 0;
 }
 
+/* Where the first unit that is open begins: `end` where none is. */
+static int64_t first_open(const trace_file *f, int64_t end)
+{
+    int64_t first = end;
+    for (int k = 0; k < TRACE_UNITS; k++)
+        first = f->units[k] >= 0 && f->units[k] < first ? f->units[k] : first;
+    return first;
+}
+
 trace_mark trace_file_mark(const trace_file *f)
 {
     trace_mark mark = {-1, 0};
     const bool kept = fflush(f->file) == 0 && f->before >= 0 &&
                       (fsync(fileno(f->file)) == 0 || errno == EINVAL);
     if (kept)
-        mark.bytes = size_of(f);
+        mark.bytes = first_open(f, size_of(f));
     if (mark.bytes >= 0)
         mark.hash = hash_before(f, mark.bytes);
     return mark;
@@ -204,6 +214,11 @@ tutti_status trace_file_rewind(trace_file *f, tutti_error *err)
     return set_aside(f, mark.bytes, move_earlier, err);
 }
 
+void trace_file_share(trace_file *f)
+{
+    f->shared = true;
+}
+
 bool trace_file_is(const trace_file *f, const trace_file *other)
 {
     struct stat a, b;
@@ -214,7 +229,7 @@ bool trace_file_is(const trace_file *f, const trace_file *other)
 void trace_file_open_unit(trace_file *f, int unit)
 {
     /* ftell knows the end of such a stream only once it has been written to */
-    if (f->before >= 0 && f->units[unit] < 0)
+    if (f->before >= 0 && !f->shared && f->units[unit] < 0)
         f->units[unit] = size_of(f) + (int64_t)__fpending(f->file);
 }
 

@@ -170,7 +170,7 @@ static tutti_status go(loop_run *l, const char *resume, bool accept_bits, tutti_
         s = training_stop_by_signal(l->trainer, &stopped);
         *err = stopped;
     } else if (!s && tutti_loop_interrupted(l->loop)) {
-        s = training_save(l->trainer, err);
+        s = trainer_time(l->trainer)->batch > 0 ? training_save(l->trainer, err) : TUTTI_OK;
     } else if (!s) {
         s = training_check(l->trainer, err);
     }

@@ -3,6 +3,7 @@
 # counts of events, rates that a plugin has set, updates that were left out; and the order in which it is saved.
 . "$(dirname "$0")/lib.sh"
 unruly="$(dirname "$TUTTI")/tests/fixtures/unruly"
+attendant="$(dirname "$TUTTI")/tests/fixtures/attendant"
 
 # resumed <what> <run file> <batch>: whole, and again from the checkpoint of that batch, as a run that was killed behind it.
 resumed() {
@@ -36,6 +37,15 @@ write("ends.json", callbacks=[run["callbacks"][0] | {"interval": "1ep"},
   {"name": "checkpoint_saver", "id": "weights", "folder": "weights", "weights_only": True, "interval": "1ep"}], eval=[])
 write("begins.json", callbacks=[run["callbacks"][0] | {"interval": "4ba"}], eval=[run["eval"][0] | {"interval": "3ba"}],
       algorithms=[{"name": "ema", "half_life": "5ba"}], traces=[{"file": "traces.txt"}])
+run["callbacks"] += [{"name": "lr_monitor"}, {"name": "activation_monitor", "interval": "1ba"}, {"name": "memory_monitor"}]
+write("watched.json", callbacks=[run["callbacks"][0] | {"interval": "4ba"}] + run["callbacks"][1:], eval=[run["eval"][0] | {"interval": "3ba"}],
+      loggers=[{"name": "jsonl", "log_traces": True}], algorithms=[{"name": "ema", "half_life": "5ba"}, {"name": "label_smoothing"}], max_duration="8ba")
+del run["callbacks"][1:]
+small = {"train": run["train"] | {"dataset": {"name": "glyphs", "samples": 256}}, "algorithms": [{"name": "attendant"}], "traces": [{"file": "traces.txt"}]}
+several = [run["eval"][0] | {"label": k, "interval": every} for k, every in (("first", "3ba"), ("second", "3ba"), ("third", "1ep"))]
+write("several.json", callbacks=[run["callbacks"][0] | {"interval": "3ba"}], eval=several, max_duration="11ba", **small)
+loop = run | small | {"process": "supervised", "max_epochs": 1, "eval": [run["eval"][0] | {"on": "batch_checkpoint"}]}
+json.dump({k: v for k, v in loop.items() if k not in ("max_duration", "schedulers")}, open("loop.json", "w"))
 write("order.json", callbacks=[run["callbacks"][0], {"name": "export_for_inference", "save_path": "model.onnx"}])
 write("norm.json", model={"name": "cnn"}, callbacks=[run["callbacks"][0] | {"interval": "1ba"}], max_duration="4ba")'
 
@@ -91,6 +101,64 @@ for at in "batch_start 1" "after_forward 1" "after_forward 7" "batch_end 7" "eva
   check "$at: its begin is in the log once" diff <(begins logged) <(begins again)
   check "$at: what it traced is there once" diff <(traces logged) <(traces again)
 done
+
+# Each row of the log is there once, whatever logs it: the host, callbacks, traces of algorithms.
+cat >rows.py <<'PY'
+"""Names and batches of what the log of a run has, sorted; what messages say is not compared."""
+import json, sys
+for row in map(json.loads, open(f"{sys.argv[1]}/runs/small/log.jsonl")):
+    names = row["values"] if row["kind"] == "metrics" else [row["key"]] if row["kind"] == "trace" else []
+    for name in names:
+        if not name.endswith("Event.INIT"):
+            print(row["batch"], row["kind"], name)
+PY
+rows() { python3 rows.py "$1" | sort; }
+mkdir seen && cp watched.json seen/run.json
+check "watched: that nothing stops" sh -c "cd seen && $TUTTI train run.json >out.txt 2>err.txt" || cat seen/err.txt
+check "watched: has rows" test "$(rows seen | wc -l)" -gt 200
+for at in "after_forward 7" "before_backward 3" "after_train_batch 7" "batch_end 7" "eval_batch_end 3" "eval_end 2"; do
+  rm -rf again
+  stopped again watched.json $at
+  check "watched, $at: the call is left" grep -q 'which is saved; the call under way was left' again/err.txt || cat again/err.txt
+  check "watched, $at: it goes on" sh -c "cd again && $TUTTI train run.json --resume auto >out.txt 2>err.txt" || cat again/err.txt
+  check "watched, $at: each row is there once" diff <(rows seen) <(rows again)
+done
+
+# Loggers write behind the update of a batch, before it counts: such a call is never left.
+rm -rf again && mkdir again && cp watched.json again/run.json
+(cd again && "$TUTTI" train run.json --plugin-path "$unruly" --set 'loggers=[{"name": "unruly"}, {"name": "jsonl", "log_traces": true}]' \
+  >out.txt 2>err.txt)
+check "a logger: the batch is trained to its end" grep -q 'stopped by signal 2 after batch 3, which is saved$' again/err.txt || cat again/err.txt
+check "a logger: the run goes on" sh -c "cd again && $TUTTI train run.json --resume auto >out.txt 2>err.txt" || cat again/err.txt
+check "a logger: to the same end" python3 "$e2e/same_weights.py" "$(latest seen)" "$(latest again)"
+check "a logger: each row is there once" diff <(rows seen) <(rows again)
+# Events around several evaluations are traced once, whichever of these is cut or left; so is the end of the run, whose
+# checkpoint is written within it.
+takes() { (cd again && "$TUTTI" "$@" --plugin-path "$unruly" --plugin-path "$attendant" >out.txt 2>err.txt); }
+mkdir sets && cp several.json sets/run.json
+check "several: a run" sh -c "cd sets && $TUTTI train run.json --plugin-path $attendant >out.txt 2>err.txt" || cat sets/err.txt
+check "several: its end is traced" grep -q /FIT_END= sets/runs/small/traces.txt
+for at in interrupt_at:eval_before_all:1 insist_at:eval_before_all:1 interrupt_at:eval_batch_end:1 interrupt_at:eval_end:1 \
+  insist_at:eval_end:1 interrupt_at:eval_batch_end:3 insist_at:eval_batch_end:3 insist_at:eval_after_all:1 \
+  interrupt_at:eval_batch_end:5 interrupt_at:eval_batch_end:19 kill_at:eval_batch_end:17 kill_at:eval_batch_end:19; do
+  IFS=: read -r how on number <<<"$at"
+  rm -rf again
+  mkdir again && cp several.json again/run.json
+  takes train run.json --set "handlers=[{\"on\": \"$on\", \"call\": \"unruly.$how\", \"args\": [$number]}]"
+  check "several: $at: it is stopped" test $? -ge 130
+  check "several: $at: it goes on" takes train run.json --resume auto || cat again/err.txt
+  check "several: $at: to the same traces" diff <(traces sets) <(traces again)
+  check "several: $at: the file is what the checkpoint knows" sh -c '! grep "has not the traces" again/err.txt'
+done
+
+# An evaluation that is cut and not done again keeps its rows, which a checkpoint of the same event has.
+rm -rf again
+mkdir again && cp loop.json again/run.json
+takes run run.json --set 'handlers=[{"on": "eval_batch_end", "call": "unruly.interrupt_at", "args": [3]}]'
+check "a loop: an evaluation is cut" grep -q 'was stopped by the signal' again/err.txt || cat again/err.txt
+check "a loop: it goes on" takes run run.json --resume auto || cat again/err.txt
+check "a loop: nothing is undone" test ! -e again/runs/small/traces.txt.undone
+check "a loop: the file is what the checkpoint knows" sh -c '! grep "has not the traces" again/err.txt'
 
 # Where the clock begins anew, no checkpoint event of the old one is still to come.
 rm -rf again

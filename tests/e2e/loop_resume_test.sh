@@ -178,7 +178,7 @@ interrupted iteration_completed 3
 check "a logged state: a signal stops it" test $? -eq 130 || cat cut/err.txt
 grep '"loss/train/total"' whole/runs/small/log.jsonl | tail -1 >>cut/runs/small/log.jsonl
 interrupted after_load 1 --resume auto
-check "a logged state: a signal before its first batch" grep -q 'stopped by signal 2 before a batch was trained' cut/err.txt || cat cut/err.txt
+check "a logged state: a signal before its first batch" grep -q 'stopped by signal 2 before another batch was trained' cut/err.txt || cat cut/err.txt
 (cd cut && tutti --resume auto)
 check "a logged state: it goes on" test $? -eq 0 || cat cut/err.txt
 check "a logged state: every batch is in the log once" diff <(losses whole) <(losses cut)

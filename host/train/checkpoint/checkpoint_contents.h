@@ -21,8 +21,9 @@ enum {
     CLOCK_STEP = 3 * CLOCK_FIELDS, /* optimizer updates */
     CLOCK_HAS_PREVIOUS,            /* 1, and flags */
     CLOCK_SIZE,
-    CLOCK_STOPPED = 2, /* stop_training was called */
-    CLOCK_LEFT = 4     /* the checkpoint event of the batch or epoch is still to come */
+    CLOCK_STOPPED = 2,       /* stop_training was called */
+    CLOCK_LEFT = 4,          /* the checkpoint event of the batch or epoch is still to come */
+    CLOCK_ITERATION_LEFT = 8 /* likewise that of the iteration */
 };
 #define METRIC_PREFIX "metric."
 #define RATE_PREFIX "run.rate."

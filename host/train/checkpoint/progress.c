@@ -86,7 +86,7 @@ static void add_counts(engine *e, text_buffer *b)
     }
 }
 
-/* How far the files of traces are on the disk. */
+/* How far the files of traces are on the disk, and hold. */
 static void add_traces(const trainer *t, text_buffer *b)
 {
     const char *before = ", \"traces\": {";
@@ -109,7 +109,10 @@ tutti_status progress_text(const trainer *t, char **ret_text, tutti_error *err)
     text_buffer b = {0};
     add_values(&t->run.log, &b);
     add_counts(t->run.engine, &b);
+    if (t->evaluation.some_done)
+        text_add(&b, ", \"some_evaluated\": true");
     add_traces(t, &b);
+    log_units_write(&t->run.log.units, &b);
     text_add(&b, "}");
     *ret_text = b.data;
     return b.failed ? tutti_fail(err, TUTTI_E_NOMEM, "no memory for what the run has logged")
@@ -149,7 +152,8 @@ static void take_counts(engine *e, const json_node *counts)
     }
 }
 
-tutti_status progress_take(trainer *t, const char *path, const char *text, tutti_error *err)
+tutti_status progress_take(trainer *t, const char *path, const char *text, bool own,
+                           tutti_error *err)
 {
     json_doc *doc = NULL;
     const tutti_status s = json_parse(path, text, strlen(text), &doc, err);
@@ -158,6 +162,9 @@ tutti_status progress_take(trainer *t, const char *path, const char *text, tutti
     take_values(&t->run.log, json_get(json_root(doc), "values"));
     take_counts(t->run.engine, json_get(json_root(doc), "counts"));
     take_traces(t, json_get(json_root(doc), "traces"));
+    t->evaluation.some_done = json_bool(json_get(json_root(doc), "some_evaluated"));
+    if (own) /* else loggers have nothing of it */
+        log_units_read(&t->run.log.units, json_get(json_root(doc), "logged"));
     const char *held = json_string(json_get(json_root(doc), "held"));
     if (held)
         engine_hold(t->run.engine, engine_find_event(t->run.engine, held));

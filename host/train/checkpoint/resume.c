@@ -107,7 +107,7 @@ static tutti_status load_checkpoint(trainer *t, const char *path, const checkpoi
     if ((s = contents_spread(t, &v, err)))
         goto fail;
     const char *progress = t->resume.whole ? checkpoint_value(c, PROGRESS_KEY) : NULL;
-    if (t->fits && progress && (s = progress_take(t, path, progress, err)))
+    if (t->fits && progress && (s = progress_take(t, path, progress, own, err)))
         goto fail;
     if (t->fits && !t->resume.strict && (s = check_settings(t, path, c, err)))
         goto fail;

@@ -88,6 +88,9 @@ tutti_status run_log_table(run_log *l, const tutti_table *given, tutti_error *er
     if (s)
         return s;
     tell_skipped(l, takes_tables, "tables", &l->told_tables);
+    if (log_units_take(&l->units,
+                       &(log_row){LOG_TABLE, 0, given->name, (uint64_t)l->now->batch}))
+        return TUTTI_OK;
     FOR_EACH_LOGGER(l, i, table, "table")
     {
         tutti_error e = TUTTI_ERROR_INIT;
@@ -168,6 +171,9 @@ tutti_status run_log_images(run_log *l, const tutti_images *given, tutti_error *
     if (s)
         return s;
     tell_skipped(l, takes_images, "images", &l->told_images);
+    if (log_units_take(&l->units,
+                       &(log_row){LOG_IMAGES, 0, given->name, (uint64_t)l->now->batch}))
+        return TUTTI_OK;
     FOR_EACH_LOGGER(l, i, table, "images")
     {
         tutti_error e = TUTTI_ERROR_INIT;

@@ -12,6 +12,7 @@ static int64_t batches(void *ctx)
 
 tutti_status observers_open(observers *o, run_context *run, tutti_error *err)
 {
+    o->log = &run->log;
     if (!run->file->observers.profiled)
         return TUTTI_OK;
     const profiler_run described = {run->file->name, run->folder, &run->clock.now, batches,
@@ -30,6 +31,15 @@ static tutti_status open_trace(observers *o, run_context *run, const trace_spec 
     return engine_trace_to(run->engine, trace_file_take, *file, spec->all, err);
 }
 
+/* A file that is named twice. */
+static void share_files(const observers *o)
+{
+    for (size_t k = 0; k < o->ntraces; k++)
+        for (size_t j = 0; j < o->ntraces; j++)
+            if (j != k && trace_file_is(o->traces[j], o->traces[k]))
+                trace_file_share(o->traces[k]);
+}
+
 tutti_status observers_start(observers *o, run_context *run, bool resumes, tutti_error *err)
 {
     const trace_specs *specs = &run->file->observers.traces;
@@ -44,6 +54,7 @@ tutti_status observers_start(observers *o, run_context *run, bool resumes, tutti
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for traces");
     for (size_t k = 0; k < specs->count && !s; k++)
         s = open_trace(o, run, &specs->items[k], err);
+    share_files(o);
     if (s || !o->profiler)
         return s;
     s = profiler_start(o->profiler, resumes, err);
@@ -80,30 +91,26 @@ void observers_open_unit(const observers *o, int unit)
 {
     for (size_t k = 0; k < o->ntraces; k++)
         trace_file_open_unit(o->traces[k], unit);
+    if (o->log)
+        log_units_open(&o->log->units, unit);
 }
 
 void observers_close_unit(const observers *o, int unit)
 {
     for (size_t k = 0; k < o->ntraces; k++)
         trace_file_close_unit(o->traces[k], unit);
-}
-
-/* A file that two write to has no place that both know. */
-static bool has_its_own(const observers *o, size_t k)
-{
-    for (size_t j = 0; j < o->ntraces; j++)
-        if (j != k && trace_file_is(o->traces[j], o->traces[k]))
-            return false;
-    return true;
+    if (o->log)
+        log_units_close(&o->log->units, unit);
 }
 
 void observers_take_back(observers *o, run_context *run, int unit)
 {
     for (size_t k = 0; k < o->ntraces; k++) {
         tutti_error e = TUTTI_ERROR_INIT;
-        if (has_its_own(o, k) && trace_file_take_back(o->traces[k], unit, &e))
+        if (trace_file_take_back(o->traces[k], unit, &e))
             run_log_message(&run->log, TUTTI_LOG_WARNING, "train", e.text);
     }
+    log_units_leave(&run->log.units, unit);
 }
 
 void observers_sync(const observers *o)

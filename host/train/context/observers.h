@@ -7,6 +7,7 @@
 #include "train/context/step_profile.h"
 
 typedef struct observers {
+    run_log *log;       /* borrowed: rows of loggers come again with traces */
     profiler *profiler; /* NULL when the run file has none */
     step_profile steps; /* its profiler is NULL where operations are not observed */
     trace_file **traces;
@@ -27,7 +28,7 @@ void observers_begin_again(const observers *o);
 bool observers_first_trace(const observers *o, size_t k);
 /* Once there is something to train: traces of batches that are trained again go aside.  [control] */
 void observers_go_on(observers *o, run_context *run);
-/* A unit of trace.h begins in every file of traces, unless it is open. */
+/* A unit of trace.h begins in every file of traces and for loggers, unless it is open. */
 void observers_open_unit(const observers *o, int unit);
 /* It has come to its end: what it has traced holds. */
 void observers_close_unit(const observers *o, int unit);

@@ -75,6 +75,24 @@ void run_log_metrics(run_log *l, const tutti_named_value *values, uint32_t n)
     run_log_metrics_at(l, values, n, (uint64_t)l->now->batch);
 }
 
+static void give_metrics(run_log *l, const tutti_named_value *values, uint32_t n, uint64_t step)
+{
+    FOR_EACH_LOGGER(l, i, table, "metrics")
+    {
+        tutti_error e = TUTTI_ERROR_INIT;
+        if (table->metrics && table->metrics(instance_self(i), values, n, step, &e))
+            run_log_failed(l, i, &e);
+    }
+}
+
+/* Those that loggers do not have of an attempt before this one. */
+static void give_fresh(run_log *l, const tutti_named_value *values, uint32_t n, uint64_t step)
+{
+    for (uint32_t k = 0; k < n; k++)
+        if (!log_units_take(&l->units, &(log_row){LOG_METRIC, 0, values[k].name, step}))
+            give_metrics(l, &values[k], 1, step);
+}
+
 void run_log_metrics_at(run_log *l, const tutti_named_value *values, uint32_t n, uint64_t step)
 {
     for (uint32_t k = 0; k < n; k++)
@@ -82,12 +100,13 @@ void run_log_metrics_at(run_log *l, const tutti_named_value *values, uint32_t n,
              &(logged_value){
                  .value = values[k].value, .least = values[k].value, .most = values[k].value});
     run_log_give_out(l, give_message);
-    FOR_EACH_LOGGER(l, i, table, "metrics")
-    {
-        tutti_error e = TUTTI_ERROR_INIT;
-        if (table->metrics && table->metrics(instance_self(i), values, n, step, &e))
-            run_log_failed(l, i, &e);
+    if (log_units_repeats(&l->units)) {
+        give_fresh(l, values, n, step);
+        return;
     }
+    for (uint32_t k = 0; k < n; k++)
+        (void)log_units_take(&l->units, &(log_row){LOG_METRIC, 0, values[k].name, step});
+    give_metrics(l, values, n, step);
 }
 
 void run_log_message(run_log *l, int level, const char *component, const char *text)
@@ -141,6 +160,9 @@ void run_log_begin_again(run_log *l)
 
 void run_log_trace(run_log *l, const tutti_trace *trace)
 {
+    if (log_units_take(&l->units,
+                       &(log_row){LOG_TRACE, trace->event, trace->name, trace->step}))
+        return;
     FOR_EACH_LOGGER(l, i, table, "trace")
     {
         tutti_error e = TUTTI_ERROR_INIT;
@@ -221,5 +243,6 @@ void run_log_fini(run_log *l)
         l->services = next;
     }
     run_log_give_out(l, NULL);
+    log_units_fini(&l->units);
     memset(l, 0, sizeof *l);
 }

@@ -1,4 +1,5 @@
-/* run_log_each.h - the loggers at work, one after the other, each under the name of the call that it gets. */
+/* run_log_each.h - the loggers at work, one after the other, each under the name of the call that it gets.  No signal leaves
+ * one of these calls: a row would be there in part. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef HOST_TRAIN_CONTEXT_RUN_LOG_EACH_H
 #define HOST_TRAIN_CONTEXT_RUN_LOG_EACH_H
@@ -17,7 +18,7 @@ static inline const tutti_logger_v1 *run_log_at_work(const run_log *l, size_t k)
     for (size_t k_ = 0; k_ < (l)->nloggers; k_++)                                              \
         for (const tutti_logger_v1 *table = run_log_at_work(l, k_); table; table = NULL)       \
             for (instance *i = (l)->loggers[k_]; i; i = NULL)                                  \
-                for (instance_call call_ = instance_enter(i, call); call_.instance;            \
+                for (instance_call call_ = instance_enter_whole(i, call); call_.instance;      \
                      instance_leave(&call_))
 
 /* A logger that fails is reported and does not stop the training. */

@@ -323,7 +323,7 @@ static tutti_status run_closure(trainer *t, evaluations *e, tutti_error *err)
     return s;
 }
 
-tutti_status trainer_step_batch(trainer *t, tutti_error *err)
+static tutti_status step_batch(trainer *t, tutti_error *err)
 {
     evaluations e;
     memset(&e, 0, sizeof e);
@@ -334,6 +334,7 @@ tutti_status trainer_step_batch(trainer *t, tutti_error *err)
     t->scalars.counted = false;
     distributed_begin_step(&t->distributed);
     tutti_status s = run_closure(t, &e, err);
+    crash_breadcrumb.whole = true; /* weights have a batch that the clock does not count yet */
     if (!s)
         s = mirrors_flush(&t->mirrors, true, err);
     distributed_end_step(&t->distributed);
@@ -355,4 +356,12 @@ tutti_status trainer_step_batch(trainer *t, tutti_error *err)
         metric_set_log(&t->run.log, &t->train.metrics, "train",
                        (uint64_t)t->run.clock.now.batch);
     return TUTTI_OK;
+}
+
+tutti_status trainer_step_batch(trainer *t, tutti_error *err)
+{
+    const tutti_status s = step_batch(t, err);
+    if (s)
+        crash_breadcrumb.whole = false;
+    return s;
 }

@@ -76,6 +76,7 @@ typedef struct loop_evaluation {
 typedef struct trainer_evaluation {
     const char *label; /* of the one under way, or NULL */
     bool cut;          /* a signal has stopped the one that ends before its last batch */
+    bool some_done;    /* of those that were due together, while others are owed */
     int32_t event;    /* the trainer's that is under way: what an evaluation in it belongs to */
     answers *answers; /* of those that generate; NULL: none has begun */
 } trainer_evaluation;
@@ -106,8 +107,11 @@ typedef struct trainer_resume {
     /* A batch or an epoch has been counted, and its checkpoint event is still to come.  `tutti run` knows that by the
      * evaluations that it owes. */
     bool left;
+    bool iteration_left; /* likewise an iteration */
     bool midway;  /* "auto" takes it up behind all ends that attempts before this one came to */
     bool stopped; /* midway, and stop_training was called before the checkpoint was written */
+    bool
+        ending; /* FIT_END is fired: a run that goes on fires it, and does its evaluations, again */
     bool started; /* all have heard FIT_START: files are where the checkpoint has them */
 } trainer_resume;
 

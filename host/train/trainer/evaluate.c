@@ -200,13 +200,22 @@ static void tell_lost(trainer *t, const data_source *e)
     run_log_message(&t->run.log, TUTTI_LOG_WARNING, "train", text);
 }
 
+/* What TRACE_EVALUATION has, if it is open, holds or goes aside. */
+static void end_traces(trainer *t, bool holds)
+{
+    if (holds)
+        observers_close_unit(&t->observers, TRACE_EVALUATION);
+    else
+        observers_take_back(&t->observers, &t->run, TRACE_EVALUATION);
+}
+
 /* ---- one ---- */
 
 static tutti_status begin_one(trainer *t, data_source *e, tutti_error *err)
 {
     t->evaluation.label = e->spec->label;
-    observers_close_unit(&t->observers, TRACE_EVALUATION);
-    observers_open_unit(&t->observers, TRACE_EVALUATION);
+    if (is_owed(e)) /* the first one of all: EVAL_BEFORE_ALL has opened it */
+        observers_open_unit(&t->observers, TRACE_EVALUATION);
     memset(&t->run.clock.eval, 0, sizeof t->run.clock.eval);
     t->run.clock.eval.struct_size = sizeof t->run.clock.eval;
     metric_set_reset(&e->metrics);
@@ -225,6 +234,7 @@ static tutti_status end_one(trainer *t, data_source *e, tutti_error *err)
         metric_set_log(&t->run.log, &e->metrics, e->spec->label,
                        (uint64_t)t->run.clock.now.batch);
         owe_no_more(e);
+        t->evaluation.some_done = trainer_owes_evaluations(t);
         observers_close_unit(&t->observers, TRACE_EVALUATION);
     }
     return trainer_event(t, TUTTI_EVENT_EVAL_END, err);
@@ -246,11 +256,10 @@ static tutti_status evaluate_one(trainer *t, data_source *e, tutti_error *err)
     if (!s && !(s = rank_end_evaluation(t, forgive(eval_batches(t, e, err), err), err)))
         s = end_one(t, e, err);
     t->evaluation.label = NULL;
-    if (is_owed(e)) /* it is cut, and comes again */
-        observers_take_back(&t->observers, &t->run, TRACE_EVALUATION);
     s = forgive(s, err);
     if (s)
         owe_no_more(e);
+    end_traces(t, !is_owed(e)); /* one that is cut comes again */
     return s;
 }
 
@@ -339,23 +348,60 @@ tutti_status trainer_eval(trainer *t, const char *checkpoint, tutti_error *err)
     return s ? s : trainer_evaluate_all(t, err);
 }
 
+/* A loop of its own has no events around all but where it is taken up: what these trace never holds. */
+static bool is_loop(const trainer *t)
+{
+    return t->hooks.answer != NULL;
+}
+
+/* Loggers get nothing of an event around all that a run which is not stopped does not have. */
+static tutti_status around_all(trainer *t, int32_t event, bool again, tutti_error *err)
+{
+    t->run.log.units.muted = again;
+    const tutti_status s = trainer_event(t, event, err);
+    t->run.log.units.muted = false;
+    return s;
+}
+
+/* What it traces holds with the first evaluation.  Where that is done already, the attempt that did it has traced it. */
+static tutti_status before_all(trainer *t, tutti_error *err)
+{
+    const bool again = is_loop(t) || t->evaluation.some_done;
+    observers_open_unit(&t->observers, TRACE_EVALUATION);
+    const tutti_status s = around_all(t, TUTTI_EVENT_EVAL_BEFORE_ALL, again, err);
+    if (s || again)
+        end_traces(t, s != TUTTI_OK);
+    return s;
+}
+
+/* What it traces holds behind the last evaluation. */
+static tutti_status after_all(trainer *t, tutti_error *err)
+{
+    t->evaluation.cut = trainer_owes_evaluations(t);
+    const bool again = t->evaluation.cut || is_loop(t);
+    if (again)
+        observers_open_unit(&t->observers, TRACE_EVALUATION);
+    const tutti_status s = around_all(t, TUTTI_EVENT_EVAL_AFTER_ALL, again, err);
+    end_traces(t, s != TUTTI_OK);
+    t->evaluation.cut = false;
+    return s;
+}
+
 tutti_status trainer_evaluate_owed(trainer *t, tutti_error *err)
 {
     const int phase = t->tensors.phase;
     const int64_t began = now_ns();
     if (!trainer_owes_evaluations(t) || trainer_signal())
         return TUTTI_OK;
-    tutti_status s = trainer_event(t, TUTTI_EVENT_EVAL_BEFORE_ALL, err);
+    tutti_status s = before_all(t, err);
     if (!s)
         t->tensors.phase = PHASE_EVAL;
     for (size_t k = 0; k < t->nevals && s == TUTTI_OK && !trainer_signal(); k++)
         if (is_owed(&t->evals[k]))
             s = evaluate_one(t, &t->evals[k], err);
     t->tensors.phase = phase;
-    t->evaluation.cut = trainer_owes_evaluations(t);
     if (s == TUTTI_OK)
-        s = trainer_event(t, TUTTI_EVENT_EVAL_AFTER_ALL, err);
-    t->evaluation.cut = false;
+        s = after_all(t, err);
     t->run.clock.lap_ns += now_ns() - began; /* training time excludes evaluations */
     return s;
 }
@@ -363,6 +409,7 @@ tutti_status trainer_evaluate_owed(trainer *t, tutti_error *err)
 static tutti_status owe_due(trainer *t, int32_t event, tutti_error *err)
 {
     tutti_status s = TUTTI_OK;
+    t->evaluation.some_done = false;
     for (size_t k = 0; k < t->nevals && s == TUTTI_OK; k++) {
         data_source *e = &t->evals[k];
         bool due = false;

@@ -38,8 +38,12 @@ static tutti_status end_iteration(trainer *t, tutti_error *err)
     t->run.clock.previous = t->run.clock.now;
     t->run.clock.has_previous = true;
     timestamp_next_iteration(&t->run.clock.now);
+    t->resume.iteration_left = true;
     const tutti_status s = trainer_event(t, TUTTI_EVENT_ITERATION_END, err);
-    return s ? s : trainer_event(t, TUTTI_EVENT_ITERATION_CHECKPOINT, err);
+    if (s)
+        return s;
+    t->resume.iteration_left = false;
+    return trainer_event(t, TUTTI_EVENT_ITERATION_CHECKPOINT, err);
 }
 
 /* One batch from the loader to its checkpoint; *ret_end: the epoch's data is over. */
@@ -193,7 +197,7 @@ static tutti_status evaluate_alone(trainer *t, tutti_error *err)
 static tutti_status fit(trainer *t, const fit_options *o, tutti_error *err)
 {
     t->fits = true;
-    t->resume.over = false;
+    t->resume.over = t->resume.ending = false;
     t->resume.strict = o->strict;
     t->resume.anew = o->reset_time;
     t->resume.accept_bits = o->accept_bits;
@@ -230,6 +234,7 @@ static tutti_status fit(trainer *t, const fit_options *o, tutti_error *err)
     if (trainer_signal())
         return training_stop_by_signal(t, err);
     training_log_time(t, t->run.clock.now.token > 0, true);
+    t->resume.ending = true;
     /* Behind the last batch ranks tell each other nothing else. */
     s = distributed_agree(&t->distributed, trainer_event(t, TUTTI_EVENT_FIT_END, err), err);
     if (s)
@@ -267,8 +272,8 @@ static bool has_buffers(const net *n)
     return false;
 }
 
-/* The operator does not wait for what is under way.  Weights are those after the last batch, for plugins
- * are called before an update or after the batch is counted; buffers may have the batch under way. */
+/* The operator does not wait for what is under way.  Weights are those after the last batch, for calls from an update to
+ * the count of its batch are never left; buffers may have the batch under way. */
 static tutti_status leave(trainer *t, tutti_error *err)
 {
     tutti_error stopped = TUTTI_ERROR_INIT;
@@ -280,6 +285,8 @@ static tutti_status leave(trainer *t, tutti_error *err)
             "stopped by signal %d after batch %lld; the call under way was left, and "
             "nothing is saved: the model's buffers have a part of the next batch",
             trainer_signal(), (long long)t->run.clock.now.batch);
+    if (t->resume.ending)
+        trainer_owe_no_evaluations(t);
     const tutti_status s = trainer_owe_evaluations(t, &stopped);
     return tutti_fail(err, s ? s : training_stop_by_signal(t, &stopped),
                       "%s; the call under way was left", stopped.text);

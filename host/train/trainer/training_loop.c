@@ -268,7 +268,7 @@ tutti_status training_evaluate_owed(trainer *t, tutti_error *err)
     if (t->run.clock.now.batch == 0) { /* a checkpoint was loaded without its clock */
         trainer_owe_no_evaluations(t);
         engine_hold(t->run.engine, -1);
-        t->resume.left = false;
+        t->resume.left = t->resume.iteration_left = false;
     }
     if (!trainer_owes_evaluations(t) && engine_held(t->run.engine) < 0)
         return TUTTI_OK;
@@ -281,13 +281,14 @@ tutti_status training_evaluate_owed(trainer *t, tutti_error *err)
 
 tutti_status training_save_owed(trainer *t, tutti_error *err)
 {
-    if (!t->resume.left || training_owes_evaluations(t))
+    if (training_owes_evaluations(t))
         return TUTTI_OK;
-    t->resume.left = false;
-    return trainer_event(t,
-                         t->run.clock.now.batch_in_epoch ? TUTTI_EVENT_BATCH_CHECKPOINT
-                                                         : TUTTI_EVENT_EPOCH_CHECKPOINT,
-                         err);
+    const int32_t event = t->resume.iteration_left          ? TUTTI_EVENT_ITERATION_CHECKPOINT
+                          : !t->resume.left                 ? -1
+                          : t->run.clock.now.batch_in_epoch ? TUTTI_EVENT_BATCH_CHECKPOINT
+                                                            : TUTTI_EVENT_EPOCH_CHECKPOINT;
+    t->resume.left = t->resume.iteration_left = false;
+    return event < 0 ? TUTTI_OK : trainer_event(t, event, err);
 }
 
 void training_begin_batch(trainer *t, int64_t samples, training_batch *ret_batch)
@@ -323,6 +324,7 @@ void training_count_batch(trainer *t, const training_batch *b)
     t->run.clock.previous = t->run.clock.now;
     t->run.clock.has_previous = true;
     timestamp_next_batch(&t->run.clock.now, b->samples, b->tokens, lap(t));
+    crash_breadcrumb.whole = false; /* since the update, trainer_step_batch */
     observers_close_unit(&t->observers, TRACE_BATCH);
 }
 
@@ -336,8 +338,10 @@ tutti_status training_end_epoch(trainer *t, tutti_error *err)
     tutti_status s = async_flush(&t->async, err);
     if (s)
         return s;
+    crash_breadcrumb.whole = true; /* metrics and schedules are of the epoch that ends */
     metric_set_log(&t->run.log, &t->train.metrics, "train", (uint64_t)t->run.clock.now.batch);
     s = t->run.file->schedules.every_batch ? TUTTI_OK : updater_schedule(&t->updater, err);
+    crash_breadcrumb.whole = false;
     if (s)
         return s;
     t->run.clock.previous = t->run.clock.now;
@@ -385,8 +389,8 @@ tutti_status training_stop_by_signal(trainer *t, tutti_error *err)
     if (!t->resume.started || t->run.clock.now.batch == 0)
         return tutti_fail(
             err, TUTTI_E_INTERRUPTED,
-            "stopped by signal %d before a batch was trained, so nothing is to be saved",
-            trainer_signal());
+            "stopped by signal %d before %s batch was trained, so nothing is to be saved",
+            trainer_signal(), t->run.clock.now.batch > 0 ? "another" : "a");
     const bool saves = saver_find(&t->run, &v);
     const tutti_status s = training_save(t, err);
     return s ? s

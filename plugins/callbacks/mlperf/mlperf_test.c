@@ -230,7 +230,8 @@ START_TEST(a_checkpoint_behind_an_iteration_in_tokens_has_its_lines)
     train_an_iteration(0); /* left before its first batch */
     resume();
     train_an_iteration(1);
-    resume(); /* amid the iteration */
+    resume();                                            /* amid the iteration, */
+    ck_assert_hears(&run, &it, TUTTI_EVENT_EPOCH_START); /* which `tutti run` tells of */
     ck_assert_str_eq(lines("results/box/resnet/result_0.txt"),
                      BEGINS("resnet") EPOCH_BEGINS("0") EVALUATED("0", "0.5") EPOCH_BEGINS("0")
                          EVALUATED("0", "0.5"));

@@ -296,6 +296,8 @@ static const char *mlperf_progress(const mlperf *m, const tutti_event *event, co
 static void start_epoch(mlperf *m, const tutti_event *event)
 {
     char text[96];
+    if (event->time->batch_in_epoch > 0)
+        return; /* `tutti run` tells of an epoch again that it takes up amid */
     m->epoch_at = ftello(m->out);
     m->epoch = event->time->epoch;
     m->epoch_batch = event->time->batch;
