@@ -44,9 +44,9 @@ def text(path):
 
 def traces(path):
     """The lines of a file of traces, in order, but for `init`, which is of each attempt.  Whether an algorithm did something
-    is not compared of evaluations: one that is done again may find what it did the first time."""
+    is not compared of evaluations and of a batch's begin: what is done again may find what it did the first time."""
     lines = path.read_text(encoding="utf-8").splitlines()
-    return [re.sub(r"(/EVAL_[A-Z_]*)=\d", r"\1", line) for line in lines if "/INIT=" not in line]
+    return [re.sub(r"(/EVAL_[A-Z_]*|/BEFORE_DATALOADER)=\d", r"\1", line) for line in lines if "/INIT=" not in line]
 
 
 def submission(path):

@@ -124,41 +124,46 @@ for at in "after_forward 7" "before_backward 3" "after_train_batch 7" "batch_end
   check "watched, $at: each row is there once" diff <(rows seen) <(rows again)
 done
 
-# Loggers write behind the update of a batch, before it counts: such a call is never left.
-rm -rf again && mkdir again && cp watched.json again/run.json
-(cd again && "$TUTTI" train run.json --plugin-path "$unruly" --set 'loggers=[{"name": "unruly"}, {"name": "jsonl", "log_traces": true}]' \
-  >out.txt 2>err.txt)
-check "a logger: the batch is trained to its end" grep -q 'stopped by signal 2 after batch 3, which is saved$' again/err.txt || cat again/err.txt
-check "a logger: the run goes on" sh -c "cd again && $TUTTI train run.json --resume auto >out.txt 2>err.txt" || cat again/err.txt
-check "a logger: to the same end" python3 "$e2e/same_weights.py" "$(latest seen)" "$(latest again)"
+# Loggers and metrics are called behind the update of a batch, before it counts: such a call is never left.
+never_left() { # <what> <option...>
+  rm -rf again && mkdir again && cp watched.json again/run.json
+  (cd again && "$TUTTI" train run.json --plugin-path "$unruly" "${@:2}" >out.txt 2>err.txt)
+  check "$1: the batch is trained to its end" grep -q 'stopped by signal 2 after batch 3, which is saved$' again/err.txt || cat again/err.txt
+  check "$1: the run goes on" sh -c "cd again && $TUTTI train run.json --resume auto >out.txt 2>err.txt" || cat again/err.txt
+  check "$1: to the same end" python3 "$e2e/same_weights.py" "$(latest seen)" "$(latest again)"
+}
+never_left "a logger" --set 'loggers=[{"name": "unruly"}, {"name": "jsonl", "log_traces": true}]'
 check "a logger: each row is there once" diff <(rows seen) <(rows again)
-# Events around several evaluations are traced once, whichever of these is cut or left; so is the end of the run, whose
-# checkpoint is written within it.
-takes() { (cd again && "$TUTTI" "$@" --plugin-path "$unruly" --plugin-path "$attendant" >out.txt 2>err.txt); }
-mkdir sets && cp several.json sets/run.json
-check "several: a run" sh -c "cd sets && $TUTTI train run.json --plugin-path $attendant >out.txt 2>err.txt" || cat sets/err.txt
-check "several: its end is traced" grep -q /FIT_END= sets/runs/small/traces.txt
-for at in interrupt_at:eval_before_all:1 insist_at:eval_before_all:1 interrupt_at:eval_batch_end:1 interrupt_at:eval_end:1 \
-  insist_at:eval_end:1 interrupt_at:eval_batch_end:3 insist_at:eval_batch_end:3 insist_at:eval_after_all:1 \
-  interrupt_at:eval_batch_end:5 interrupt_at:eval_batch_end:19 kill_at:eval_batch_end:17 kill_at:eval_batch_end:19; do
-  IFS=: read -r how on number <<<"$at"
-  rm -rf again
-  mkdir again && cp several.json again/run.json
-  takes train run.json --set "handlers=[{\"on\": \"$on\", \"call\": \"unruly.$how\", \"args\": [$number]}]"
-  check "several: $at: it is stopped" test $? -ge 130
-  check "several: $at: it goes on" takes train run.json --resume auto || cat again/err.txt
-  check "several: $at: to the same traces" diff <(traces sets) <(traces again)
-  check "several: $at: the file is what the checkpoint knows" sh -c '! grep "has not the traces" again/err.txt'
-done
+python3 - <<'PY'
+import json
+run = json.load(open("watched.json"))
+json.dump(run | {"algorithms": [], "callbacks": run["callbacks"][:1]}, open("watched.json", "w"))
+PY
+rm -rf seen && mkdir seen && cp watched.json seen/run.json # nothing hears of the step: its parts are one
+check "a metric: that nothing stops" sh -c "cd seen && $TUTTI train run.json >out.txt 2>err.txt" || cat seen/err.txt
+never_left "a metric" --set 'train.metrics=[{"name": "unruly"}]'
 
-# An evaluation that is cut and not done again keeps its rows, which a checkpoint of the same event has.
-rm -rf again
-mkdir again && cp loop.json again/run.json
-takes run run.json --set 'handlers=[{"on": "eval_batch_end", "call": "unruly.interrupt_at", "args": [3]}]'
-check "a loop: an evaluation is cut" grep -q 'was stopped by the signal' again/err.txt || cat again/err.txt
-check "a loop: it goes on" takes run run.json --resume auto || cat again/err.txt
-check "a loop: nothing is undone" test ! -e again/runs/small/traces.txt.undone
-check "a loop: the file is what the checkpoint knows" sh -c '! grep "has not the traces" again/err.txt'
+# The end of a run is done again, in a checkpoint of which it is: one that was stopped before its last batch.
+python3 - <<'PY'
+import json
+run = json.load(open("watched.json"))
+test = run["eval"][0]
+json.dump(run | {"max_duration": "3ep", "eval": [test | {"interval": "1ep"}, test | {"label": "last", "interval": "7ba"}], "callbacks": run["callbacks"] + [
+    {"name": "threshold_stopper", "monitor": "accuracy", "dataloader_label": "test", "threshold": 0}]}, open("stopped.json", "w"))
+PY
+rm -rf seen && mkdir seen && cp stopped.json seen/run.json
+check "an end: that nothing stops" sh -c "cd seen && $TUTTI train run.json >out.txt 2>err.txt" || cat seen/err.txt
+check "an end: before the last batch" test "$(latest seen | xargs readlink)" = ep1-ba10.safetensors
+for at in "kill_at fit_end 1" "kill_at eval_batch_end 5" "kill_at eval_end 3" "insist_at fit_end 1" "insist_at eval_batch_end 5" \
+  "insist_at eval_end 3" "interrupt_at fit_end 1" "interrupt_at eval_batch_end 5"; do
+  rm -rf again && mkdir again && cp stopped.json again/run.json
+  read -r how event number <<<"$at"
+  (cd again && "$TUTTI" train run.json --plugin-path "$unruly" \
+    --set "handlers=[{\"on\": \"$event\", \"call\": \"unruly.$how\", \"args\": [$number]}]" >out.txt 2>err.txt)
+  check "an end, $at: is stopped" test $? -ne 0
+  check "an end, $at: it goes on" sh -c "cd again && $TUTTI train run.json --resume auto >out.txt 2>err.txt" || cat again/err.txt
+  check "an end, $at: each row is there once" diff <(rows seen) <(rows again)
+done
 
 # Where the clock begins anew, no checkpoint event of the old one is still to come.
 rm -rf again

@@ -104,6 +104,15 @@ static void add_traces(const trainer *t, text_buffer *b)
         text_add(b, "}");
 }
 
+/* Rows that loggers of this folder have of what is under way. */
+static void add_rows(const trainer *t, text_buffer *b)
+{
+    if (!log_units_write(&t->run.log.units, b) || !tree_utf8(t->run.folder))
+        return;
+    text_add(b, ", \"folder\": ");
+    text_add_quoted(b, t->run.folder);
+}
+
 tutti_status progress_text(const trainer *t, char **ret_text, tutti_error *err)
 {
     text_buffer b = {0};
@@ -112,7 +121,7 @@ tutti_status progress_text(const trainer *t, char **ret_text, tutti_error *err)
     if (t->evaluation.some_done)
         text_add(&b, ", \"some_evaluated\": true");
     add_traces(t, &b);
-    log_units_write(&t->run.log.units, &b);
+    add_rows(t, &b);
     text_add(&b, "}");
     *ret_text = b.data;
     return b.failed ? tutti_fail(err, TUTTI_E_NOMEM, "no memory for what the run has logged")
@@ -163,7 +172,9 @@ tutti_status progress_take(trainer *t, const char *path, const char *text, bool 
     take_counts(t->run.engine, json_get(json_root(doc), "counts"));
     take_traces(t, json_get(json_root(doc), "traces"));
     t->evaluation.some_done = json_bool(json_get(json_root(doc), "some_evaluated"));
-    if (own) /* else loggers have nothing of it */
+    const char *folder = json_string(json_get(json_root(doc), "folder"));
+    if (own ||
+        (folder && strcmp(folder, t->run.folder) == 0)) /* else loggers have nothing of it */
         log_units_read(&t->run.log.units, json_get(json_root(doc), "logged"));
     const char *held = json_string(json_get(json_root(doc), "held"));
     if (held)

@@ -106,7 +106,7 @@ static const char *rows_write(const log_rows *r, int unit, const char *before, t
     return before;
 }
 
-void log_units_write(const log_units *u, text_buffer *b)
+bool log_units_write(const log_units *u, text_buffer *b)
 {
     static const char first[] = ", \"logged\": [";
     const char *before = first;
@@ -114,8 +114,10 @@ void log_units_write(const log_units *u, text_buffer *b)
         before = rows_write(&u->logged[unit], unit, before, b);
         before = rows_write(&u->before[unit], unit, before, b);
     }
-    if (before != first)
-        text_add(b, "]");
+    if (before == first)
+        return false;
+    text_add(b, "]");
+    return true;
 }
 
 void log_units_read(log_units *u, const json_node *logged)

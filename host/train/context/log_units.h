@@ -48,8 +48,9 @@ bool log_units_take(log_units *u, const log_row *row);
 /* Whether one of those rows is still to come. */
 bool log_units_repeats(const log_units *u);
 
-/* Adds the member "logged" of the text of a checkpoint, unless no unit is under way; from its value. */
-void log_units_write(const log_units *u, text_buffer *b);
+/* Adds the member "logged" of the text of a checkpoint; false: there are no rows, and nothing is added. */
+bool log_units_write(const log_units *u, text_buffer *b);
+/* Takes up its value. */
 void log_units_read(log_units *u, const json_node *logged);
 void log_units_fini(log_units *u);
 

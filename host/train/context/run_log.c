@@ -88,9 +88,19 @@ static void give_metrics(run_log *l, const tutti_named_value *values, uint32_t n
 /* Those that loggers do not have of an attempt before this one. */
 static void give_fresh(run_log *l, const tutti_named_value *values, uint32_t n, uint64_t step)
 {
-    for (uint32_t k = 0; k < n; k++)
-        if (!log_units_take(&l->units, &(log_row){LOG_METRIC, 0, values[k].name, step}))
+    tutti_named_value *fresh = malloc((n + 1) * sizeof *fresh);
+    uint32_t nfresh = 0;
+    for (uint32_t k = 0; k < n; k++) {
+        if (log_units_take(&l->units, &(log_row){LOG_METRIC, 0, values[k].name, step}))
+            continue;
+        if (fresh)
+            fresh[nfresh++] = values[k];
+        else /* a row each */
             give_metrics(l, &values[k], 1, step);
+    }
+    if (nfresh > 0)
+        give_metrics(l, fresh, nfresh, step);
+    free(fresh);
 }
 
 void run_log_metrics_at(run_log *l, const tutti_named_value *values, uint32_t n, uint64_t step)

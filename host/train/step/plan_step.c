@@ -145,8 +145,10 @@ tutti_status trainer_run_merged(trainer *t, plan *p, int first, int last, tutti_
         (updates && (s = updater_begin(&t->updater, err))))
         return s;
     mirrors_invalidate(&t->mirrors, MIRROR_ALL);
-    if (updates)
+    if (updates) {
         tail = updater_tail(&t->updater);
+        crash_breadcrumb.whole = true; /* as in update() of train_step.c */
+    }
     s = plan_run_merged(p, first, updates ? SEGMENT_BACKWARD : last, updates ? &tail : NULL,
                         &t->run.step, t->plans.loss_scale, err);
     if (updates && !s)

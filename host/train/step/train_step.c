@@ -291,6 +291,8 @@ static tutti_status update(void *ctx, tutti_error *err)
     if (e->count == 0 || e->updated)
         return tutti_fail(err, TUTTI_E_STATE, "a step has one update, after an evaluation");
     e->updated = true;
+    crash_breadcrumb.whole =
+        true; /* up to the count of the batch, which the weights have by now */
     const bool over = e->trainer->plans.updated || scaler_skips(&e->trainer->scaler);
     profiler *const profiled = over ? NULL : e->trainer->observers.profiler;
     const uint32_t span = profiled ? profiler_begin_work(profiled, "update/optimizer") : 0;
@@ -334,7 +336,7 @@ static tutti_status step_batch(trainer *t, tutti_error *err)
     t->scalars.counted = false;
     distributed_begin_step(&t->distributed);
     tutti_status s = run_closure(t, &e, err);
-    crash_breadcrumb.whole = true; /* weights have a batch that the clock does not count yet */
+    crash_breadcrumb.whole = true; /* also behind an algorithm that wraps the update */
     if (!s)
         s = mirrors_flush(&t->mirrors, true, err);
     distributed_end_step(&t->distributed);

@@ -357,8 +357,11 @@ static bool is_loop(const trainer *t)
 /* Loggers get nothing of an event around all that a run which is not stopped does not have. */
 static tutti_status around_all(trainer *t, int32_t event, bool again, tutti_error *err)
 {
+    tutti_status s = async_flush(&t->async, err); /* rows of batches that count */
+    if (s)
+        return s;
     t->run.log.units.muted = again;
-    const tutti_status s = trainer_event(t, event, err);
+    s = trainer_event(t, event, err);
     t->run.log.units.muted = false;
     return s;
 }

@@ -233,6 +233,7 @@ static tutti_status fit(trainer *t, const fit_options *o, tutti_error *err)
         return s;
     if (trainer_signal())
         return training_stop_by_signal(t, err);
+    observers_open_unit(&t->observers, TRACE_BATCH); /* these rows are of the end, too */
     training_log_time(t, t->run.clock.now.token > 0, true);
     t->resume.ending = true;
     /* Behind the last batch ranks tell each other nothing else. */
@@ -277,6 +278,7 @@ static bool has_buffers(const net *n)
 static tutti_status leave(trainer *t, tutti_error *err)
 {
     tutti_error stopped = TUTTI_ERROR_INIT;
+    t->run.log.units.muted = false;
     if (!t->resume.started)
         return training_stop_by_signal(t, err);
     if (is_inside_step(t) && t->run.net && has_buffers(t->run.net))

@@ -268,7 +268,8 @@ tutti_status training_evaluate_owed(trainer *t, tutti_error *err)
     if (t->run.clock.now.batch == 0) { /* a checkpoint was loaded without its clock */
         trainer_owe_no_evaluations(t);
         engine_hold(t->run.engine, -1);
-        t->resume.left = t->resume.iteration_left = false;
+        t->resume.left = t->resume.iteration_left = t->evaluation.some_done = false;
+        log_units_fini(&t->run.log.units);
     }
     if (!trainer_owes_evaluations(t) && engine_held(t->run.engine) < 0)
         return TUTTI_OK;
