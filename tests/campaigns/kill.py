@@ -125,6 +125,12 @@ def attempt_at_event(words, folder, environ):
     return signal.SIGKILL if code == -signal.SIGKILL else signal.SIGINT, code
 
 
+def has_evaluated(log, run):
+    """Whether it has chosen the kernels of its evaluations, which a checkpoint has from the first one on."""
+    text = log.read_text(encoding="utf-8") if log.exists() else ""
+    return all(f'"metrics/{one["label"]}/' in text for one in run.get("eval", []) if one.get("metrics"))
+
+
 def killed_run(tutti, folder, run, kept, grown, span, rng, counts, slow, events=0.3):
     """Runs until it ends by itself; at most 12 kills, so that each run ends.  False: that was an attempt with a handler of
     its own, which other runs do not have."""
@@ -132,7 +138,7 @@ def killed_run(tutti, folder, run, kept, grown, span, rng, counts, slow, events=
     log = folder / "runs" / run["name"] / "log.jsonl"
     for attempt in range(40):
         # Without a checkpoint it begins anew, and a new run may measure other kernels.
-        lost = rng.random() < 0.3 and newest(folder / "saves") >= grown * BATCHES
+        lost = rng.random() < 0.3 and newest(folder / "saves") >= grown * BATCHES and has_evaluated(log, run)
         cache = folder.parent / f"lost{attempt}" if lost else kept
         disk, is_slow = slow_disk(slow, folder, rng) if attempt < 12 else ({}, False)
         before, since, last = written(log), time.time(), newest(folder / "saves")
