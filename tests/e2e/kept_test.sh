@@ -113,14 +113,19 @@ for row in map(json.loads, open(f"{sys.argv[1]}/runs/small/log.jsonl")):
             print(row["batch"], row["kind"], name)
 PY
 rows() { python3 rows.py "$1" | sort; }
-mkdir seen && cp watched.json seen/run.json
-check "watched: that nothing stops" sh -c "cd seen && $TUTTI train run.json >out.txt 2>err.txt" || cat seen/err.txt
+# whole <what> <run file>: in seen, that nothing stops.  goes_on <what>: again does, to its end.
+whole() {
+  rm -rf seen && mkdir seen && cp "$2" seen/run.json
+  check "$1: that nothing stops" sh -c "cd seen && $TUTTI train run.json >out.txt 2>err.txt" || cat seen/err.txt
+}
+goes_on() { check "$1: it goes on" sh -c "cd again && $TUTTI train run.json --resume auto >out.txt 2>err.txt" || cat again/err.txt; }
+whole watched watched.json
 check "watched: has rows" test "$(rows seen | wc -l)" -gt 200
 for at in "after_forward 7" "before_backward 3" "after_train_batch 7" "batch_end 7" "eval_batch_end 3" "eval_end 2"; do
   rm -rf again
   stopped again watched.json $at
   check "watched, $at: the call is left" grep -q 'which is saved; the call under way was left' again/err.txt || cat again/err.txt
-  check "watched, $at: it goes on" sh -c "cd again && $TUTTI train run.json --resume auto >out.txt 2>err.txt" || cat again/err.txt
+  goes_on "watched, $at"
   check "watched, $at: each row is there once" diff <(rows seen) <(rows again)
 done
 
@@ -129,7 +134,7 @@ never_left() { # <what> <option...>
   rm -rf again && mkdir again && cp watched.json again/run.json
   (cd again && "$TUTTI" train run.json --plugin-path "$unruly" "${@:2}" >out.txt 2>err.txt)
   check "$1: the batch is trained to its end" grep -q 'stopped by signal 2 after batch 3, which is saved$' again/err.txt || cat again/err.txt
-  check "$1: the run goes on" sh -c "cd again && $TUTTI train run.json --resume auto >out.txt 2>err.txt" || cat again/err.txt
+  goes_on "$1"
   check "$1: to the same end" python3 "$e2e/same_weights.py" "$(latest seen)" "$(latest again)"
 }
 never_left "a logger" --set 'loggers=[{"name": "unruly"}, {"name": "jsonl", "log_traces": true}]'
@@ -139,8 +144,7 @@ import json
 run = json.load(open("watched.json"))
 json.dump(run | {"algorithms": [], "callbacks": run["callbacks"][:1]}, open("watched.json", "w"))
 PY
-rm -rf seen && mkdir seen && cp watched.json seen/run.json # nothing hears of the step: its parts are one
-check "a metric: that nothing stops" sh -c "cd seen && $TUTTI train run.json >out.txt 2>err.txt" || cat seen/err.txt
+whole "a metric" watched.json # nothing hears of the step: its parts are one
 never_left "a metric" --set 'train.metrics=[{"name": "unruly"}]'
 
 # The end of a run is done again, in a checkpoint of which it is: one that was stopped before its last batch.
@@ -151,8 +155,7 @@ test = run["eval"][0]
 json.dump(run | {"max_duration": "3ep", "eval": [test | {"interval": "1ep"}, test | {"label": "last", "interval": "7ba"}], "callbacks": run["callbacks"] + [
     {"name": "threshold_stopper", "monitor": "accuracy", "dataloader_label": "test", "threshold": 0}]}, open("stopped.json", "w"))
 PY
-rm -rf seen && mkdir seen && cp stopped.json seen/run.json
-check "an end: that nothing stops" sh -c "cd seen && $TUTTI train run.json >out.txt 2>err.txt" || cat seen/err.txt
+whole "an end" stopped.json
 check "an end: before the last batch" test "$(latest seen | xargs readlink)" = ep1-ba10.safetensors
 for at in "kill_at fit_end 1" "kill_at eval_batch_end 5" "kill_at eval_end 3" "insist_at fit_end 1" "insist_at eval_batch_end 5" \
   "insist_at eval_end 3" "interrupt_at fit_end 1" "interrupt_at eval_batch_end 5"; do
@@ -161,7 +164,7 @@ for at in "kill_at fit_end 1" "kill_at eval_batch_end 5" "kill_at eval_end 3" "i
   (cd again && "$TUTTI" train run.json --plugin-path "$unruly" \
     --set "handlers=[{\"on\": \"$event\", \"call\": \"unruly.$how\", \"args\": [$number]}]" >out.txt 2>err.txt)
   check "an end, $at: is stopped" test $? -ne 0
-  check "an end, $at: it goes on" sh -c "cd again && $TUTTI train run.json --resume auto >out.txt 2>err.txt" || cat again/err.txt
+  goes_on "an end, $at"
   check "an end, $at: each row is there once" diff <(rows seen) <(rows again)
 done
 

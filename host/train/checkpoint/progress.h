@@ -8,8 +8,8 @@
 #define PROGRESS_KEY "progress"
 
 /* {"values": {name: [last, least, most]}, "counts": {event: n}, "held": event, "some_evaluated": true, "traces": {file:
- * [bytes, hash]}, "logged": [[unit, kind, event, step, name]], "folder": path}: values that the same run logs again, as texts where they are
- * not finite; counts of events that no clock counts; the event of engine_hold, if any; whether an evaluation is done beside
+ * [bytes, hash]}, "logged": [[unit, kind, event, step, name]], "folder": path}: values that the same run
+ * logs again, as texts where they are not finite; counts of events that no clock counts; the event of engine_hold, if any; whether an evaluation is done beside
  * those that are owed; what was on the disk of traces, but of a batch or an evaluation under way; rows that loggers of
  * the run in that folder have of these (context/log_units.h).  The caller frees *ret_text.  Errors: E_NOMEM.  [control] */
 TUTTI_NODISCARD tutti_status progress_text(const trainer *t, char **ret_text, tutti_error *err);

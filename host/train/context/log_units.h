@@ -29,8 +29,7 @@ typedef struct log_rows {
 /* By unit of trace.h. */
 typedef struct log_units {
     log_rows logged[TRACE_UNITS]; /* since it began */
-    log_rows before
-        [TRACE_UNITS]; /* by the attempt that was stopped in it, and not logged again so far */
+    log_rows before[TRACE_UNITS]; /* by the attempt before, and not logged again so far */
     bool open[TRACE_UNITS];
     bool muted; /* what is logged now, a run that is not stopped does not log */
 } log_units;

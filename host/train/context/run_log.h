@@ -45,8 +45,7 @@ typedef struct run_log {
     pthread_t owner; /* the thread whose calls loggers get, once run_log_own has been called */
     bool is_owned;
     waiting_message *waiting; /* of other threads */
-    log_units
-        units; /* what loggers have of an attempt before this one, they do not get again */
+    log_units units;          /* rows that loggers have of an attempt before this one */
     tutti_files_v1 files;
     bool told_tables, told_images; /* which loggers take none, log_media.h */
     bool tells_all;                /* to the terminal, not only warnings and errors */

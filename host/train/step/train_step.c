@@ -291,8 +291,7 @@ static tutti_status update(void *ctx, tutti_error *err)
     if (e->count == 0 || e->updated)
         return tutti_fail(err, TUTTI_E_STATE, "a step has one update, after an evaluation");
     e->updated = true;
-    crash_breadcrumb.whole =
-        true; /* up to the count of the batch, which the weights have by now */
+    crash_breadcrumb.whole = true; /* until the batch counts: weights are ahead of the clock */
     const bool over = e->trainer->plans.updated || scaler_skips(&e->trainer->scaler);
     profiler *const profiled = over ? NULL : e->trainer->observers.profiler;
     const uint32_t span = profiled ? profiler_begin_work(profiled, "update/optimizer") : 0;

@@ -110,8 +110,7 @@ typedef struct trainer_resume {
     bool iteration_left; /* likewise an iteration */
     bool midway;  /* "auto" takes it up behind all ends that attempts before this one came to */
     bool stopped; /* midway, and stop_training was called before the checkpoint was written */
-    bool
-        ending; /* FIT_END is fired: a run that goes on fires it, and does its evaluations, again */
+    bool ending;  /* FIT_END is fired; a run that goes on fires it again */
     bool started; /* all have heard FIT_START: files are where the checkpoint has them */
 } trainer_resume;
 
