@@ -78,6 +78,13 @@ def percent(share):
     return None if share is None else round(100 * share, 2)
 
 
+def last_words(path):
+    """The end of what a run has said, which is gigabytes after hours of the logger console."""
+    with open(path, "rb") as f:
+        f.seek(max(0, path.stat().st_size - 600))
+        return f.read().decode(errors="replace")
+
+
 def soak(tutti, folder, run, options, enough, slow):
     """Trains, looks, ends it and takes it up; what grew, and figures for the tally."""
     (folder / "run.json").write_text(json.dumps(run))
@@ -92,9 +99,8 @@ def soak(tutti, folder, run, options, enough, slow):
         finally:
             process.kill()
             process.wait()
-    said = (folder / "out.txt").read_text(errors="replace")
     if process.returncode != 128 + signal.SIGTERM:
-        raise Failed(f"it ended with {process.returncode} after {len(looks)} looks: {said[-600:]}")
+        raise Failed(f"it ended with {process.returncode} after {len(looks)} looks: {last_words(folder / 'out.txt')}")
     grown = growth(looks, slow)
     batches = [batch for batch, _ in losses(folder, run["name"])]
     if batches != list(range(len(batches))):
