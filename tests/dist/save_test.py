@@ -191,6 +191,24 @@ def shards(tutti, folder, report):
         report.check(f"{size} go on with the same bits", status == [0] * size and final(there) == final(plain), f"{status} {err}")
 
 
+def apart(tutti, folder, report):
+    """Ranks that do not see one folder: shards there would be no checkpoint, and one file is."""
+    own = {rank: os.path.join(folder, f"rank{rank}") for rank in range(2)}
+    for what, filename in (("shards", INDEX), ("one file", "ep{epoch}-ba{batch}.safetensors")):
+        for where in own.values():
+            write(where, changed(callbacks=[{"name": "checkpoint_saver", "filename": filename}], name=what))
+        world = World(tutti, own[0], 2, places=own)
+        status, _, err = world.end()
+        saves = [os.path.join(where, "runs", what, "checkpoints") for where in own.values()]
+        if what == "shards":
+            said = f"rank 1 does not see rank 0's folder {saves[0]}: with a filename"
+            report.check("shards want one folder, which is said before training", status == [1, 1] and said in err[0], f"{status} {err}")
+            stays = [name for where in own.values() for _, _, names in os.walk(where) for name in names]
+            report.check("no file of a save stays", not any(name.startswith((".shared", "ep")) for name in stays), f"{stays}")
+        else:
+            report.check("one file wants none", status == [0, 0] and not os.path.exists(saves[1]), f"{status} {err}")
+
+
 def broken(tutti, folder, report):
     """Shards without an index, or an index without a shard, are no checkpoint."""
     run = changed(callbacks=[{"name": "checkpoint_saver", "interval": "3ba", "filename": INDEX}])
@@ -281,4 +299,4 @@ def fails(tutti, folder, report):
 
 
 if __name__ == "__main__":
-    sys.exit(main([bits, shards, broken, slow, killed, stopped, fails, elsewhere]))
+    sys.exit(main([bits, shards, apart, broken, slow, killed, stopped, fails, elsewhere]))

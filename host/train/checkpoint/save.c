@@ -180,11 +180,12 @@ static tutti_status saved_write(const void *what, tutti_error *err)
                             texts, n, err);
 }
 
-/* Once all parts are there. */
+/* Once all parts are written, which other machines' disks may show later. */
 static tutti_status saved_finish(const void *what, tutti_error *err)
 {
+    enum { WAIT_MS = 10000 };
     const saved_state *w = what;
-    return w->index ? index_write(w->path, w->index, err) : TUTTI_OK;
+    return w->index ? index_write(w->path, w->index, WAIT_MS, err) : TUTTI_OK;
 }
 
 static tutti_status saved_new(const char *path, const tutti_save_part *part, saved_state **ret,

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #define INDEX ".index.json"
@@ -206,12 +207,59 @@ static void remove_shards(const char *path, const json_doc *old, const char *tex
     }
 }
 
-tutti_status index_write(const char *path, const char *text, tutti_error *err)
+/* The first file of the index that is not there; NULL: all are. */
+static const char *find_missing(const char *path, const json_node *map)
+{
+    const char *last = "";
+    for (size_t k = 0; k < json_count(map); k++) {
+        const char *name = json_string(json_at(map, k));
+        if (!name || strcmp(name, last) == 0)
+            continue;
+        char *file = beside(path, name);
+        const bool there = file && access(file, F_OK) == 0;
+        free(file);
+        if (!there)
+            return name;
+        last = name;
+    }
+    return NULL;
+}
+
+static tutti_status await_shards(const char *path, const char *text, int wait_ms,
+                                 tutti_error *err)
+{
+    enum { STEP_MS = 50 };
+    const struct timespec pause = {.tv_nsec = STEP_MS * 1000000L};
+    json_doc *index = NULL;
+    tutti_error why = TUTTI_ERROR_INIT;
+    const tutti_status s = json_parse(path, text, strlen(text), &index, &why);
+    if (s)
+        return tutti_fail(err, s, "%s", why.text);
+    const json_node *map = json_get(json_root(index), "weight_map");
+    const char *missing = find_missing(path, map);
+    for (int waited = 0; missing && waited < wait_ms; waited += STEP_MS) {
+        (void)nanosleep(&pause, NULL);
+        missing = find_missing(path, map);
+    }
+    const tutti_status found =
+        missing ? tutti_fail(err, TUTTI_E_NOTFOUND,
+                             "%s: a file of the checkpoint is not there, though it is written: "
+                             "%.200s; want a folder that all ranks share",
+                             path, missing)
+                : TUTTI_OK;
+    json_free(index);
+    return found;
+}
+
+tutti_status index_write(const char *path, const char *text, int wait_ms, tutti_error *err)
 {
     json_doc *old = NULL;
     tutti_error none = TUTTI_ERROR_INIT;
+    tutti_status s = await_shards(path, text, wait_ms, err);
+    if (s)
+        return s;
     (void)!json_read(path, INDEX_LIMIT, &old, &none); /* NULL: there is none */
-    const tutti_status s = checkpoint_write_text(path, text, err);
+    s = checkpoint_write_text(path, text, err);
     if (!s && old)
         remove_shards(path, old, text);
     json_free(old);

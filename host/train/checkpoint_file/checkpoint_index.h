@@ -22,9 +22,11 @@ char *index_shard(const char *path, const char *token, int32_t k, int32_t count)
 char *index_text(const char *path, const char *token, const checkpoint_item *items,
                  const int32_t *ranks, size_t nitems, int32_t count);
 
-/* Puts the index in place, as checkpoint_write; then the shards of the one that it replaces go.  Errors: E_IO,
- * E_RANGE.  [any] */
-TUTTI_NODISCARD tutti_status index_write(const char *path, const char *text, tutti_error *err);
+/* Puts the index in place, as checkpoint_write; then the shards of the one that it replaces go.  Each file that `text` names
+ * is there: one that another machine has written may be seen later, and is waited for, `wait_ms` at most.  Errors:
+ * E_NOTFOUND names a file that is not there, and nothing is written; E_IO, E_RANGE, E_NOMEM.  [any] */
+TUTTI_NODISCARD tutti_status index_write(const char *path, const char *text, int wait_ms,
+                                         tutti_error *err);
 /* Removes the index, if it is there, and the shards that it names.  [any] */
 void index_remove(const char *path);
 

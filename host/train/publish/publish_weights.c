@@ -175,7 +175,7 @@ static tutti_status write_shards(const tensors *t, const char *index, int32_t co
     }
     char *text = s ? NULL : index_text(index, NULL, t->items, t->shards, t->count, count);
     if (!s)
-        s = text ? index_write(index, text, err) : no_memory(err);
+        s = text ? index_write(index, text, 0, err) : no_memory(err);
     free(text);
     return s;
 }

@@ -10,6 +10,7 @@
 #include "newest.h"
 #include "remote_copy.h"
 #include "saved_names.h"
+#include "shared_folder.h"
 #include "tutti/checkpoint.h"
 #include "tutti/log.h"
 #include "tutti/state.h"
@@ -28,6 +29,7 @@ typedef struct saver {
     const tutti_state_v1 *state;
     const tutti_checkpoint_v1 *checkpoint;
     const tutti_log_v1 *log;
+    const tutti_ranks_v1 *ranks;
     const char *filename;
     const char *latest_name;
     remote_copy copy;                  /* what goes elsewhere */
@@ -112,6 +114,7 @@ static tutti_status saver_open(const tutti_host *host, const tutti_params *param
     v->log = host->query(host->ctx, TUTTI_LOG_V1); /* may be missing */
     const tutti_world_v1 *world = host->query(host->ctx, TUTTI_WORLD_V1);
     v->writes = !world || world->rank(world->ctx) == 0;
+    v->ranks = host->query(host->ctx, TUTTI_RANKS_V1); /* may be missing */
     v->filename = tutti_param_str(params, "filename");
     v->latest_name = tutti_param_str(params, "latest_filename");
     v->copy =
@@ -295,7 +298,8 @@ static void remove_unfinished(const saver *v)
     DIR *dir = opendir(v->folder);
     for (struct dirent *e = dir ? readdir(dir) : NULL; e; e = readdir(dir)) {
         char path[1024], text[1200];
-        if (!leftovers_have(v->folder, v->filename, run, e->d_name))
+        if (!leftovers_have(v->folder, v->filename, run, e->d_name) &&
+            !shared_folder_is_file(e->d_name))
             continue;
         (void)snprintf(path, sizeof path, "%s/%s", v->folder, e->d_name);
         (void)snprintf(text, sizeof text, "%s %s, which was not written to its end",
@@ -328,14 +332,21 @@ static void remove_overdue(saver *v)
 
 static tutti_status take_folder(saver *v, tutti_error *err)
 {
-    tutti_status s = v->writes ? claim_folder(v, err) : TUTTI_OK;
+    tutti_status s = claim_folder(v, err);
     /* A process of this run that was killed may have saved more than the checkpoint it goes on from knows of. */
-    if (!s && v->writes && !v->overwrite && !tutti_run_owns(v->checkpoint, v->folder))
+    if (!s && !v->overwrite && !tutti_run_owns(v->checkpoint, v->folder))
         s = leftovers_check(v->folder, v->filename, v->copy.run, v->state->time, err);
-    if (s || !v->writes)
+    if (s)
         return s;
     remove_overdue(v);
     return tutti_run_own(v->checkpoint, v->folder, err);
+}
+
+static tutti_status begin_fit(saver *v, tutti_error *err)
+{
+    interval_begin(&v->interval);
+    const tutti_status s = v->writes ? take_folder(v, err) : TUTTI_OK;
+    return name_is_index(v->filename) ? shared_folder_check(v->ranks, v->folder, s, err) : s;
 }
 
 /* A run that looked for a checkpoint and had nothing left to train cleans up too. */
@@ -356,8 +367,7 @@ static tutti_status saver_event(void *self, const tutti_event *event, tutti_erro
     const int64_t batch = v->state->time->batch;
     switch (event->id) {
     case TUTTI_EVENT_FIT_START:
-        interval_begin(&v->interval);
-        return take_folder(v, err);
+        return begin_fit(v, err);
     case TUTTI_EVENT_BATCH_START:
         interval_batch(&v->interval);
         return saver_settle(v, false, err);

@@ -1,6 +1,7 @@
 /* checkpoint_test.c - files are whole or absent, and damage is noticed. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/checkpoint_file/checkpoint.h"
+#include "train/checkpoint_file/checkpoint_index.h"
 #include "tutti_check.h"
 
 #include <fcntl.h>
@@ -374,6 +375,40 @@ START_TEST(a_file_that_a_user_has_named_stays)
 }
 END_TEST
 
+/* The shard at `path`, some time later. */
+static void *save_later(void *first)
+{
+    const struct timespec pause = {.tv_nsec = 200 * 1000000L};
+    tutti_error err = TUTTI_ERROR_INIT;
+    (void)nanosleep(&pause, NULL);
+    ck_assert_ok(save(*(float *)first, &err), err);
+    return NULL;
+}
+
+START_TEST(an_index_is_written_once_its_files_are_there)
+{
+    tutti_error err = TUTTI_ERROR_INIT;
+    char index[128], want[400];
+    float first = 1.0F;
+    pthread_t thread;
+    (void)snprintf(index, sizeof index, "%s/deep/er/a.safetensors.index.json", folder);
+    (void)snprintf(want, sizeof want,
+                   "%s: a file of the checkpoint is not there, though it is written: "
+                   "a.safetensors; want a folder that all ranks share",
+                   index);
+    const char text[] = "{\"weight_map\": {\"empty\": \"a.safetensors\"}}";
+    ck_assert_int_eq(index_write(index, text, 100, &err), TUTTI_E_NOTFOUND);
+    ck_assert_str_eq(err.text, want);
+    ck_assert_int_ne(access(index, F_OK), 0);
+    ck_assert_int_eq(pthread_create(&thread, NULL, save_later, &first), 0);
+    ck_assert_ok(index_write(index, text, 10000, &err), err);
+    ck_assert_int_eq(pthread_join(thread, NULL), 0);
+    checkpoint *c = NULL;
+    ck_assert_ok(checkpoint_open(index, &c, &err), err);
+    checkpoint_close(c);
+}
+END_TEST
+
 START_TEST(the_link_follows_the_last_file)
 {
     tutti_error err = TUTTI_ERROR_INIT;
@@ -408,6 +443,7 @@ int main(void)
     tcase_add_test(t, what_killed_saves_left_is_removed_unless_somebody_writes_it);
     tcase_add_test(t, processes_that_save_one_path_do_not_remove_each_others_files);
     tcase_add_test(t, a_file_that_a_user_has_named_stays);
+    tcase_add_test(t, an_index_is_written_once_its_files_are_there);
     tcase_add_test(t, the_link_follows_the_last_file);
     suite_add_tcase(s, t);
     return tutti_run(s);
