@@ -137,9 +137,11 @@ def kill_many(tutti, folder, report, filename, dice, count):
 
 
 def hang(tutti, folder, report):
-    """A rank that stands still, the first one too, is named with its step by each of the others."""
-    for victim, size in ((1, 2), (0, 3)):
-        where = os.path.join(folder, str(victim))
+    """A rank that stands still, each of them in turn, is named with its step by each of the others, at most 5 s after
+    timeout_s; within a sum, with the bucket."""
+    seen = []
+    for size, victim in ((size, victim) for size in (2, 3, 4) for victim in range(size)):
+        where = os.path.join(folder, f"{victim}of{size}")
         run = changed(max_duration="4000ep")
         run["distributed"]["timeout_s"] = 1
         write(where, run)
@@ -147,15 +149,18 @@ def hang(tutti, folder, report):
         world.wait_for_batch(2)
         world.signal(victim, signal.SIGSTOP)
         others = [rank for rank in range(size) if rank != victim]
-        until = time.monotonic() + 30
-        while any(world.ranks[rank].poll() is None for rank in others) and time.monotonic() < until:
+        began = time.monotonic()
+        while any(world.ranks[rank].poll() is None for rank in others) and time.monotonic() < began + 30:
             time.sleep(0.05)
+        late = time.monotonic() - began
         world.signal(victim, signal.SIGKILL)
         world.signal(victim, signal.SIGCONT)
         status, _, err = world.end()
-        text = "has not come in 1 s; it was last seen at step"
-        good = all(status[rank] == 1 and text in err[rank] and f"rank {victim} (" in err[rank] for rank in others)
-        report.check(f"rank {victim} of {size}, which hangs, is named with its step", good, f"{status} {err}")
+        text = re.compile(rf"rank {victim} \(process {world.ranks[victim].pid}\) has not come in 1 s; it was last seen at step [1-9]\d*, ")
+        good = all(status[rank] == 1 and text.search(err[rank]) for rank in others) and late < 6
+        report.check(f"rank {victim} of {size}, which hangs, is named with its step", good, f"{late} s {status} {err}")
+        seen.append(err[others[0]])
+    report.check("and with the bucket of its sum", any(re.search(r"summing gradients, bucket \d+$", text.strip()) for text in seen), f"{seen}")
 
 
 def stop(tutti, folder, report):

@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 import contextlib
 import os
+import re
 import shutil
 import signal
 import subprocess
 import sys
 import time
 
-from ranks import World, changed, difference, main, write
+from ranks import World, changed, difference, final, main, write
 
 ENV = {**os.environ, "TUTTI_TUNE": "0", "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
        "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_mpi_yield_when_idle": "1",
@@ -109,24 +110,75 @@ def ranks_of(process):
     return ranks
 
 
-def hangs(tutti, folder, report, launcher):
-    """A rank that stands still is named, and the job ends."""
-    write(folder, changed(max_duration="4000ep", distributed=distributed("mpi", timeout_s=WAIT_S)))
-    process = launcher.start(tutti, folder, 3)
+def saved(folder):
+    """The last batch that a checkpoint is of; -1: none."""
+    where = os.path.join(folder, "runs/ranks/checkpoints")
+    names = os.listdir(where) if os.path.isdir(where) else []
+    return max((int(found[1]) for found in map(re.compile(r"ep\d+-ba(\d+)\.safetensors$").match, names) if found), default=-1)
+
+
+def wait_for_batch(process, folder, batch):
+    """Until that batch is saved, or the job has ended."""
     until = time.monotonic() + 60
-    while time.monotonic() < until and not os.path.exists(os.path.join(folder, "runs/ranks/checkpoints/ep0-ba2.safetensors")):
+    while time.monotonic() < until and saved(folder) < batch and process.poll() is None:
         time.sleep(0.01)
-    stopped = ranks_of(process)[2]
-    os.kill(stopped, signal.SIGSTOP)
-    until = time.monotonic() + 60
-    while time.monotonic() < until and {0, 1} & set(ranks_of(process)):  # they end when they have waited
-        time.sleep(0.05)
-    with contextlib.suppress(ProcessLookupError):  # mpirun may have ended it
-        os.kill(stopped, signal.SIGKILL)
-    _, err = process.communicate(timeout=60)
-    report.check(f"{launcher.name}: a rank that hangs is named",
-                 f"has not come in {WAIT_S} s; this one is at step" in err and "rank 2" in err, err)
-    report.check("and the job fails", process.returncode != 0)
+
+
+def hangs(tutti, folder, report, launcher):
+    """A rank that stands still, the first one too, is named, and the job ends."""
+    for victim in (2, 0):
+        where = os.path.join(folder, str(victim))
+        write(where, changed(max_duration="4000ep", distributed=distributed("mpi", timeout_s=WAIT_S)))
+        process = launcher.start(tutti, where, 3)
+        wait_for_batch(process, where, 2)
+        stopped = ranks_of(process)[victim]
+        os.kill(stopped, signal.SIGSTOP)
+        began = time.monotonic()
+        while time.monotonic() < began + 60 and {0, 1, 2} - {victim} & set(ranks_of(process)):  # they end when they have waited
+            time.sleep(0.05)
+        late = time.monotonic() - began
+        with contextlib.suppress(ProcessLookupError):  # mpirun may have ended it
+            os.kill(stopped, signal.SIGKILL)
+        _, err = process.communicate(timeout=60)
+        report.check(f"{launcher.name}: rank {victim}, which hangs, is named",
+                     f"has not come in {WAIT_S} s; this one is at step" in err and f"rank {victim} has" in err, err)
+        report.check(f"and the job fails, {WAIT_S} s later", process.returncode != 0 and late < WAIT_S + 5, f"{late} s")
+
+
+def weights(folder):
+    """Weights and the optimizer's state of the last checkpoint."""
+    return {name: tensor for name, tensor in final(folder).items() if name.startswith(("model.", "optimizer."))}
+
+
+def goes_on(tutti, folder, report, launcher):
+    """What a job has saved goes on, on two ranks, to the weights of one process."""
+    alone, until = os.path.join(folder, "alone"), ["--set", f"max_duration={saved(folder) + 3}ba"]
+    process = launcher.start(tutti, folder, 2, options=["--resume", "auto", *until])
+    _, err = process.communicate(timeout=120)
+    write(alone, changed(eval=[], callbacks=[{"name": "checkpoint_saver"}]))
+    World(tutti, alone, 1, until).end()
+    report.check("2 ranks go on to the bits of one", process.returncode == 0 and weights(folder) == weights(alone), err)
+
+
+def ends(tutti, folder, report, launcher):
+    """A signal at the launcher, or the death of a rank: the job ends, and nothing that is saved is lost."""
+    run = changed(max_duration="4000ep", eval=[], distributed=distributed("mpi"),
+                  callbacks=[{"name": "checkpoint_saver", "interval": "1ba", "keep": 3}])
+    for what, number, victim in (("SIGTERM", signal.SIGTERM, None), ("SIGINT", signal.SIGINT, None),
+                                 ("rank 0 killed", signal.SIGKILL, 0), ("rank 2 killed", signal.SIGKILL, 2)):
+        where = os.path.join(folder, what.replace(" ", "_"))
+        write(where, run)
+        process = launcher.start(tutti, where, 3)
+        wait_for_batch(process, where, 2)
+        os.kill(process.pid if victim is None else ranks_of(process)[victim], number)
+        began = time.monotonic()
+        _, err = process.communicate(timeout=60)
+        late = time.monotonic() - began
+        report.check(f"{launcher.name}, {what}: the job ends and fails", process.returncode != 0 and late < 10, f"{late} s {err}")
+        if victim is None:
+            said = err.count(f" after batch {saved(where)}, which is saved")
+            report.check("all ranks stop behind one batch, which is saved", said == 3, err)
+        goes_on(tutti, where, report, launcher)
 
 
 def hangs_early(tutti, folder, report, launcher, faults):
@@ -175,6 +227,11 @@ def hang(tutti, folder, report):
     hangs(tutti, folder, report, Launcher())
 
 
+def end(tutti, folder, report):
+    """The same."""
+    ends(tutti, folder, report, Launcher())
+
+
 def early(tutti, folder, report):
     """The same."""
     hangs_early(tutti, folder, report, Launcher(), FAULTS)
@@ -218,4 +275,4 @@ if __name__ == "__main__":
         print("skipped: the plugin mpi is not built here (Debian's package libopenmpi-dev)")
         sys.exit(77)
     FAULTS = sys.argv.pop(2)
-    sys.exit(main([bits, loop, gpus, hang, early, error, begin, alone]))
+    sys.exit(main([bits, loop, gpus, hang, end, early, error, begin, alone]))

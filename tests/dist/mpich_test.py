@@ -6,7 +6,7 @@ import subprocess
 import sys
 import tempfile
 
-from mpi_test import Launcher, cannot_begin, hangs, same_bits, hangs_early
+from mpi_test import Launcher, cannot_begin, ends, hangs, hangs_early, same_bits
 from ranks import changed, main, write
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
@@ -32,6 +32,11 @@ def bits(tutti, folder, report):
 def hang(tutti, folder, report):
     """A rank that stands still."""
     hangs(tutti, folder, report, LAUNCHER)
+
+
+def end(tutti, folder, report):
+    """Signals at mpiexec, and ranks that die."""
+    ends(tutti, folder, report, LAUNCHER)
 
 
 def early(tutti, folder, report):
@@ -65,4 +70,4 @@ if __name__ == "__main__":
     FAULTS = sys.argv.pop(2)
     with tempfile.TemporaryDirectory() as plugins:
         LAUNCHER.options = ("--plugin-path", build(plugins))
-        sys.exit(main([bits, hang, early, begin, another]))
+        sys.exit(main([bits, hang, end, early, begin, another]))
