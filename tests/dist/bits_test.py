@@ -55,6 +55,44 @@ def precisions(tutti, folder, report):
         same(tutti, folder, report, precision, changed(precision=precision, max_duration="6ba"), (3,))
 
 
+def turn_choices(cache, other):
+    """A cache of kernel choices with another choice in each row; whether there are any."""
+    with open(os.path.join(cache, "tutti/kernels"), encoding="utf-8") as f:
+        head, *rows = f.read().splitlines()
+    rows = [row.replace("blocked", "direct") if row.endswith("blocked") else row.replace(row.split()[-1], "blocked")
+            for row in rows if "\toneDNN" in row]
+    os.makedirs(os.path.join(other, "tutti"))
+    with open(os.path.join(other, "tutti/kernels"), "w", encoding="utf-8") as f:
+        f.write("\n".join([head, *rows, ""]))
+    return bool(rows)
+
+
+def caches(tutti, folder, report):
+    """Kernels are measured: all ranks take the choices of rank 0, whatever their own machines' caches have."""
+    first, other, none = (os.path.join(folder, name) for name in ("first", "other", "none"))
+
+    def trained(what, *of):
+        """A run whose ranks have these caches."""
+        where = os.path.join(folder, what)
+        write(where, changed(max_duration="5ba"))
+        env = {rank: {"TUTTI_TUNE": "1", "XDG_CACHE_HOME": cache} for rank, cache in enumerate(of)}
+        status, _, err = World(tutti, where, len(of), env=env).end()
+        report.check(f"kernels are chosen: {what}", not any(status), f"{status} {err}")
+        return where
+
+    one = trained("one", first)
+    if not turn_choices(first, other):
+        report.skip("ranks with other choices of kernels: this build has no oneDNN (Debian's package libdnnl-dev)")
+        return
+    turned = trained("turned", other)
+    if not difference(one, turned):
+        report.skip("ranks with other choices of kernels: on this CPU they have the same bits")
+    for what, expected, *of in (("rank 1 has other choices", one, first, other), ("rank 1 has none", one, first, none),
+                                ("rank 0 has the others", turned, other, first, none)):
+        text = difference(expected, trained(what, *of))
+        report.check(f"{what}: the bits of rank 0 alone", not text, text)
+
+
 OF_CLASSES = [{"name": "accuracy"}, *({"name": name, "num_classes": 10} for name in (
     "f1_score", "precision", "recall", "confusion_matrix", "auroc", "average_precision", "jaccard_index", "cohen_kappa")),
               {"name": "calibration_error"}, {"name": "cross_entropy"}]
@@ -109,15 +147,15 @@ def shares(tutti, folder, report):
 
 def collectives(tutti, folder, report):
     """A step waits for sums of gradients alone: what ranks tell each other goes beside them."""
-    for size, sharding in ((1, "none"), (2, "none"), (3, "none"), (3, "gradients"), (2, "weights")):
+    for size, sharding in ((1, "none"), (2, "none"), (3, "none"), (2, "states"), (3, "states"), (3, "gradients"), (2, "weights")):
         run = changed(max_duration="4ba", callbacks=[], eval=[])
         run["distributed"]["sharding"] = sharding
         where = os.path.join(folder, f"{sharding}-{size}")
         write(where, run)
         status, _, err = World(tutti, where, size).end()
         step = {} if any(status) else ranks_kept(where)["last_step"]
-        rounds = -(-8 // size) if sharding != "none" else 1
-        updates = {"gradients": step.get("sums", 0) // rounds - 1}.get(sharding, 0)  # weights, a bucket at a time
+        rounds = -(-8 // size) if sharding in ("gradients", "weights") else 1
+        updates = step.get("sums", 0) // rounds - 1 if sharding in ("states", "gradients") else 0  # weights, a bucket at a time
         report.check(f"{size} ranks, sharding {sharding}: one record a step, nothing blocks but {updates} gathers of weights",
                      not any(status) and step["records"] == (size > 1) and step["blocking"] == updates and
                      (step["sums"] > rounds) == (size > 1) and step["sums"] % rounds == 0, f"{status} {err} {step}")
@@ -359,6 +397,30 @@ def is_near(saved, formula):
     return formula > 0 and abs(saved - formula) < 0.05 * formula + DEEP_LAYER
 
 
+def planned(tutti, where, size, names):
+    """The bytes that `tutti plan --world` has for a rank under these names."""
+    plan = subprocess.run([tutti, "plan", "run.json", "--world", str(size)], cwd=where, capture_output=True, text=True, check=False).stdout
+    line = next((line for line in plan.splitlines() if line.startswith("memory of a rank")), "memory: 0 B: ?")
+    return sum(scaled(line, name) for name in names)
+
+
+def states_memory(tutti, folder, report):
+    """A rank of W keeps a W-th of the optimizer's state: what a process has less is as tutti plan has it."""
+    for size in (2, 4):
+        have, want = {}, {}
+        for sharding in ("none", "states"):
+            where = os.path.join(folder, f"{sharding}-{size}")
+            run = changed(optimizer=ADAM, max_duration="1000ba", model=DEEP, callbacks=[], eval=[])
+            run["train"]["batch_size"] = 4 * size
+            run["distributed"].update(sharding=sharding, bucket_mib=0.25)
+            write(where, run)
+            want[sharding] = planned(tutti, where, size, ("optimizer state",))
+            have[sharding] = max(peaks(World(tutti, where, size), 2))
+        saved, formula = have["none"] - have["states"], want["none"] - want["states"]
+        report.check(f"a rank of {size} has {formula / 2**20:.1f} MiB less of states, as the formula has it",
+                     formula > 0 and abs(saved - formula) < 0.05 * formula, f"{saved / 2**20:.1f} MiB, of {have}, {want}")
+
+
 def parts_memory(tutti, folder, report):
     """A rank of W keeps a W-th of the gradients, while it computes them too: what that saves is as tutti plan has it."""
     for size, slots in ((4, 4), (2, 8)):
@@ -369,10 +431,7 @@ def parts_memory(tutti, folder, report):
             run["train"]["batch_size"] = 4 * slots
             run["distributed"].update(sharding=sharding, bucket_mib=0.25)
             write(where, run)
-            plan = subprocess.run([tutti, "plan", "run.json", "--world", str(size)], cwd=where, capture_output=True, text=True,
-                                  check=False).stdout
-            line = next((line for line in plan.splitlines() if line.startswith("memory of a rank")), "memory: 0 B: ?")
-            want[sharding] = sum(scaled(line, name) for name in ("weights", "gradients", "sums of slots"))
+            want[sharding] = planned(tutti, where, size, ("weights", "gradients", "sums of slots"))
             have[sharding] = max(peaks(World(tutti, where, size), 4))
             said = [text for text in messages(where) if "of gradients are on this rank" in text]
             report.check(f"{sharding}, {slots} slots on {size} ranks: parts are told", len(said) == (sharding != "states"),
@@ -574,5 +633,5 @@ def samplers(tutti, folder, report):
 
 
 if __name__ == "__main__":
-    sys.exit(main([plain, precisions, metrics, algorithms, collectives, machines, halves, syncs, buffers, shares, shares_resume, memory, parts, weights, late_reader, late_activations, parts_memory, whole_weights, groups_resume, explained, onlookers, predictions,
+    sys.exit(main([plain, precisions, caches, metrics, algorithms, collectives, machines, halves, syncs, buffers, shares, shares_resume, memory, parts, weights, late_reader, late_activations, states_memory, parts_memory, whole_weights, groups_resume, explained, onlookers, predictions,
                    full_disk, own_order, samplers]))

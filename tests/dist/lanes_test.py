@@ -33,6 +33,16 @@ def write_tars(folder, counts):
         at += count
 
 
+def write_tokens(folder, counts, length):
+    """Files of GPT-2's tokens with so many blocks."""
+    os.makedirs(folder)
+    for number, count in enumerate(counts):
+        n = count * length + 1
+        tokens = struct.pack(f"<{n}H", *((k * k + 7 * number) % 50 for k in range(n)))
+        with open(os.path.join(folder, f"{number:03d}.bin"), "wb") as f:
+            f.write(struct.pack("<256i", 20240520, 1, n, *[0] * 253) + tokens)
+
+
 def run_on(dataset, batch=12, **more):
     """A run of four slots a batch on data of 8 x 8 floats."""
     run = changed(eval=[], model={"name": "mlp", "hidden": [16]}, microbatch_size=batch // 4, **more)
@@ -42,15 +52,20 @@ def run_on(dataset, batch=12, **more):
 
 def bits(tutti, folder, report):
     """Losses, weights and states are those of one process, over an epoch's end, with uneven shards and a last batch that
-    is not full; a shuffle in lanes is another order than one without."""
+    is not full, of images and of tokens; a shuffle in lanes is another order than one without."""
     counts = [5, 20, 0, 9, 17, 11, 3, 14]
     write_shards(os.path.join(folder, "set"), counts)
     write_tars(os.path.join(folder, "tars"), [n for n in counts if n])
-    for what, dataset in (("mds", {"name": "mds", "path": os.path.join(folder, "set"), "classes": 10}),
+    write_tokens(os.path.join(folder, "tokens"), counts, 8)
+    for what, dataset in (("tokens_bin", {"name": "tokens_bin", "path": os.path.join(folder, "tokens", "*.bin"), "length": 8,
+                                          "vocabulary_size": 50}),
+                          ("mds", {"name": "mds", "path": os.path.join(folder, "set"), "classes": 10}),
                           ("webdataset", {"name": "webdataset", "path": os.path.join(folder, "tars", "{000..006}.tar"),
                                           "inputs": ["npy"], "classes": 10})):
         run = run_on(dataset)
         run["train"]["drop_last"] = False
+        if what == "tokens_bin":
+            run["model"] = {"name": "gpt2", "n_layer": 1, "n_head": 2, "n_embd": 8}
         same(tutti, folder, report, what, run, (2, 3))
         run["train"]["shuffle"] = True
         where = os.path.join(folder, f"{what}-plain")
