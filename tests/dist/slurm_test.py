@@ -9,6 +9,7 @@ import sys
 import time
 
 from ranks import World, changed, difference, main, messages, write
+from guide import blocks  # after ranks, which says where it lies
 
 CONF = """ClusterName=here
 SlurmctldHost={host}(127.0.0.1)
@@ -152,15 +153,19 @@ def stop(tutti, folder, report):
         report.check("and goes on with more ranks", again.returncode == 0 and f"at batch {batch}" in logged(folder), again.stderr)
 
 
-JOB = """#!/bin/bash
-#SBATCH --ntasks=2 --overcommit --time=1:00:00 --output=job.txt --open-mode=append
-#SBATCH --requeue --signal=TERM@120
-trap : TERM
-srun --overcommit --kill-on-bad-exit {tutti} train run.json --resume auto $(cat more)
-status=$?
-[ $status -ne 143 ] || scontrol requeue $SLURM_JOB_ID
-exit $status
-"""
+PAGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../docs/distributed.md")
+
+
+def page_script(tutti):
+    """The script of the page, for a machine of its own: two tasks, no MPI, and options from the file `more`."""
+    with open(PAGE, encoding="utf-8") as f:
+        script = next(content for _, content, *_ in blocks(f.read()) if "#SBATCH" in content)
+    for shown, here in (("--ntasks=128 --cpus-per-task=4 --time=24:00:00", "--ntasks=2 --overcommit --time=1:00:00 --output=job.txt"),
+                        ("srun --mpi=pmix --cpu-bind=cores ", "srun --overcommit "),
+                        (" tutti train run.json --resume auto\n", f" {tutti} train run.json --resume auto $(cat more)\n")):
+        assert script.count(shown) == 1, f"{PAGE}: {shown}"
+        script = script.replace(shown, here)
+    return script
 
 
 def asked(env, *words):
@@ -208,7 +213,7 @@ def requeue(tutti, folder, report):
     alone, where = os.path.join(folder, "alone"), os.path.join(folder, "job")
     run = changed(max_duration="4000ep", callbacks=[{"name": "checkpoint_saver", "interval": "1ba", "keep": 3}])
     write(where, run)
-    for name, text in (("more", ""), ("job.sh", JOB.format(tutti=tutti))):
+    for name, text in (("more", ""), ("job.sh", page_script(tutti))):
         with open(os.path.join(where, name), "w", encoding="utf-8") as f:
             f.write(text)
     with cluster(os.path.join(folder, "slurm")) as env:

@@ -54,6 +54,7 @@ check "it would build, pack, make images" diff noted.txt - <<'TXT'
 build release -DBUILD_TESTING=OFF
 cpack --config build/release/CPackConfig.cmake -B packages
 docker build --target runtime -t tutti .
+docker build --target mpi -t tutti-mpi .
 docker build --target sdk -t tutti-sdk .
 TXT
 for name in $(grep -oE -- '--target [a-z]+' noted.txt | cut -d' ' -f2); do
