@@ -1,6 +1,7 @@
 /* check.c - all checks of one plugin, in order: its files, its load, the life of each object. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "check/check.h"
+#include "base/monotonic.h"
 #include "check/bench.h"
 #include "check/imports.h"
 #include "check/life.h"
@@ -255,13 +256,6 @@ enum {
     LONGER = 60          /* than the whole run, which has 8 batches or those of check.json */
 };
 
-static double now(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* The run in two parts, and where there is time for it, a longer one. */
 static tutti_status try_more_life(subject *s, bool may_print, double whole_s, child_report *all,
                                   tutti_error *err)
@@ -294,10 +288,10 @@ static tutti_status try_life(subject *s, child_report *all, tutti_error *err)
         remove_tree(whole);
         if (subject_place(s, k, err))
             return err->status;
-        const double began = now();
+        const double began = monotonic_s();
         status = child_run(s->folder, s->options->seconds, may_print, life_whole, s, &one,
                            &ended, err);
-        whole_s = now() - began;
+        whole_s = monotonic_s() - began;
         if (!status && one.outcome[CHECK_LIFE] != CHECK_NOT_TRIED) {
             take(all, &one);
             break;

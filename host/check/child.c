@@ -1,6 +1,7 @@
 /* child.c - a child process per piece of work: its limits, its sentences through shared memory, its end. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "check/child.h"
+#include "base/monotonic.h"
 #include "plugin/crash/crash.h"
 
 #include <errno.h>
@@ -122,16 +123,12 @@ static void last_words(int file, char *text, size_t size)
 /* Waits until the child ends or its time is over; 0: it was over. */
 static int wait_for(pid_t pid, double seconds, int *ret_status)
 {
-    struct timespec begin, now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &begin);
+    const double began = monotonic_s();
     for (;;) {
         const pid_t got = waitpid(pid, ret_status, WNOHANG);
         if (got == pid || (got < 0 && errno != EINTR))
             break;
-        (void)clock_gettime(CLOCK_MONOTONIC, &now);
-        const double passed =
-            (double)(now.tv_sec - begin.tv_sec) + 1e-9 * (double)(now.tv_nsec - begin.tv_nsec);
-        if (passed > seconds) {
+        if (monotonic_s() - began > seconds) {
             (void)kill(pid, SIGKILL);
             (void)waitpid(pid, ret_status, 0);
             return 0;

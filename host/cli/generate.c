@@ -1,6 +1,7 @@
 /* generate.c - tutti generate: a language model goes on with a text, on the terminal as it comes. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/input_file.h"
+#include "base/monotonic.h"
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/generate_run.h"
@@ -15,7 +16,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { MOST_BYTES = 16 << 20 /* of a prompt */ };
@@ -38,13 +38,6 @@ typedef struct generation {
     text_buffer text; /* all that was given out */
     double prompt_seconds, seconds;
 } generation;
-
-static double now(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* ---- what the command line says ---- */
 
@@ -194,9 +187,9 @@ static tutti_status take_token(generation *g, const float *logits, tutti_error *
 static tutti_status go_on(generation *g, tutti_error *err)
 {
     const float *logits = NULL;
-    const double began = now();
+    const double began = monotonic_s();
     tutti_status s = decoder_feed(g->decoder, g->tokens, (int64_t)g->given, &logits, err);
-    g->prompt_seconds = now() - began;
+    g->prompt_seconds = monotonic_s() - began;
     while (!s) {
         s = trainer_signal()
                 ? tutti_fail(err, TUTTI_E_INTERRUPTED, "stopped by signal %d", trainer_signal())
@@ -205,7 +198,7 @@ static tutti_status go_on(generation *g, tutti_error *err)
             break;
         s = decoder_feed(g->decoder, &g->tokens[g->count - 1], 1, &logits, err);
     }
-    g->seconds = now() - began;
+    g->seconds = monotonic_s() - began;
     return s ? s : give_out(g, true, err);
 }
 

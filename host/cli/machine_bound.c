@@ -2,22 +2,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/machine_bound.h"
 
+#include "base/monotonic.h"
 #include "graph/program/program.h"
 #include "graph/runtime/host_memory.h"
 #include "tutti/ops.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { ROUNDS = 5, TRIAD = 1 << 24 };
-
-static double clock_s(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 static double less(double a, double b)
 {
@@ -41,9 +34,9 @@ tutti_status machine_measure_bytes(int threads, double *ret_bytes, tutti_error *
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for the triad");
     memset(abc, 0, 3 * bytes); /* pages that nobody has written are one and the same */
     for (int k = 0; k < ROUNDS; k++) {
-        const double start = clock_s();
+        const double start = monotonic_s();
         machine_triad(abc, abc + TRIAD, abc + 2 * (size_t)TRIAD, TRIAD, threads);
-        best = less(clock_s() - start, best);
+        best = less(monotonic_s() - start, best);
     }
     free(abc);
     *ret_bytes = 16.0 * TRIAD / best;
@@ -65,9 +58,9 @@ static tutti_status measure_product(program *p, uint64_t arena_bytes, double *re
     program_set_external(p, 1, memory + operand);
     program_set_arena(p, memory + 2 * operand);
     for (int k = 0; k < ROUNDS && !s; k++) {
-        const double start = clock_s();
+        const double start = monotonic_s();
         s = program_run(p, 0, &step, err);
-        best = less(clock_s() - start, best);
+        best = less(monotonic_s() - start, best);
     }
     free(memory);
     *ret_flops = 2.0 * MACHINE_PRODUCT * MACHINE_PRODUCT * MACHINE_PRODUCT / best;

@@ -2,11 +2,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/machine_peak.h"
 
+#include "base/monotonic.h"
 #include "tutti/isa.h"
 
 #include <stddef.h>
 #include <stdint.h>
-#include <time.h>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -148,24 +148,17 @@ const char *machine_peak_name(int peak)
     return k ? k->name : NULL;
 }
 
-static double clock_s(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 double machine_peak(int peak, int threads)
 {
     const peak_kind *k = kind_of(peak);
     double best = 1e9;
     float all = 0.0f;
     for (int round = 0; round < ROUNDS && k; round++) {
-        const double start = clock_s();
+        const double start = monotonic_s();
 #pragma omp parallel for schedule(static) num_threads(threads) reduction(+ : all)
         for (int part = 0; part < threads; part++)
             all += k->loop(k->turns);
-        const double took = clock_s() - start;
+        const double took = monotonic_s() - start;
         best = took < best ? took : best;
     }
     __asm__ volatile("" : : "r"(&all) : "memory");

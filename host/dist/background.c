@@ -2,9 +2,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "dist/world_internal.h"
 
+#include "base/monotonic.h"
+
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* An engine such as MPI moves bytes only while it is called.  The thread is in a call as long as there is anything to
  * move; nobody else calls the engine then: what blocks waits for the thread first. */
@@ -75,20 +76,13 @@ static tutti_status append(background *b, const world_piece *piece, tutti_error 
     return TUTTI_OK;
 }
 
-static int64_t clock_ns(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 /* Until fewer than `most` pieces are there.  Called with the lock held. */
 static void wait_for_room(background *b, uint32_t most)
 {
-    const int64_t began = clock_ns();
+    const int64_t began = monotonic_ns();
     while (b->count >= most)
         (void)pthread_cond_wait(&b->changed, &b->lock);
-    b->waited_ns += clock_ns() - began;
+    b->waited_ns += monotonic_ns() - began;
 }
 
 tutti_status background_start(background *b, background_run *run, void *ctx,
@@ -119,21 +113,21 @@ void background_drain(background *b)
 
 void background_wait(background *b, uint64_t n)
 {
-    const int64_t began = clock_ns();
+    const int64_t began = monotonic_ns();
     if (!b->running)
         return;
     (void)pthread_mutex_lock(&b->lock);
     while (b->done < n)
         (void)pthread_cond_wait(&b->changed, &b->lock);
     (void)pthread_mutex_unlock(&b->lock);
-    b->waited_ns += clock_ns() - began;
+    b->waited_ns += monotonic_ns() - began;
 }
 
 tutti_status background_finish(background *b, tutti_error *err)
 {
-    const int64_t began = clock_ns();
+    const int64_t began = monotonic_ns();
     background_drain(b);
-    b->waited_ns += clock_ns() - began;
+    b->waited_ns += monotonic_ns() - began;
     return b->error.status ? tutti_fail(err, b->error.status, "%s", b->error.text) : TUTTI_OK;
 }
 

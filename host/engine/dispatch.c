@@ -1,18 +1,11 @@
 /* dispatch.c - runs an event: who hears it, in turn, and what their failures do to the run. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/monotonic.h"
 #include "base/text.h"
 #include "engine/engine_internal.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
-
-static uint64_t now_ns(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 /* ---- failures ---- */
 
@@ -104,10 +97,10 @@ static tutti_status apply_one(engine *e, const dispatch_entry *h, int32_t order,
     profiler *const profiled = e->profiler;
     const uint32_t span =
         profiled ? profiler_begin(profiled, "algorithm", p->name, event->name) : 0;
-    const uint64_t started = now_ns();
+    const int64_t started = monotonic_ns();
     const tutti_status s = p->calls->apply(h->self, event, &trace.exit_code, &cause);
     crash_keep_locale();
-    trace.duration_ns = now_ns() - started;
+    trace.duration_ns = (uint64_t)(monotonic_ns() - started);
     if (profiled)
         profiler_end(profiled, span);
     engine_trace(e, &trace);

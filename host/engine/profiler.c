@@ -1,5 +1,6 @@
 /* profiler.c - markers, the schedule, and recording. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/monotonic.h"
 #include "engine/engine.h"
 #include "engine/profile/profile_internal.h"
 #include "tutti/rng.h"
@@ -127,7 +128,7 @@ static void count_cpu(profiler *p)
         return;
     const int64_t cpu = (u.ru_utime.tv_sec + u.ru_stime.tv_sec) * INT64_C(1000000000) +
                         (u.ru_utime.tv_usec + u.ru_stime.tv_usec) * INT64_C(1000);
-    const int64_t wall = profile_now();
+    const int64_t wall = monotonic_ns();
     const double percent =
         p->usage.wall_ns && wall > p->usage.wall_ns
             ? 100.0 * (double)(cpu - p->usage.cpu_ns) / (double)(wall - p->usage.wall_ns)

@@ -118,7 +118,6 @@ struct tutti_loop {
 /* From the present phase to the end of the run or an interrupt. */
 tutti_status loop_advance(tutti_loop *l, tutti_error *err);
 bool loop_done(const tutti_loop *l);
-double loop_clock(void);
 
 /* ---- loop.c ---- */
 

@@ -2,15 +2,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "loop/loop_internal.h"
 
+#include "base/monotonic.h"
+
 /* How a step ends beside an error's status, which is negative. */
 enum { GO_ON, CUT_RUN = 16, CUT_EPOCH, SUSPEND };
-
-double loop_clock(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static bool reached(int64_t length, int64_t epochs, int64_t iteration)
 {
@@ -110,7 +105,7 @@ static tutti_status step_start(tutti_loop *l, tutti_error *err)
     if (l->options.deterministic && l->state.seed == TUTTI_LOOP_NONE)
         l->state.seed = (int64_t)(tutti_loop_random(l) % 1000000000u);
     l->source.starved = false;
-    l->clocks.run = loop_clock();
+    l->clocks.run = monotonic_s();
     return fire_checked(l, TUTTI_EVENT_STARTED, PHASE_NEXT_EPOCH, err);
 }
 
@@ -134,9 +129,9 @@ static tutti_status step_next_epoch(tutti_loop *l, tutti_error *err)
     l->state.epoch++;
     l->counters.open = true;
     l->counters.iter_counter = first_counter(l);
-    const double began = loop_clock();
+    const double began = monotonic_s();
     const tutti_status s = fire(l, TUTTI_EVENT_EPOCH_STARTED, err);
-    l->clocks.handlers = loop_clock() - began;
+    l->clocks.handlers = monotonic_s() - began;
     if (s)
         return s;
     l->phase = PHASE_OPEN_DATA;
@@ -153,22 +148,22 @@ static tutti_status step_open_data(tutti_loop *l, tutti_error *err)
     l->counters.has_first = false;
     l->source.exhausted = false;
     l->counters.iterations = 0;
-    l->clocks.epoch = loop_clock();
+    l->clocks.epoch = monotonic_s();
     l->phase = PHASE_ASK_BATCH;
     return GO_ON;
 }
 
 static tutti_status step_epoch_over(tutti_loop *l, tutti_error *err)
 {
-    double seconds = l->clocks.handlers + loop_clock() - l->clocks.epoch;
+    double seconds = l->clocks.handlers + monotonic_s() - l->clocks.epoch;
     l->state.epoch_seconds = seconds;
     l->counters.open = l->counters.under_way = false;
     if (atomic_load(&l->requests.terminate_epoch) != FLAG_SKIP) {
-        const double began = loop_clock();
+        const double began = monotonic_s();
         const tutti_status s = fire(l, TUTTI_EVENT_EPOCH_COMPLETED, err);
         if (s)
             return s;
-        seconds += loop_clock() - began;
+        seconds += monotonic_s() - began;
         l->state.epoch_seconds = seconds;
     }
     atomic_store(&l->requests.terminate_epoch, FLAG_NO);
@@ -178,13 +173,13 @@ static tutti_status step_epoch_over(tutti_loop *l, tutti_error *err)
 
 static tutti_status step_finish(tutti_loop *l, tutti_error *err)
 {
-    l->state.total_seconds = loop_clock() - l->clocks.run;
+    l->state.total_seconds = monotonic_s() - l->clocks.run;
     if (atomic_load(&l->requests.terminate) != FLAG_SKIP) {
-        const double began = loop_clock();
+        const double began = monotonic_s();
         const tutti_status s = fire(l, TUTTI_EVENT_COMPLETED, err);
         if (s)
             return s;
-        l->state.total_seconds += loop_clock() - began;
+        l->state.total_seconds += monotonic_s() - began;
     }
     l->source.open = false;
     l->phase = PHASE_IDLE;

@@ -1,10 +1,10 @@
 /* bench_dispatch.c - the events of a training batch where nobody matches, against direct calls. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/monotonic.h"
 #include "cli/cli.h"
 #include "engine/participant.h"
 
 #include <stdio.h>
-#include <time.h>
 
 enum { PLUGINS = 20, EVENTS = 13, BATCHES = 1000, ROUNDS = 801 };
 
@@ -55,13 +55,6 @@ static const tutti_calls tables[PLUGINS] = {
 #undef TABLE
 };
 
-static double now(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 /* The limit: calls written out by hand, without order, traces or blame. */
 static int32_t call_directly(int n, const tutti_event *event)
 {
@@ -78,7 +71,7 @@ static int32_t call_directly(int n, const tutti_event *event)
 static double by_hand(int n, tutti_timestamp *time)
 {
     volatile int32_t sink = 0;
-    const double start = now();
+    const double start = monotonic_s();
     for (int b = 0; b < BATCHES; b++) {
         int32_t matched = 0;
         time->batch = b;
@@ -94,19 +87,19 @@ static double by_hand(int n, tutti_timestamp *time)
         sink |= matched;
     }
     (void)sink;
-    return (now() - start) / BATCHES;
+    return (monotonic_s() - start) / BATCHES;
 }
 
 static double by_engine(engine *e, tutti_timestamp *time)
 {
-    const double start = now();
+    const double start = monotonic_s();
     for (int b = 0; b < BATCHES; b++) {
         time->batch = b;
         for (int k = 0; k < EVENTS; k++)
             if (engine_run_event(e, batch_events[k], NULL))
                 return -1.0;
     }
-    return (now() - start) / BATCHES;
+    return (monotonic_s() - start) / BATCHES;
 }
 
 static engine *make_engine(int n, const tutti_timestamp *time)

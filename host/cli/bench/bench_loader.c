@@ -1,5 +1,6 @@
 /* bench_loader.c - how fast a run's training data come, without a model. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/monotonic.h"
 #include "cli/cli.h"
 #include "train/data/loader.h"
 #include "train/data/samples.h"
@@ -18,10 +19,10 @@ typedef struct data {
     loader *loader;
 } data;
 
-static double seconds(clockid_t clock)
+static double cpu_s(void)
 {
     struct timespec t;
-    (void)clock_gettime(clock, &t);
+    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
@@ -84,7 +85,7 @@ static tutti_status data_open(data *d, run_file *run, tutti_error *err)
 /* One epoch; what it took goes to stdout. */
 static tutti_status measure(data *d, int round, tutti_error *err)
 {
-    const double wall = seconds(CLOCK_MONOTONIC), cpu = seconds(CLOCK_PROCESS_CPUTIME_ID);
+    const double wall = monotonic_s(), cpu = cpu_s();
     int64_t samples = 0, more;
     double bytes = 0.0;
     do {
@@ -97,8 +98,8 @@ static tutti_status measure(data *d, int round, tutti_error *err)
         for (uint32_t k = 0; more > 0 && k < n; k++)
             bytes += (double)tutti_nbytes(&columns[k].desc);
     } while (more > 0);
-    const double took = seconds(CLOCK_MONOTONIC) - wall;
-    const double used = seconds(CLOCK_PROCESS_CPUTIME_ID) - cpu;
+    const double took = monotonic_s() - wall;
+    const double used = cpu_s() - cpu;
     (void)printf("epoch %d: %lld samples in %.2f s, %.0f a second, %.0f a second of CPU time, "
                  "%.1f MB/s\n",
                  round, (long long)samples, took, (double)samples / took,

@@ -1,6 +1,7 @@
 /* bench_optimizer.c - one update of all weights, as a share of what memory can do. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/cpus.h"
+#include "base/monotonic.h"
 #include "cli/cli.h"
 #include "graph/runtime/host_memory.h"
 #include "tutti/half.h"
@@ -9,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { ARRAYS = 2 + TUTTI_OPTIMIZER_MAX_SLOTS, ROUNDS = 15 };
@@ -28,13 +28,6 @@ typedef struct update_arrays {
     int threads;
     int reserved;
 } update_arrays;
-
-static double now(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 static void arrays_fini(update_arrays *s)
 {
@@ -142,16 +135,16 @@ static void measure(const update_arrays *s, instance *const *optimizers)
     for (int64_t round = 1; round <= ROUNDS; round++) {
         for (int k = 0; k < NAMES * VARIANTS; k++) {
             instance *o = optimizers[k / VARIANTS];
-            const double start = now();
+            const double start = monotonic_s();
             update(s, o, instance_query(o, TUTTI_OPTIMIZER_V1), round, k % VARIANTS == COPIES);
             if (k % VARIANTS == APART)
                 round_weights(s);
-            const double took = now() - start;
+            const double took = monotonic_s() - start;
             best[k] = took < best[k] ? took : best[k];
         }
-        const double start = now();
+        const double start = monotonic_s();
         triad(s);
-        const double took = now() - start;
+        const double took = monotonic_s() - start;
         stream = took < stream ? took : stream;
     }
     /* Whoever writes a line reads it first. */
@@ -207,10 +200,10 @@ static int blocks(instance *optimizer, int64_t count)
         return CLI_FAILED;
     const tutti_optimizer_v1 *t = instance_query(optimizer, TUTTI_OPTIMIZER_V1);
     while (fgets(line, sizeof line, stdin)) {
-        const double start = now();
+        const double start = monotonic_s();
         for (long left = strtol(line, NULL, 10); left > 0; left--)
             update(&s, optimizer, t, ++step, false);
-        (void)printf("%.0f %ld\n", (now() - start) * 1e9, peak_kb());
+        (void)printf("%.0f %ld\n", (monotonic_s() - start) * 1e9, peak_kb());
         (void)fflush(stdout);
     }
     arrays_fini(&s);

@@ -1,5 +1,6 @@
 /* bench_plan.c - what plans cost beside their kernels: replaying, finding, building, switching. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/monotonic.h"
 #include "cli/cli.h"
 #include "graph/plan/plan_internal.h"
 #include "graph/surgery/surgery.h"
@@ -7,16 +8,8 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 enum { STEPS = 1000, ROUNDS = 200, SHAPES = 8, LOOKUPS = 1000, TURNS = 400 };
-
-static double now(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 static double less(double a, double b)
 {
@@ -75,9 +68,9 @@ static double time_steps(bool guarded)
         program_set_external(p, 1, keep);
         best = program_run(p, 0, &step, NULL) ? -1.0 : 1e9;
         for (int k = 0; k < ROUNDS && best > 0.0; k++) {
-            const double start = now();
+            const double start = monotonic_s();
             const tutti_status s = program_run(p, 0, &step, NULL);
-            best = s ? -1.0 : less(now() - start, best);
+            best = s ? -1.0 : less(monotonic_s() - start, best);
         }
     }
     program_destroy(p);
@@ -162,9 +155,9 @@ static void measure_switches(net *n, double *ret_after_other, double *ret_after_
         best[k][0] = best[k][1] = 1e9;
     for (int turn = 0; turn < TURNS; turn++)
         for (int k = 0; k < 2 * SHAPES; k++) {
-            const double start = now();
+            const double start = monotonic_s();
             (void)train(plan_of(n, 8 + 4 * (k / 2)));
-            best[k / 2][k % 2] = less(now() - start, best[k / 2][k % 2]);
+            best[k / 2][k % 2] = less(monotonic_s() - start, best[k / 2][k % 2]);
         }
     for (int k = 0; k < SHAPES; k++) {
         *ret_after_other += best[k][0];
@@ -176,16 +169,16 @@ static bool measure_shapes(net *n)
 {
     double build_s = 1e9, find_s = 1e9, other, own;
     for (int k = 0; k < SHAPES; k++) {
-        const double start = now();
+        const double start = monotonic_s();
         if (!train(plan_of(n, 8 + 4 * k))) /* the first run points at memory */
             return false;
-        build_s = less(now() - start, build_s);
+        build_s = less(monotonic_s() - start, build_s);
     }
     for (int k = 0; k < ROUNDS; k++) {
-        const double start = now();
+        const double start = monotonic_s();
         for (int j = 0; j < LOOKUPS; j++)
             (void)plan_of(n, 8 + 4 * (j % SHAPES));
-        find_s = less((now() - start) / LOOKUPS, find_s);
+        find_s = less((monotonic_s() - start) / LOOKUPS, find_s);
     }
     measure_switches(n, &other, &own);
     const net_plan_counts c = net_count_plans(n);

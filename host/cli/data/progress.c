@@ -2,22 +2,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/data/progress.h"
 
+#include "base/monotonic.h"
+
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { BAR = 30 };
 
-static double now_s(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 progress progress_begin(int64_t total)
 {
-    return (progress){.total = total, .began_s = now_s(), .shows = isatty(fileno(stderr)) != 0};
+    return (progress){
+        .total = total, .began_s = monotonic_s(), .shows = isatty(fileno(stderr)) != 0};
 }
 
 void progress_add(progress *p, int64_t samples, bool fresh)
@@ -27,7 +22,7 @@ void progress_add(progress *p, int64_t samples, bool fresh)
     p->fresh += fresh ? samples : 0;
     if (!p->shows)
         return;
-    const double took = now_s() - p->began_s;
+    const double took = monotonic_s() - p->began_s;
     const double speed = took > 0 ? (double)p->fresh / took : 0;
     const int full = (int)(BAR * p->done / p->total);
     for (int k = 0; k < BAR; k++)

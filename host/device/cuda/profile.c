@@ -1,5 +1,6 @@
 /* profile.c - the time of each launch between two events, for TUTTI_CUDA_PROFILE. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/monotonic.h"
 #include "device/cuda/device_calls.h"
 
 #include <sched.h>
@@ -7,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { PAIRS = 2048, HOLD_MOST_MS = 50 };
 
@@ -30,19 +30,12 @@ struct cuda_profile {
         released; /* so that a step is enqueued before it begins, and its launches have no gaps */
 };
 
-static double now_ms(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
-}
-
 /* Who waits for the stream in the middle of a step waits for this: it has an end. */
 static void hold(void *data)
 {
     cuda_profile *p = data;
-    const double end = now_ms() + HOLD_MOST_MS;
-    while (!atomic_load(&p->released) && now_ms() < end)
+    const double end = monotonic_s() + 1e-3 * HOLD_MOST_MS;
+    while (!atomic_load(&p->released) && monotonic_s() < end)
         (void)sched_yield();
 }
 

@@ -1,5 +1,6 @@
 /* profile_file.c - a profiler's trace files, in the Chrome trace event format. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/monotonic.h"
 #include "base/text.h"
 #include "engine/profile/profile_internal.h"
 
@@ -152,7 +153,7 @@ static void put_head(const profiler *p, FILE *f)
     struct timespec real;
     (void)clock_gettime(CLOCK_REALTIME, &real);
     const int64_t sync =
-        ((int64_t)real.tv_sec * 1000000000 + real.tv_nsec - profile_now()) / 1000;
+        ((int64_t)real.tv_sec * 1000000000 + real.tv_nsec - monotonic_ns()) / 1000;
     const struct {
         const char *name;
         const char *key;

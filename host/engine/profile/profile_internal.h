@@ -77,7 +77,6 @@ struct profiler {
 };
 
 /* profile_record.c */
-int64_t profile_now(void);
 /* Whether the marker is recorded at the present action. */
 bool profile_records(const profiler *p, uint32_t marker);
 /* Appends what is so now, or was so at `at_ns`; *values are copied. */

@@ -2,16 +2,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/profile/profile_internal.h"
 
+#include "base/monotonic.h"
+
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
-
-int64_t profile_now(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 /* Room for one more at `list`; false, and the profiler records nothing more, when there is none. */
 static bool grow(profiler *p, void *list, size_t *capacity, size_t used, size_t size)
@@ -41,7 +35,7 @@ static bool grow_short(profiler *p, void *list, uint32_t *capacity, uint32_t use
 void profile_record(profiler *p, char phase, uint32_t m, const tutti_named_value *values,
                     uint32_t n)
 {
-    profile_record_at(p, phase, m, profile_now(), values, n);
+    profile_record_at(p, phase, m, monotonic_ns(), values, n);
 }
 
 void profile_record_at(profiler *p, char phase, uint32_t m, int64_t at_ns,
@@ -82,7 +76,7 @@ void profile_start(profiler *p, uint32_t m)
     if (!grow_short(p, &p->open, &p->open_capacity, p->nopen, sizeof *p->open))
         return;
     const bool recorded = profile_records(p, m);
-    const int64_t now = profile_now();
+    const int64_t now = monotonic_ns();
     p->markers[m].open++;
     p->open[p->nopen++] = (open_span){m, recorded, profiler_measures(p), now, 0};
     if (recorded)
@@ -104,7 +98,7 @@ void profile_finish(profiler *p, uint32_t m)
 {
     while (p->markers[m].open) {
         const open_span top = p->open[--p->nopen];
-        const int64_t now = profile_now();
+        const int64_t now = monotonic_ns();
         p->markers[top.marker].open--;
         if (top.recorded)
             profile_record_at(p, 'E', top.marker, now, NULL, 0);

@@ -3,15 +3,6 @@
 #include "graph/ir/traits.h"
 #include "graph/program/program_internal.h"
 
-#include <time.h>
-
-int64_t program_now(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 void program_observe(program *p, const program_observer *o)
 {
     p->watcher.observer = o;

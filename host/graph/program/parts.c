@@ -1,6 +1,7 @@
 /* parts.c - runs a segment on the host, at once or in parts. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/program/parts.h"
+#include "base/monotonic.h"
 #include "graph/program/program_internal.h"
 
 #include <string.h>
@@ -30,7 +31,7 @@ static bool is_skipped(const step *s)
 static tutti_status run_step(const program *p, int32_t segment, const step *s, tutti_error *err)
 {
     const program_watcher *w = &p->watcher;
-    const int64_t begin_ns = w->observer ? program_now() : 0;
+    const int64_t begin_ns = w->observer ? monotonic_ns() : 0;
     const bool skipped = is_skipped(s);
     if (skipped)
         program_skip_step(s);
@@ -40,7 +41,7 @@ static tutti_status run_step(const program *p, int32_t segment, const step *s, t
         return program_fail_step(s, status, err);
     if (w->observer)
         w->observer->ran(w->observer->ctx, p, (uint32_t)(s - p->steps), begin_ns,
-                         program_now());
+                         monotonic_ns());
     if (segment && w->passed)
         w->passed(w->ctx, (uint32_t)(s - p->steps) - p->cut + 1);
     return TUTTI_OK;

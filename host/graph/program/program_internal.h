@@ -111,9 +111,6 @@ struct program {
 /* The class that `v` belongs to. */
 tutti_value program_alias_set(const program *p, tutti_value v);
 
-/* observe.c: CLOCK_MONOTONIC. */
-int64_t program_now(void);
-
 /* buffer_binding.c: slots get their addresses, where these have changed. */
 void program_bind(program *p);
 /* parts.c: says which step failed. */

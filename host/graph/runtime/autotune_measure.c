@@ -1,6 +1,7 @@
 /* autotune_measure.c - autotuning: times an operation's candidate algorithms in turns and takes the fastest. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/runtime/autotune_measure.h"
+#include "base/monotonic.h"
 #include "graph/runtime/autotune.h"
 #include "graph/runtime/host_memory.h"
 #include "tutti/half.h"
@@ -8,7 +9,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum {
     CLEAR_ROUNDS =
@@ -135,13 +135,6 @@ static bool agrees(const measurement *m)
     return true;
 }
 
-static double now(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* Prepares candidate k, runs it once and checks its results. */
 static bool try_candidate(measurement *m, uint32_t k)
 {
@@ -156,9 +149,9 @@ static bool try_candidate(measurement *m, uint32_t k)
     m->lacks_memory = m->lacks_memory || s == TUTTI_E_NOMEM || (!s && !m->scratch[k]);
     if (!m->scratch[k])
         return false;
-    const double from = now();
+    const double from = monotonic_s();
     const bool ran = run_algorithm(m, k, k ? m->out : m->first);
-    m->trial[k] = now() - from;
+    m->trial[k] = monotonic_s() - from;
     return ran && (!k || agrees(m));
 }
 
@@ -188,9 +181,9 @@ static void run_round(measurement *m, bool is_first)
         if (!m->fits[k])
             continue;
         meanwhile(m);
-        const double from = now();
+        const double from = monotonic_s();
         m->fits[k] = run_algorithm(m, k, m->out);
-        const double took = now() - from;
+        const double took = monotonic_s() - from;
         first = k ? first : took;
         m->wins[k] += took < first;
         m->best[k] = is_first || took < m->best[k] ? took : m->best[k];
@@ -227,10 +220,11 @@ static bool prune(measurement *m, uint32_t rounds)
 /* The fastest one, if it was ahead of algorithm 0 in most rounds too; AUTOTUNE_MAX_ALGORITHMS when none runs. */
 static uint32_t decide(measurement *m)
 {
-    const double start = now();
+    const double start = monotonic_s();
     uint32_t rounds = 0;
     bool open = true;
-    while (open && rounds < MAX_ROUNDS && (rounds < MIN_ROUNDS || now() - start < ENOUGH)) {
+    while (open && rounds < MAX_ROUNDS &&
+           (rounds < MIN_ROUNDS || monotonic_s() - start < ENOUGH)) {
         run_round(m, rounds == 0);
         open = prune(m, ++rounds);
     }

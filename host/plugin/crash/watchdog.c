@@ -2,6 +2,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plugin/crash/crash_internal.h"
 
+#include "base/monotonic.h"
+
 #include <errno.h>
 #include <math.h>
 #include <pthread.h>
@@ -89,27 +91,20 @@ static void look(seat *s, double passed)
     (void)pthread_kill(s->thread, signal_number());
 }
 
-static double now_s(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static struct timespec in_a_while(double seconds)
 {
-    const double at = now_s() + seconds;
+    const double at = monotonic_s() + seconds;
     return (struct timespec){(time_t)at, (long)(1e9 * (at - floor(at)))};
 }
 
 static void *watch(void *unused)
 {
-    double last = now_s();
+    double last = monotonic_s();
     (void)pthread_mutex_lock(&lock);
     while (!stop) {
         const struct timespec until = in_a_while(limit / 8.0);
         (void)pthread_cond_timedwait(&stopped, &lock, &until);
-        const double now = now_s(), passed = now - last;
+        const double now = monotonic_s(), passed = now - last;
         last = now;
         for (int k = 0; k < MAX_SEATS && !stop; k++)
             if (seats[k].taken)

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/checkpoint/resume.h"
 
+#include "base/monotonic.h"
 #include "plugin/crash/crash.h"
 #include "train/checkpoint/checkpoint_contents.h"
 #include "train/checkpoint/class_check.h"
@@ -79,7 +80,7 @@ static tutti_status prepare(trainer *t, saved_state *w, tutti_error *err)
 static tutti_status make_token(trainer *t, char **ret, tutti_error *err)
 {
     char mine[24];
-    const uint64_t now = (uint64_t)now_ns() ^ (uint64_t)getpid() << 40;
+    const uint64_t now = (uint64_t)monotonic_ns() ^ (uint64_t)getpid() << 40;
     (void)snprintf(mine, sizeof mine, "%08x", (unsigned)XXH64(&now, sizeof now, 0));
     if (distributed_on(&t->distributed))
         return world_spread(t->distributed.world, mine, ret, err);

@@ -6,7 +6,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 tutti_status context_open(run_context *run, run_part *part, instance **ret_instance,
                           tutti_error *err)
@@ -93,13 +92,6 @@ void context_tune_message(run_context *run)
     const char *text = run->net ? net_autotune_complaint(run->net) : NULL;
     if (text)
         run_log_message(&run->log, TUTTI_LOG_WARNING, "plan", text);
-}
-
-int64_t now_ns(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
 void clock_stop(run_clock *c)

@@ -82,8 +82,6 @@ TUTTI_NODISCARD tutti_status context_step_device(run_context *run, tutti_error *
 /* Says what is wrong with the file of measured kernels, if anything is and was not said. */
 void context_tune_message(run_context *run);
 
-/* Nanoseconds of the monotonic clock. */
-int64_t now_ns(void);
 /* As upstream: the duration becomes what has passed, so that everything due at the end is due. */
 void clock_stop(run_clock *c);
 /* Whether max_duration has passed. */

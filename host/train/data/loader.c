@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/data/loader_internal.h"
 
+#include "base/monotonic.h"
 #include "graph/runtime/host_memory.h"
 #include "train/context/signals.h"
 #include "train/data/samples.h"
@@ -320,13 +321,6 @@ tutti_status loader_complete(loader *l, tutti_error *err)
     return TUTTI_OK;
 }
 
-static uint64_t now_ns(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 /* For a batch, or until it is time to look at signals again. */
 static void wait_a_while(loader *l)
 {
@@ -362,10 +356,10 @@ tutti_status loader_next(loader *l, tutti_tensor *columns, uint32_t *ret_ncolumn
     }
     ring_slot *p = &l->ring[l->taken % l->nring];
     if (p->state != BATCH_READY || p->number != l->taken) {
-        const uint64_t began = now_ns();
+        const int64_t began = monotonic_ns();
         while ((p->state != BATCH_READY || p->number != l->taken) && !trainer_hurries())
             wait_a_while(l);
-        l->waited_ns += now_ns() - began;
+        l->waited_ns += (uint64_t)(monotonic_ns() - began);
     }
     if (p->state != BATCH_READY || p->number != l->taken) {
         (void)pthread_mutex_unlock(&l->lock);

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/ranks/distributed.h"
 
+#include "base/monotonic.h"
 #include "graph/runtime/device_memory.h"
 #include "train/context/signals.h"
 
@@ -278,7 +279,7 @@ static tutti_status start_record(distributed *d, bool failed, char *all, tutti_e
         hash_weights(d, (uint64_t)d->run->clock.now.batch % HASHED_PARTS, &hash, err);
     if (s)
         return s;
-    const int64_t now = now_ns();
+    const int64_t now = monotonic_ns();
     record *mine = (record *)(void *)d->values;
     *mine = (record){.lap_ns = now - d->began_ns,
                      .weights = hash,

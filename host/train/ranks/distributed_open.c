@@ -1,5 +1,6 @@
 /* distributed_open.c - joining the other ranks of a run, leaving them, and what they are told at its beginning. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/monotonic.h"
 #include "train/context/signals.h"
 #include "train/ranks/distributed.h"
 
@@ -159,7 +160,7 @@ tutti_status distributed_open(distributed *d, tutti_error *err)
     d->gradients.weights.world = d->world;
     d->gradients.weights.wanted =
         file->distributed.sharding == SHARDING_WEIGHTS && d->gradients.rounds.on;
-    d->began_ns = now_ns();
+    d->began_ns = monotonic_ns();
     return distributed_agree(d, TUTTI_OK, err); /* with ranks that come to refuse */
 }
 

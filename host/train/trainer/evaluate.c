@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/trainer/evaluate.h"
 
+#include "base/monotonic.h"
 #include "train/generate/answers.h"
 #include "train/step/memory_observers.h"
 #include "train/step/plan_step.h"
@@ -121,7 +122,8 @@ static tutti_status eval_batch(trainer *t, data_source *e, int64_t began, tutti_
     tutti_status s = trainer_event(t, TUTTI_EVENT_EVAL_BATCH_START, err);
     if (s || (s = eval_parts(t, e, err)))
         return s;
-    timestamp_next_batch(&t->run.clock.eval, t->tensors.eval.samples, 0, now_ns() - began);
+    timestamp_next_batch(&t->run.clock.eval, t->tensors.eval.samples, 0,
+                         monotonic_ns() - began);
     s = trainer_event(t, TUTTI_EVENT_EVAL_BATCH_END,
                       err); /* the batch is its last part, as upstream */
     t->tensors.phase = PHASE_EVAL;
@@ -133,7 +135,7 @@ static tutti_status eval_batches(trainer *t, data_source *e, tutti_error *err)
 {
     while (!trainer_signal()) {
         int64_t samples;
-        const int64_t began = now_ns();
+        const int64_t began = monotonic_ns();
         tutti_status s = source_next(e, &t->mirrors, &t->tensors.eval, &samples, err);
         if (s || samples == 0)
             return s;
@@ -267,7 +269,7 @@ tutti_status trainer_evaluate_now(trainer *t, size_t k, tutti_error *err)
 {
     data_source *e = &t->evals[k];
     const int phase = t->tensors.phase;
-    const int64_t began = now_ns();
+    const int64_t began = monotonic_ns();
     if (phase >= PHASE_EVAL)
         return tutti_fail(err, TUTTI_E_STATE, "an evaluation is under way already");
     if (t->hooks.data == e)
@@ -285,7 +287,7 @@ tutti_status trainer_evaluate_now(trainer *t, size_t k, tutti_error *err)
     t->evaluation.cut = false;
     tensors_end_batch(&t->tensors);
     t->tensors.phase = phase;
-    t->run.clock.lap_ns += now_ns() - began; /* training time excludes evaluations */
+    t->run.clock.lap_ns += monotonic_ns() - began; /* training time excludes evaluations */
     return s;
 }
 
@@ -393,7 +395,7 @@ static tutti_status after_all(trainer *t, tutti_error *err)
 tutti_status trainer_evaluate_owed(trainer *t, tutti_error *err)
 {
     const int phase = t->tensors.phase;
-    const int64_t began = now_ns();
+    const int64_t began = monotonic_ns();
     if (!trainer_owes_evaluations(t) || trainer_signal())
         return TUTTI_OK;
     tutti_status s = before_all(t, err);
@@ -405,7 +407,7 @@ tutti_status trainer_evaluate_owed(trainer *t, tutti_error *err)
     t->tensors.phase = phase;
     if (s == TUTTI_OK)
         s = after_all(t, err);
-    t->run.clock.lap_ns += now_ns() - began; /* training time excludes evaluations */
+    t->run.clock.lap_ns += monotonic_ns() - began; /* training time excludes evaluations */
     return s;
 }
 

@@ -1,5 +1,6 @@
 /* predict.c - the model's outputs for a data set, with Composer's predict events. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/monotonic.h"
 #include "train/step/plan_step.h"
 #include "train/step/trainer_events.h"
 #include "train/step/trainer_state.h"
@@ -47,7 +48,8 @@ static tutti_status predict_batch(trainer *t, int64_t began, predictions *p, tut
         (mine && ((s = tensors_mirror_outputs(&t->tensors, "", outputs, err)) ||
                   (s = predictions_add(p, &outputs[0], err)))))
         return s;
-    timestamp_next_batch(&t->run.clock.eval, t->tensors.eval.samples, 0, now_ns() - began);
+    timestamp_next_batch(&t->run.clock.eval, t->tensors.eval.samples, 0,
+                         monotonic_ns() - began);
     t->run.clock.predict = t->run.clock.eval;
     s = trainer_event(t, TUTTI_EVENT_PREDICT_BATCH_END, err);
     t->distributed.batches.at++;
@@ -89,7 +91,7 @@ static tutti_status predict_batches(trainer *t, data_source *e, predictions *p,
     tutti_status s = TUTTI_OK;
     while (s == TUTTI_OK) {
         int64_t samples = 0;
-        const int64_t began = now_ns();
+        const int64_t began = monotonic_ns();
         if (trainer_signal())
             s = tutti_fail(err, TUTTI_E_INTERRUPTED, "stopped by signal %d", trainer_signal());
         else

@@ -1,5 +1,6 @@
 /* preview_world.c - what a run's step would take over more ranks: measured here, predicted by a model. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/monotonic.h"
 #include "dist/forecast.h"
 #include "graph/plan/plan_workspace.h"
 #include "graph/runtime/host_memory.h"
@@ -16,7 +17,7 @@ enum { TRIES = 3, ADDED = 1 << 20 };
 
 static double seconds_since(int64_t began)
 {
-    return (double)(now_ns() - began) * 1e-9;
+    return (double)(monotonic_ns() - began) * 1e-9;
 }
 
 /* A slot of whatever the plan's inputs hold: the best of a few. */
@@ -24,7 +25,7 @@ static tutti_status time_slot(trainer *t, plan *p, double *ret_s, tutti_error *e
 {
     tutti_status s = TUTTI_OK;
     for (int k = 0; k < TRIES && !s; k++) {
-        const int64_t began = now_ns();
+        const int64_t began = monotonic_ns();
         for (int segment = SEGMENT_FORWARD; segment <= SEGMENT_BACKWARD && !s; segment++)
             s = plan_run(p, segment, &t->run.step, 1.0f, err);
         const double took = seconds_since(began);
@@ -38,7 +39,7 @@ static tutti_status time_update(trainer *t, double *ret_s, tutti_error *err)
 {
     tutti_status s = TUTTI_OK;
     for (int k = 0; k < TRIES && !s; k++) {
-        const int64_t began = now_ns();
+        const int64_t began = monotonic_ns();
         s = updater_step(&t->updater, err);
         const double took = seconds_since(began);
         *ret_s = k == 0 || took < *ret_s ? took : *ret_s;
@@ -56,9 +57,9 @@ static tutti_status time_memory(double *ret_add_s, double *ret_byte_s, tutti_err
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory to measure sums");
     stack.sums[0] = (slot_sum){a, {0, 1}};
     for (int k = 0; k < TRIES; k++) {
-        const int64_t began = now_ns();
+        const int64_t began = monotonic_ns();
         slot_stack_add_part(&stack, a + ADDED, 0, ADDED, 1);
-        const int64_t added = now_ns();
+        const int64_t added = monotonic_ns();
         memcpy(a, a + ADDED, ADDED * sizeof *a);
         memcpy(a + ADDED, a, ADDED * sizeof *a);
         const double add = (double)(added - began) * 1e-9 / ADDED;

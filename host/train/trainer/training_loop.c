@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/trainer/training_loop.h"
 
+#include "base/monotonic.h"
 #include "train/checkpoint/reproduction.h"
 #include "train/checkpoint/saver.h"
 #include "train/ranks/rank_calls.h"
@@ -38,7 +39,7 @@ static int64_t lap(trainer *t)
         t->distributed.lap_ns = 0;
         return first;
     }
-    const int64_t now = now_ns(), passed = now - t->run.clock.lap_ns;
+    const int64_t now = monotonic_ns(), passed = now - t->run.clock.lap_ns;
     t->run.clock.lap_ns = now;
     return passed;
 }
@@ -303,7 +304,7 @@ void training_begin_batch(trainer *t, int64_t samples, training_batch *ret_batch
 
 void training_start_clock(trainer *t)
 {
-    t->run.clock.lap_ns = now_ns();
+    t->run.clock.lap_ns = monotonic_ns();
 }
 
 tutti_status training_step(trainer *t, tutti_error *err)
