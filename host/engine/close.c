@@ -130,8 +130,7 @@ static tutti_status call_end(participant *p, bool post, tutti_error *err)
         s = own(p->owner, err);
     else if (call)
         s = call(p->self, err);
-    crash_keep_locale();
-    crash_breadcrumb = was;
+    crash_leave(&was);
     return s;
 }
 

@@ -141,8 +141,7 @@ static tutti_status pass_code(ordering *o, participant *p, tutti_error *err)
                                     .step = o->e->slots[o->event].event.step};
     tutti_status s = pass ? pass->order(p->self, o->event, names, o->n, order, &count, &cause)
                           : tutti_fail(&cause, TUTTI_E_STATE, "it has no %s", TUTTI_PASS_V1);
-    crash_keep_locale();
-    crash_breadcrumb = was;
+    crash_leave(&was);
     if (s == TUTTI_OK)
         s = check_answer(p, order, count, o->n, small, &cause);
     if (s == TUTTI_OK) {

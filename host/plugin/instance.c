@@ -218,8 +218,7 @@ tutti_status object_check(const object *o, const char *name, const tutti_params 
     crash_breadcrumb =
         (breadcrumb){.plugin = o->info.plugin_id, .object = name, .call = "check"};
     const tutti_status status = o->check(params, &cause);
-    crash_keep_locale();
-    crash_breadcrumb = outer;
+    crash_leave(&outer);
     if (!status)
         return TUTTI_OK;
     return tutti_fail(err, status < 0 ? status : TUTTI_E_FAIL, "%s",

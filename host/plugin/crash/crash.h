@@ -51,6 +51,12 @@ void crash_thread_end(void);
 /* After a call of a plugin, which may have set another locale for this thread; nothing on threads that did not begin so.
  * [any] */
 void crash_keep_locale(void);
+/* The same, and the breadcrumb of before the call comes back.  [any] */
+static inline void crash_leave(const breadcrumb *outer)
+{
+    crash_keep_locale();
+    crash_breadcrumb = *outer;
+}
 
 /* Addresses of a plugin's code, so that crashes of its own threads are its own.  `id` stays.  [control] */
 void crash_add_code(const char *id, uintptr_t begin, uintptr_t end);

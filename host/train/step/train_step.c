@@ -315,8 +315,7 @@ static tutti_status run_closure(trainer *t, evaluations *e, tutti_error *err)
     const breadcrumb outer = instance_breadcrumb(wrapper, "step", true);
     const tutti_status s =
         t->run.participants.wrapper_table->step(instance_self(wrapper), &closure, err);
-    crash_keep_locale();
-    crash_breadcrumb = outer;
+    crash_leave(&outer);
     t->mirrors.who = NULL;
     if (s == TUTTI_OK && e->count == 0)
         return tutti_fail(err, TUTTI_E_STATE, "%s made a step without evaluating the batch",
