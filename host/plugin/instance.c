@@ -197,9 +197,7 @@ static tutti_status call_open(instance *i, tutti_error *err)
     }
     if (lost) {
         cause = (tutti_error)TUTTI_ERROR_INIT;
-        status = tutti_fail(&cause, TUTTI_E_IO,
-                            "%s cannot be read: it became shorter after it was opened",
-                            crash_lost_file());
+        status = crash_lost_file(&cause);
     }
     if (status)
         return tutti_fail(err, status < 0 ? status : TUTTI_E_FAIL, "%s %s cannot be opened: %s",

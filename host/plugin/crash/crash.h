@@ -84,6 +84,7 @@ const char *crash_plugin(void);
  * threads, returns true: what was read since may be such zeros.  [any] */
 void crash_refuge_enter(void);
 TUTTI_NODISCARD bool crash_refuge_leave(void);
-const char *crash_lost_file(void); /* its path, once a leave has returned true */
+/* Once a leave has returned true: E_IO, with the path of the first such file. */
+tutti_status crash_lost_file(tutti_error *err);
 
 #endif

@@ -82,9 +82,10 @@ bool crash_refuge_leave(void)
     return atomic_load(&naming) == NAMED;
 }
 
-const char *crash_lost_file(void)
+tutti_status crash_lost_file(tutti_error *err)
 {
-    return lost_file;
+    return tutti_fail(err, TUTTI_E_IO,
+                      "%s cannot be read: it became shorter after it was opened", lost_file);
 }
 
 /* The loss is noted before there is a page that others may read. */

@@ -27,11 +27,10 @@ static tutti_status leave_refuge(int64_t index, tutti_status s, tutti_error *err
 {
     if (!crash_refuge_leave())
         return s;
-    if (err)
-        *err = (tutti_error)TUTTI_ERROR_INIT;
-    return tutti_fail(err, TUTTI_E_IO,
-                      "sample %lld: %s cannot be read: it became shorter after it was opened",
-                      (long long)index, crash_lost_file());
+    tutti_error lost = TUTTI_ERROR_INIT;
+    s = crash_lost_file(&lost);
+    *err = (tutti_error)TUTTI_ERROR_INIT;
+    return tutti_fail(err, s, "sample %lld: %s", (long long)index, lost.text);
 }
 
 tutti_status samples_failed(const char *kind, const instance *who, int64_t index,
