@@ -4,7 +4,6 @@
 
 #include "base/text.h"
 #include "train/context/run_log_each.h"
-#include "train/context/run_log_waiting.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -60,16 +59,6 @@ void run_log_forget_restored(run_log *l)
         l->values[k].restored = false;
 }
 
-static void give_message(run_log *l, int level, const char *component, const char *text)
-{
-    FOR_EACH_LOGGER(l, i, table, "message")
-    {
-        tutti_error e = TUTTI_ERROR_INIT;
-        if (table->message && table->message(instance_self(i), level, component, text, &e))
-            run_log_failed(l, i, &e);
-    }
-}
-
 void run_log_metrics(run_log *l, const tutti_named_value *values, uint32_t n)
 {
     run_log_metrics_at(l, values, n, (uint64_t)l->now->batch);
@@ -109,7 +98,7 @@ void run_log_metrics_at(run_log *l, const tutti_named_value *values, uint32_t n,
         keep(l, values[k].name,
              &(logged_value){
                  .value = values[k].value, .least = values[k].value, .most = values[k].value});
-    run_log_give_out(l, give_message);
+    run_log_hand_over(l);
     if (log_units_repeats(&l->units)) {
         give_fresh(l, values, n, step);
         return;
@@ -117,21 +106,6 @@ void run_log_metrics_at(run_log *l, const tutti_named_value *values, uint32_t n,
     for (uint32_t k = 0; k < n; k++)
         (void)log_units_take(&l->units, &(log_row){LOG_METRIC, 0, values[k].name, step});
     give_metrics(l, values, n, step);
-}
-
-void run_log_message(run_log *l, int level, const char *component, const char *text)
-{
-    if (l->message && (level >= (l->tells_all ? TUTTI_LOG_INFO : TUTTI_LOG_WARNING)))
-        l->message(l->message_ctx, level, component, text);
-    if (run_log_waits(l, level, component, text))
-        return;
-    run_log_give_out(l, give_message);
-    give_message(l, level, component, text);
-}
-
-void run_log_hand_over(run_log *l)
-{
-    run_log_give_out(l, give_message);
 }
 
 void run_log_hyperparameter(run_log *l, const char *name, const char *json)
@@ -147,7 +121,7 @@ void run_log_hyperparameter(run_log *l, const char *name, const char *json)
 
 void run_log_sync(run_log *l)
 {
-    run_log_give_out(l, give_message);
+    run_log_hand_over(l);
     FOR_EACH_LOGGER(l, i, table, "sync")
     {
         tutti_error e = TUTTI_ERROR_INIT;
@@ -252,7 +226,8 @@ void run_log_fini(run_log *l)
         free(l->services);
         l->services = next;
     }
-    run_log_give_out(l, NULL);
+    l->nloggers = 0;
+    run_log_hand_over(l); /* to nobody */
     log_units_fini(&l->units);
     memset(l, 0, sizeof *l);
 }

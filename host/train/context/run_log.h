@@ -27,7 +27,7 @@ typedef struct logged_value {
 
 /* tutti.log/1 of one plugin. */
 typedef struct log_service log_service;
-typedef struct waiting_message waiting_message; /* run_log_waiting.c */
+typedef struct waiting_message waiting_message; /* run_log_messages.c */
 
 typedef struct run_log {
     logged_value *values; /* the last of each name */
@@ -81,7 +81,7 @@ const tutti_files_v1 *run_log_files(run_log *l);
 /* `level` is TUTTI_LOG_*.  The terminal has it at once.  [any] */
 void run_log_message(run_log *l, int level, const char *component, const char *text);
 void run_log_hyperparameter(run_log *l, const char *name, const char *json);
-/* Loggers get what other threads have said so far.  [step] */
+/* Loggers get what other threads have said so far; nothing on another thread than the owner.  [step] */
 void run_log_hand_over(run_log *l);
 /* Before a checkpoint: all that was logged is on the disk. */
 void run_log_sync(run_log *l);

@@ -1,6 +1,8 @@
-/* run_log_waiting.c - messages of other threads wait for the thread that trains, whose calls alone loggers get. */
+/* run_log_messages.c - messages; those of other threads wait for the thread that trains, whose calls alone loggers get. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "train/context/run_log_waiting.h"
+#include "train/context/run_log.h"
+
+#include "train/context/run_log_each.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -31,7 +33,9 @@ void run_log_own(run_log *l)
     (void)pthread_mutex_unlock(&lock);
 }
 
-bool run_log_waits(run_log *l, int level, const char *component, const char *text)
+/* Keeps the message until the owner hands it over; false: the calling thread is the owner, or there is none.  Without memory
+ * it is lost to loggers. */
+static bool waits(run_log *l, int level, const char *component, const char *text)
 {
     (void)pthread_mutex_lock(&lock);
     const bool other = l->is_owned && !pthread_equal(l->owner, pthread_self());
@@ -61,14 +65,32 @@ static waiting_message *take_all(run_log *l)
     return all;
 }
 
-void run_log_give_out(run_log *l, void (*give)(run_log *l, int level, const char *component,
-                                               const char *text))
+static void give_message(run_log *l, int level, const char *component, const char *text)
+{
+    FOR_EACH_LOGGER(l, i, table, "message")
+    {
+        tutti_error e = TUTTI_ERROR_INIT;
+        if (table->message && table->message(instance_self(i), level, component, text, &e))
+            run_log_failed(l, i, &e);
+    }
+}
+
+void run_log_hand_over(run_log *l)
 {
     for (waiting_message *m = take_all(l); m;) {
         waiting_message *next = m->next;
-        if (give)
-            give(l, m->level, m->component, m->text);
+        give_message(l, m->level, m->component, m->text);
         message_free(m);
         m = next;
     }
+}
+
+void run_log_message(run_log *l, int level, const char *component, const char *text)
+{
+    if (l->message && (level >= (l->tells_all ? TUTTI_LOG_INFO : TUTTI_LOG_WARNING)))
+        l->message(l->message_ctx, level, component, text);
+    if (waits(l, level, component, text))
+        return;
+    run_log_hand_over(l);
+    give_message(l, level, component, text);
 }
