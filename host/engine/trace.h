@@ -45,10 +45,10 @@ void trace_file_set_mark(trace_file *file, trace_mark mark);
 /* What earlier processes have behind that mark goes to a file beside it, FILE.undone; nothing without one.  Errors: E_IO;
  * E_FORMAT the file is another one, which stays as it is. */
 TUTTI_NODISCARD tutti_status trace_file_rewind(trace_file *file, tutti_error *err);
-/* Whether both write to one file. */
-bool trace_file_is(const trace_file *file, const trace_file *other);
-/* They do: what is taken holds from then on, whatever unit it is of. */
-void trace_file_share(trace_file *file);
+/* Where both write to one file, what is taken holds from then on, whatever unit it is of. */
+void trace_file_share(trace_file *file, trace_file *earlier);
+/* A file that is named twice has its place once: whether `file` is the first of it. */
+bool trace_file_is_first(const trace_file *file);
 /* What is done again where it is stopped before its end. */
 enum { TRACE_BATCH, TRACE_EVALUATION, TRACE_UNITS };
 /* One begins here, unless it is open. */

@@ -24,6 +24,7 @@ struct trace_file {
     int64_t units[TRACE_UNITS]; /* where each that is open begins, else -1 */
     bool json;
     bool shared; /* two write to the file: no place in it is known to both */
+    bool again;  /* and another one was the first */
 };
 
 static const char *upper(const char *name, char *text, size_t size)
@@ -214,16 +215,17 @@ tutti_status trace_file_rewind(trace_file *f, tutti_error *err)
     return set_aside(f, mark.bytes, move_earlier, err);
 }
 
-void trace_file_share(trace_file *f)
-{
-    f->shared = true;
-}
-
-bool trace_file_is(const trace_file *f, const trace_file *other)
+void trace_file_share(trace_file *f, trace_file *earlier)
 {
     struct stat a, b;
-    return fstat(fileno(f->file), &a) == 0 && fstat(fileno(other->file), &b) == 0 &&
-           a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+    if (fstat(fileno(f->file), &a) == 0 && fstat(fileno(earlier->file), &b) == 0 &&
+        a.st_dev == b.st_dev && a.st_ino == b.st_ino)
+        f->shared = f->again = earlier->shared = true;
+}
+
+bool trace_file_is_first(const trace_file *f)
+{
+    return !f->again;
 }
 
 void trace_file_open_unit(trace_file *f, int unit)

@@ -93,7 +93,7 @@ static void add_traces(const trainer *t, text_buffer *b)
     observers_sync(&t->observers); /* also who writes to the file of another one */
     for (size_t k = 0; k < t->observers.ntraces; k++) {
         const trace_mark mark = trace_file_mark(t->observers.traces[k]);
-        if (!observers_first_trace(&t->observers, k))
+        if (!trace_file_is_first(t->observers.traces[k]))
             continue;
         text_add(b, "%s", before);
         text_add_quoted(b, t->run.file->observers.traces.items[k].file);
@@ -133,7 +133,7 @@ static void take_traces(trainer *t, const json_node *traces)
     for (size_t k = 0; k < t->observers.ntraces; k++) {
         const char *name = t->run.file->observers.traces.items[k].file;
         const json_node *mark = json_get(traces, name);
-        if (json_count(mark) == 2 && observers_first_trace(&t->observers, k))
+        if (json_count(mark) == 2 && trace_file_is_first(t->observers.traces[k]))
             trace_file_set_mark(
                 t->observers.traces[k],
                 (trace_mark){json_int(json_at(mark, 0)), (uint64_t)json_int(json_at(mark, 1))});

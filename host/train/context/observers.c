@@ -27,17 +27,10 @@ static tutti_status open_trace(observers *o, run_context *run, const trace_spec 
     const tutti_status s = trace_file_open(spec, run->folder, file, err);
     if (s)
         return s;
+    for (size_t k = 0; k < o->ntraces; k++)
+        trace_file_share(*file, o->traces[k]);
     o->ntraces++;
     return engine_trace_to(run->engine, trace_file_take, *file, spec->all, err);
-}
-
-/* A file that is named twice. */
-static void share_files(const observers *o)
-{
-    for (size_t k = 0; k < o->ntraces; k++)
-        for (size_t j = 0; j < o->ntraces; j++)
-            if (j != k && trace_file_is(o->traces[j], o->traces[k]))
-                trace_file_share(o->traces[k]);
 }
 
 tutti_status observers_start(observers *o, run_context *run, bool resumes, tutti_error *err)
@@ -54,7 +47,6 @@ tutti_status observers_start(observers *o, run_context *run, bool resumes, tutti
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for traces");
     for (size_t k = 0; k < specs->count && !s; k++)
         s = open_trace(o, run, &specs->items[k], err);
-    share_files(o);
     if (s || !o->profiler)
         return s;
     s = profiler_start(o->profiler, resumes, err);
@@ -63,18 +55,10 @@ tutti_status observers_start(observers *o, run_context *run, bool resumes, tutti
     return s;
 }
 
-bool observers_first_trace(const observers *o, size_t k)
-{
-    for (size_t j = 0; j < k; j++)
-        if (trace_file_is(o->traces[j], o->traces[k]))
-            return false;
-    return true;
-}
-
 void observers_begin_again(const observers *o)
 {
     for (size_t k = 0; k < o->ntraces; k++)
-        if (observers_first_trace(o, k))
+        if (trace_file_is_first(o->traces[k]))
             trace_file_set_mark(o->traces[k], (trace_mark){0, 0});
 }
 

@@ -24,8 +24,6 @@ TUTTI_NODISCARD tutti_status observers_start(observers *o, run_context *run, boo
                                              tutti_error *err);
 /* A run that begins anew, since an earlier process was killed before it saved: none of its traces holds. */
 void observers_begin_again(const observers *o);
-/* A file that is named twice has its place once: whether the k-th is the first of it. */
-bool observers_first_trace(const observers *o, size_t k);
 /* Once there is something to train: traces of batches that are trained again go aside.  [control] */
 void observers_go_on(observers *o, run_context *run);
 /* A unit of trace.h begins in every file of traces and for loggers, unless it is open. */

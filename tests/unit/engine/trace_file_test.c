@@ -120,11 +120,15 @@ END_TEST
 
 START_TEST(a_file_of_two_has_no_units)
 {
-    trace_file_share(f);
+    trace_file *second = opened();
+    trace_file_share(second, f);
+    ck_assert(trace_file_is_first(f));
+    ck_assert(!trace_file_is_first(second));
     trace_file_open_unit(f, TRACE_BATCH);
     take("batch");
     const trace_mark mark = trace_file_mark(f);
     ck_assert_ok(trace_file_take_back(f, TRACE_BATCH, &err), err);
+    ck_assert_ok(trace_file_close(second, &err), err);
     go_on(mark);
     ck_assert_str_eq(names(path), "batch ");
 }
