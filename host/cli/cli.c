@@ -234,6 +234,14 @@ void cli_watch(const run_file *run)
         (void)fprintf(stderr, "tutti: %s\n", e.text);
 }
 
+int cli_failure_status(const cli_options *o, const trainer *t, bool stopped)
+{
+    if (stopped)
+        return 128 + trainer_signal();
+    return o->resume && strcmp(o->resume, "auto") == 0 && trainer_was_over(t) ? CLI_OK
+                                                                              : CLI_FAILED;
+}
+
 int cli_finish(int status, const registry *r)
 {
     const int changes = registry_changes(r);

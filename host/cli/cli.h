@@ -30,7 +30,10 @@ bool cli_has_weights(const cli_options *o, const run_file *run, const char *comm
 
 /* From here on calls of plugins that take long are named. */
 void cli_watch(const run_file *run);
-/* The end of that; the command's exit status, given the run's: changes of the process that
+/* The exit status of a training that has ended with an error, `stopped` where that is a signal's.  A run that is over
+ * already has done what --resume auto asks for. */
+int cli_failure_status(const cli_options *o, const trainer *t, bool stopped);
+/* The end of cli_watch; the command's exit status, given the run's: changes of the process that
  * --check-plugins found are a failure.  Does not return when the operator would not wait. */
 int cli_finish(int status, const registry *r);
 

@@ -50,7 +50,6 @@ static void print_results(const loop_run *l, const trainer *t, const run_file *r
     cli_print_metrics(t, run);
 }
 
-/* A run that is over already has done what --resume auto asks for. */
 static int go(loop_run *l, trainer *t, const run_file *run, const cli_options *o,
               tutti_error *err)
 {
@@ -63,10 +62,7 @@ static int go(loop_run *l, trainer *t, const run_file *run, const cli_options *o
     if (s == TUTTI_OK)
         return CLI_OK;
     cli_print_failure(run, err->text);
-    if (trainer_signal())
-        return 128 + trainer_signal();
-    return o->resume && strcmp(o->resume, "auto") == 0 && trainer_was_over(t) ? CLI_OK
-                                                                              : CLI_FAILED;
+    return cli_failure_status(o, t, trainer_signal() != 0);
 }
 
 static int run(const cli_options *o, const tutti_op *const *ops)

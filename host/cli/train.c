@@ -7,9 +7,7 @@
 #include "train/trainer/describe.h"
 
 #include <stdio.h>
-#include <string.h>
 
-/* A run that is over already has done what --resume auto asks for. */
 static int fit(trainer *t, const run_file *run, const cli_options *o,
                const record_options *start, tutti_error *err)
 {
@@ -28,10 +26,7 @@ static int fit(trainer *t, const run_file *run, const cli_options *o,
     if (!s)
         return CLI_OK;
     cli_print_failure(run, err->text);
-    if (err->status == TUTTI_E_INTERRUPTED)
-        return 128 + trainer_signal();
-    return o->resume && strcmp(o->resume, "auto") == 0 && trainer_was_over(t) ? CLI_OK
-                                                                              : CLI_FAILED;
+    return cli_failure_status(o, t, err->status == TUTTI_E_INTERRUPTED);
 }
 
 /* How the run is started: as the command line says, or as the run that it repeats was. */
