@@ -79,7 +79,7 @@ static uint64_t set_part(level *l, int side, int32_t r, uint64_t at, uint64_t nu
     return at + numbers;
 }
 
-static tutti_status send(level *l, void *out, void *in, tutti_error *err)
+static tutti_status send_parts(level *l, void *out, void *in, tutti_error *err)
 {
     const tutti_parts to = {
         .struct_size = sizeof to, .data = out, .offsets = l->offsets[0], .bytes = l->bytes[0]};
@@ -225,13 +225,13 @@ static tutti_status sum(level *l, float *result, tutti_error *err)
     pack_blocks(l, out);
     if (one->was_read)
         one->was_read(one->ctx, one->at, one->n);
-    if ((s = send(l, out, wire_place(one, in, near), err)))
+    if ((s = send_parts(l, out, wire_place(one, in, near), err)))
         return s;
     wire_open(one, in, near);
     sum_machine(l, in);
     pack_sums(l, out);
     (void)expect_sums(l, own);
-    if ((s = send(l, out, wire_place(one, last, far), err)))
+    if ((s = send_parts(l, out, wire_place(one, last, far), err)))
         return s;
     wire_open(one, last, far);
     sum_share(l, last, own, result);
@@ -298,11 +298,11 @@ tutti_status world_gather_by_levels(world *w, void *data, int64_t n, uint64_t un
     char *all = s ? NULL : carried_here + (uint64_t)l.mine * unit;
     if (!s) {
         give_share(&l, n);
-        s = send(&l, data, carried_here, err);
+        s = send_parts(&l, data, carried_here, err);
     }
     if (!s) {
         spread_shares(&l, n);
-        s = send(&l, carried_here, all, err);
+        s = send_parts(&l, carried_here, all, err);
     }
     if (!s)
         place_shares(&l, all, data, n);

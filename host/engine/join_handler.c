@@ -63,7 +63,7 @@ tutti_status engine_bind(engine *e, binding *b, tutti_error *err)
 
 /* ---- handlers that plugins bind ---- */
 
-static tutti_status accept(engine *e, const char *json, tutti_error *err)
+static tutti_status accept_handler(engine *e, const char *json, tutti_error *err)
 {
     json_doc *doc = NULL;
     faults *f = faults_create();
@@ -87,5 +87,5 @@ static tutti_status accept(engine *e, const char *json, tutti_error *err)
 void engine_accept_handlers(engine *e, registry *r)
 {
     e->hooks.registry = r;
-    e->hooks.accept = accept;
+    e->hooks.accept = accept_handler;
 }

@@ -70,7 +70,7 @@ static void insert(const rematerialization *a, const group *g)
     p->nsteps += g->count;
 }
 
-static void accept(const rematerialization *a)
+static void accept_steps(const rematerialization *a)
 {
     memcpy(a->s->steps, a->s->p->steps, sizeof *a->s->steps * a->s->p->nsteps);
 }
@@ -139,7 +139,7 @@ void rematerialize_choose(rematerialization *a)
     if (!steps) /* it works without */
         return;
     memcpy(steps, p->steps, sizeof *steps * nsteps);
-    accept(a);
+    accept_steps(a);
     peak best = schedule_measure(a->s);
     const uint64_t before = best.bytes;
     const double all = work_of_all(a);
@@ -157,7 +157,7 @@ void rematerialize_choose(rematerialization *a)
             take_back(a, g);
             continue;
         }
-        accept(a);
+        accept_steps(a);
         best = h;
         g->runs = true;
         work += g->work;

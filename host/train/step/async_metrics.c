@@ -74,7 +74,7 @@ static tutti_status fetch(const tutti_device *d, async_microbatch *p, int k,
 }
 
 /* Waits for the device, without draining what was asked of it since. */
-static tutti_status wait(const tutti_device *d, const async_step *l, tutti_error *err)
+static tutti_status wait_for_step(const tutti_device *d, const async_step *l, tutti_error *err)
 {
     const struct timespec pause = {0, POLL_US * 1000};
     int32_t done = d->table->event_done(d->device, l->done);
@@ -134,7 +134,8 @@ tutti_status async_begin(async_metrics *a, uint32_t microbatches, bool first, bo
 {
     const uint64_t ahead = measured ? ASYNC_MEASURED : ASYNC_STEPS;
     while (a->next - a->first >= ahead) {
-        tutti_status s = wait(context_device(a->run), &a->steps[a->first % ASYNC_STEPS], err);
+        tutti_status s =
+            wait_for_step(context_device(a->run), &a->steps[a->first % ASYNC_STEPS], err);
         if (s || (s = deliver(a, err)))
             return s;
     }

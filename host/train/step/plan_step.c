@@ -52,8 +52,8 @@ static bool aligned(const void *p)
 }
 
 /* Where the plan reads column `from`, its k-th input or target. */
-static tutti_status bind(trainer *t, plan *p, uint32_t k, const tutti_tensor *from, bool target,
-                         tutti_error *err)
+static tutti_status bind_column(trainer *t, plan *p, uint32_t k, const tutti_tensor *from,
+                                bool target, tutti_error *err)
 {
     const tutti_device *d = context_device(&t->run);
     const uint64_t bytes = tutti_nbytes(&from->desc);
@@ -79,7 +79,8 @@ tutti_status trainer_bind_inputs(trainer *t, plan *p, batch *b, tutti_error *err
 {
     tutti_status s = TUTTI_OK;
     for (uint32_t k = 0; t->run.model_table->inputs[k] && !s; k++)
-        s = bind(t, p, k, &batch_find(b, t->run.model_table->inputs[k])->now, false, err);
+        s = bind_column(t, p, k, &batch_find(b, t->run.model_table->inputs[k])->now, false,
+                        err);
     return s;
 }
 
@@ -88,7 +89,8 @@ tutti_status trainer_bind_targets(trainer *t, plan *p, batch *b, tutti_error *er
     tutti_status s = TUTTI_OK;
     for (uint32_t k = 0; t->run.model_table->targets && t->run.model_table->targets[k] && !s;
          k++)
-        s = bind(t, p, k, &batch_find(b, t->run.model_table->targets[k])->now, true, err);
+        s = bind_column(t, p, k, &batch_find(b, t->run.model_table->targets[k])->now, true,
+                        err);
     return s;
 }
 

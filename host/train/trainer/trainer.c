@@ -166,7 +166,7 @@ static tutti_status apply_gradient_factor(void *ctx, tutti_error *err)
 }
 
 /* Each component knows the ones below it. */
-static void connect(trainer *t)
+static void connect_components(trainer *t)
 {
     run_context *run = &t->run;
     const run_file *file = run->file;
@@ -261,7 +261,7 @@ tutti_status trainer_create(run_file *run, registry *r, const tutti_op *const *o
     if (!t)
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for the trainer");
     init_context(&t->run, run, r, ops);
-    connect(t);
+    connect_components(t);
     omp_set_num_threads(t->run.threads);
     tutti_status s = distributed_open(&t->distributed, err);
     if (!s && !(s = distributed_agree(&t->distributed, open_all(t, err), err)) &&

@@ -89,8 +89,8 @@ void scalars_fini(device_scalars *s)
     memset(s, 0, sizeof *s);
 }
 
-static tutti_status send(const device_scalars *s, void *to, const void *from, uint64_t bytes,
-                         tutti_error *err)
+static tutti_status send_scalars(const device_scalars *s, void *to, const void *from,
+                                 uint64_t bytes, tutti_error *err)
 {
     return device_copy(s->device, to, from, bytes, TUTTI_COPY_TO_DEVICE, err);
 }
@@ -106,9 +106,9 @@ static tutti_status settle(device_scalars *s, tutti_error *err)
     scaler[TUTTI_SCALER_CLEAN] = s->loss_scaler->clean;
     scaler[TUTTI_SCALER_UPDATES] = (double)s->updater->step;
     scaler[TUTTI_SCALER_ON] = s->loss_scaler->on;
-    tutti_status status = send(s, s->scaler, scaler, sizeof scaler, err);
+    tutti_status status = send_scalars(s, s->scaler, scaler, sizeof scaler, err);
     if (!status)
-        status = send(s, s->factor, &one, sizeof one, err);
+        status = send_scalars(s, s->factor, &one, sizeof one, err);
     s->settled = !status;
     return status;
 }
@@ -137,7 +137,7 @@ tutti_status scalars_prepare(device_scalars *s, tutti_error *err)
         const double lr = s->updater->groups[k].lr;
         if (s->sent[k] == lr)
             continue;
-        status = send(s, s->rates + k, &lr, sizeof lr, err);
+        status = send_scalars(s, s->rates + k, &lr, sizeof lr, err);
         s->sent[k] = status ? (double)NAN : lr;
     }
     return status;
@@ -148,7 +148,7 @@ tutti_status scalars_loss_scale(device_scalars *s, double weight, float *scale,
 {
     tutti_status status = settle(s, err);
     if (!status && s->weight_now != weight) {
-        status = send(s, s->weight, &weight, sizeof weight, err);
+        status = send_scalars(s, s->weight, &weight, sizeof weight, err);
         s->weight_now = status ? (double)NAN : weight;
     }
     const void *in[] = {s->scaler, s->weight};
@@ -178,7 +178,8 @@ tutti_status scalars_forget(device_scalars *s, tutti_error *err)
 {
     const double none = 0.0;
     const tutti_status status = settle(s, err);
-    return status ? status : send(s, s->scaler + TUTTI_SCALER_FOUND, &none, sizeof none, err);
+    return status ? status
+                  : send_scalars(s, s->scaler + TUTTI_SCALER_FOUND, &none, sizeof none, err);
 }
 
 tutti_status scalars_next_update(device_scalars *s, size_t ngroups, tutti_error *err)
@@ -231,5 +232,5 @@ tutti_status scalars_apply_factor(device_scalars *s, tutti_error *err)
     s->pending = s->asked = false;
     mirrors_invalidate(s->mirrors, 1u << MIRROR_GRADIENTS);
     const tutti_status status = on_gradients(s, SCALARS_SCALE_BY, s->factor, err);
-    return status ? status : send(s, s->factor, &one, sizeof one, err);
+    return status ? status : send_scalars(s, s->factor, &one, sizeof one, err);
 }
