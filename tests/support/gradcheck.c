@@ -3,6 +3,7 @@
 #include "gradcheck_trial.h"
 #include "tutti/rng.h"
 
+#include "graph/ir/precision.h"
 #include "graph/passes/autodiff.h"
 #include <math.h>
 #include <stdio.h>
@@ -34,6 +35,17 @@ static const tutti_op *find_op(const tutti_op *const *table, const char *name)
 
 uint64_t op_check_seed;
 
+/* What a tensor of that dtype has of it; of F32, which tolerances are of, the number itself. */
+static double stored(double x, int32_t dtype)
+{
+    uint64_t bytes = 0;
+    const tutti_tensor one = {&bytes, {{1}, 1, dtype}, TUTTI_DEVICE_CPU, 0};
+    if (!dtype_is_f8(dtype) && !dtype_is_half(dtype))
+        return x;
+    tensor_set(&one, 0, x);
+    return tensor_get(&one, 0);
+}
+
 double check_draw(const op_case *c, uint32_t input, int32_t dtype, int64_t k)
 {
     const tutti_rng4 r =
@@ -47,7 +59,7 @@ double check_draw(const op_case *c, uint32_t input, int32_t dtype, int64_t k)
         low = -1.0;
         high = 1.0;
     }
-    return low + u * (high - low);
+    return stored(low + u * (high - low), dtype);
 }
 
 /* Weight of element k of result j in the random projection, in +-[0.5, 1.5). */

@@ -124,7 +124,7 @@ graph_assign graph_assign_at(const graph *g, uint32_t k);
 static inline bool graph_is_floating(int32_t dtype)
 {
     return dtype == TUTTI_F32 || dtype == TUTTI_F64 || dtype == TUTTI_F16 ||
-           dtype == TUTTI_BF16;
+           dtype == TUTTI_BF16 || dtype == TUTTI_F8_E4M3 || dtype == TUTTI_F8_E5M2;
 }
 
 uint64_t graph_bytes(const graph *g); /* of memory that it holds */

@@ -179,7 +179,7 @@ tutti_value graph_build_emit(tutti_graph *b, const char *name, const tutti_value
     tutti_error err = TUTTI_ERROR_INIT;
     tutti_value first = 0, outs[TUTTI_OP_MAX_OUT] = {0}, args[TUTTI_OP_MAX_IN];
     const tutti_op *op = g->error.status ? NULL : graph_op(g, name, &err);
-    if (op && g->autocast.dtype && precision_cast_operands(g, op, &g->autocast, in, nin, args))
+    if (op && precision_cast_operands(g, op, &g->autocast, in, nin, args))
         in = args;
     if (op)
         first = emit_checked(g, op, in, nin, attr, nattr, outs, &err);

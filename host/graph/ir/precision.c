@@ -96,6 +96,19 @@ static bool stays(const graph *g, tutti_value v)
     return x->kind != VALUE_NODE;
 }
 
+/* What operand k of a product is to be cast to; 0: it stays as it is. */
+static int32_t factor_dtype(const graph *g, const tutti_op *op, const graph_autocast *autocast,
+                            tutti_value v, uint32_t k)
+{
+    const int32_t dtype = v && v < graph_nvalues(g) ? graph_value_at(g, v)->desc.dtype : 0;
+    if (dtype_is_f8(dtype)) /* exact: each of the others holds every number of 8 bits */
+        return autocast->dtype ? autocast->dtype : TUTTI_F32;
+    if (!autocast->dtype || dtype != TUTTI_F32 || !(traits_of(op)->low_in >> k & 1))
+        return 0;
+    /* Storing a gradient once more would not save anything: it is read and gone. */
+    return autocast->everything || !(graph_segment(g) || stays(g, v)) ? autocast->dtype : 0;
+}
+
 bool precision_cast_operands(graph *g, const tutti_op *op, const graph_autocast *autocast,
                              const tutti_value *in, uint32_t nin, tutti_value *ret_in)
 {
@@ -103,15 +116,9 @@ bool precision_cast_operands(graph *g, const tutti_op *op, const graph_autocast 
     if (rule_of(op) != TUTTI_AUTOCAST_PRODUCT || nin > TUTTI_OP_MAX_IN)
         return false;
     for (uint32_t k = 0; k < nin; k++) {
-        ret_in[k] = in[k];
-        if (!in[k] || in[k] >= graph_nvalues(g) || !(traits_of(op)->low_in >> k & 1) ||
-            graph_value_at(g, in[k])->desc.dtype != TUTTI_F32)
-            continue;
-        /* Storing a gradient once more would not save anything: it is read and gone. */
-        if (!autocast->everything && (graph_segment(g) || stays(g, in[k])))
-            continue;
-        ret_in[k] = graph_cast(g, in[k], autocast->dtype);
-        any = true;
+        const int32_t dtype = factor_dtype(g, op, autocast, in[k], k);
+        ret_in[k] = dtype ? graph_cast(g, in[k], dtype) : in[k];
+        any = any || dtype;
     }
     return any;
 }

@@ -9,7 +9,16 @@
  * over a row, softmax, losses, exp, log and pow give f32; what moves or scales elements keeps its
  * input's dtype; what joins several takes the widest of those with more than one element.  Every
  * kernel computes in f32 or better.  Gradients have the dtype of what they belong to, so those of
- * weights, which stay f32, are f32 and are not rounded to 16 bits on the way. */
+ * weights, which stay f32, are f32 and are not rounded to 16 bits on the way.
+ *
+ * 8 bits (F8_E4M3, F8_E5M2) are what a cast makes and a product reads, by a cast to a wider dtype, which is exact.
+ * The gradient of such a value keeps the dtype that it was computed in: the rounding of a forward pass is not
+ * differentiated, and 8 bits without a scale would lose it. */
+
+static inline bool dtype_is_f8(int32_t dtype)
+{
+    return dtype == TUTTI_F8_E4M3 || dtype == TUTTI_F8_E5M2;
+}
 
 static inline bool dtype_is_half(int32_t dtype)
 {
@@ -20,7 +29,8 @@ static inline bool dtype_is_half(int32_t dtype)
 tutti_status precision_infer(const tutti_op *op, const tutti_op_call *c,
                              const graph_autocast *autocast, tutti_desc *out, tutti_error *err);
 
-/* Casts what `op` wants in the low dtype; false when that is nothing and ret_in is not filled. */
+/* Casts what `op`, a product, wants in the low dtype, and 8 bits to that or F32; false when that is nothing: ret_in is
+ * then not to be read. */
 bool precision_cast_operands(graph *g, const tutti_op *op, const graph_autocast *autocast,
                              const tutti_value *in, uint32_t nin, tutti_value *ret_in);
 

@@ -92,11 +92,13 @@ static tutti_status check_shape(graph *g, const graph_node *n, uint32_t k, tutti
 }
 
 /* A gradient has the dtype of what it belongs to; a weight's is f32 without a rounding on the way, also
- * where the weight is read in 16 bits. */
-static int32_t gradient_dtype(const graph *g, tutti_value v)
+ * where the weight is read in 16 bits.  That of 8 bits, `d`, stays as it is. */
+static int32_t gradient_dtype(const graph *g, tutti_value v, tutti_value d)
 {
     const graph_value *x = graph_value_at(g, v);
     const graph_node *n = x->kind == VALUE_NODE ? graph_node_at(g, x->index) : NULL;
+    if (dtype_is_f8(x->desc.dtype))
+        return graph_value_at(g, d)->desc.dtype;
     if (!n || !traits_have_role(n->op, TUTTI_ROLE_CAST))
         return x->desc.dtype;
     const graph_value *from = graph_value_at(g, n->in[0]);
@@ -139,7 +141,8 @@ static tutti_status differentiate(graph *g, uint32_t k, const bool *needed,
         (void)b->fail(b, s, "a gradient rule failed without a reason");
     for (uint32_t j = 0; j < n.nin && !b->status(b); j++)
         if (node.need >> j & 1 && dx[j] && check_shape(g, &n, j, dx[j]) == TUTTI_OK)
-            add_to(g, &adjoint[n.in[j]], graph_cast(g, dx[j], gradient_dtype(g, n.in[j])));
+            add_to(g, &adjoint[n.in[j]],
+                   graph_cast(g, dx[j], gradient_dtype(g, n.in[j], dx[j])));
     return b->status(b);
 }
 
