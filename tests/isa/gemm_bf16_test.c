@@ -76,8 +76,10 @@ static const shape shapes[] = {{1, 1, 1, 1},      {14, 32, 16, 1},   {15, 33, 17
                                {48, 64, 1100, 1}, {7, 530, 769, 1},  {150, 40, 4000, 2}};
 enum { SHAPES = sizeof shapes / sizeof *shapes, LAYOUTS = 4, DTYPES = 4 };
 
-/* Those of AMX, the rest of whose code wants AVX512_BF16, and of bfmmla with models of these, for CPUs without. */
-extern const gemm_microkernel gemm_microkernel_amx_model, gemm_microkernel_bfmmla_model;
+/* Those of AMX, the rest of whose code wants AVX512_BF16, of vdpbf16ps, which wants AVX-512, and of bfmmla with models of
+ * these, for CPUs without. */
+extern const gemm_microkernel gemm_microkernel_amx_model, gemm_microkernel_dpbf16_model,
+    gemm_microkernel_bfmmla_model;
 
 /* All micro-kernels that can run here, then the models, then NULL. */
 static const gemm_microkernel *microkernel(int k)
@@ -91,6 +93,8 @@ static const gemm_microkernel *microkernel(int k)
 #if defined(__x86_64__)
     if (n)
         all[n++] = &gemm_microkernel_amx_model;
+    if (tutti_isa() >= TUTTI_ISA_v4)
+        all[n++] = &gemm_microkernel_dpbf16_model;
 #endif
     all[n] = &gemm_microkernel_bfmmla_model;
     return all[k];
