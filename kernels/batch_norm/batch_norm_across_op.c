@@ -131,7 +131,7 @@ static const tutti_fusion fusions[] = {
     {0, 0, NULL},
 };
 OP_TRAITS(batch_norm_across, KEEP, WHOLE, CONSTANTS, BY, UNCOUNTED, NONE, OTHER,
-          .substitute = substitute, .fusions = fusions);
+          .substitute = substitute, .fusions = fusions, .updates = batch_norm_updates);
 const tutti_op tutti_op_batch_norm_across = {.struct_size = sizeof(tutti_op),
                                              .traits = &batch_norm_across_traits,
                                              .flags = TUTTI_OP_HALF | TUTTI_OP_REPRODUCIBLE,

@@ -357,7 +357,8 @@ static const tutti_fusion batch_norm_fusions[] = {
     {0, 0, NULL},
 };
 OP_TRAITS(batch_norm, KEEP, WHOLE, CONSTANTS, BY, UNCOUNTED, NONE, OTHER,
-          .substitute = batch_norm_substitute, .fusions = batch_norm_fusions);
+          .substitute = batch_norm_substitute, .fusions = batch_norm_fusions,
+          .updates = batch_norm_updates);
 const tutti_op tutti_op_batch_norm = {.struct_size = sizeof(tutti_op),
                                       .traits = &batch_norm_traits,
                                       .flags = TUTTI_OP_FUSED | TUTTI_OP_HALF |

@@ -190,7 +190,7 @@ static tutti_status fill(device_bench *b, const trial *t, tutti_error *err)
 /* ---- runs ---- */
 
 /* Results and scratch are poison again; with `replay` by way of a graph that was gathered in another
- * step.  *in_place is the input where result 0 goes, or UINT32_MAX. */
+ * step.  *in_place is the input where result 0 goes, CHECK_UPDATES, or UINT32_MAX. */
 static tutti_status run(device_bench *b, uint32_t in_place, bool replay, tutti_error *err)
 {
     const tutti_device_v1 *table = b->d->table;
@@ -201,7 +201,8 @@ static tutti_status run(device_bench *b, uint32_t in_place, bool replay, tutti_e
     for (uint32_t k = 0; k < b->c->nin; k++)
         in[k] = b->in[k].device;
     for (uint32_t k = 0; k < b->op->nout && !s; k++) {
-        out[k] = k == 0 && in_place < b->c->nin ? b->in[in_place].device : b->out[k].device;
+        const uint32_t under = check_operand_under(b->op, k, in_place);
+        out[k] = under < b->c->nin ? b->in[under].device : b->out[k].device;
         poison(&b->out[k]);
         s = buffer_put(b, &b->out[k], err);
     }
@@ -265,7 +266,7 @@ static tutti_status check_guards(const device_bench *b, uint32_t in_place, tutti
 {
     tutti_status s = TUTTI_OK;
     for (uint32_t k = 0; k < b->c->nin && !s; k++)
-        s = check_guard(b, &b->in[k], k != in_place, "to input", k, err);
+        s = check_guard(b, &b->in[k], !check_is_under(b->op, k, in_place), "to input", k, err);
     for (uint32_t k = 0; k < b->op->nout && !s; k++)
         s = check_guard(b, &b->out[k], false, "past the end of result", k, err);
     return s || !b->scratch.host
@@ -343,10 +344,12 @@ static tutti_status check_results(const device_bench *b, const trial *t, uint32_
 {
     char how[48] = "";
     tutti_status s = check_guards(b, in_place, err);
-    if (in_place < b->c->nin)
-        (void)snprintf(how, sizeof how, " in place of input %u", in_place);
+    if (in_place < b->c->nin || in_place == CHECK_UPDATES)
+        (void)snprintf(how, sizeof how, " in place of %s",
+                       in_place == CHECK_UPDATES ? "what it updates" : "an input");
     for (uint32_t k = 0; k < b->op->nout && !s; k++) {
-        const buffer *from = k == 0 && in_place < b->c->nin ? &b->in[in_place] : &b->out[k];
+        const uint32_t under = check_operand_under(b->op, k, in_place);
+        const buffer *from = under < b->c->nin ? &b->in[under] : &b->out[k];
         unsigned char *now = malloc(from->bytes + GUARD);
         s = now ? buffer_get(b, from, now, err) : no_memory(b, err);
         if (!s)
@@ -428,7 +431,7 @@ static tutti_status check_variant(const trial *t, const tutti_device *d,
         s = run(&b, in_place, false, err);
     if (!s)
         s = check_results(&b, t, in_place, err);
-    if (!s && in_place >= t->c->nin)
+    if (!s && in_place == UINT32_MAX)
         s = check_again(&b, err);
     bench_fini(&b);
     return s ? tutti_fail(err, s, "%s (%s): failed without a reason", t->c->op, v->name) : s;
@@ -446,5 +449,7 @@ tutti_status check_on_device(const trial *t, tutti_error *err)
     for (uint32_t k = 0; kernel && k < t->c->nin && !s; k++)
         for (int j = 0; kernel->inplace >> k & 1 && j < 2 && !s; j++)
             s = check_variant(t, d, kernel, &variants[j], k, err);
+    if (!s && kernel && traits_of(t->op)->updates)
+        s = check_variant(t, d, kernel, &variants[0], CHECK_UPDATES, err);
     return s;
 }

@@ -82,7 +82,7 @@ static tutti_status bench_guards(const bench *b, uint32_t in_place, tutti_error 
     for (uint32_t k = 0; k < b->c->nin; k++) {
         const uint64_t bytes = tutti_nbytes(&b->in_desc[k]);
         const bool same = bytes == 0 || memcmp(b->in[k], b->kept[k], bytes) == 0;
-        if (!guard_intact(b->in[k], bytes) || (k != in_place && !same))
+        if (!guard_intact(b->in[k], bytes) || (!check_is_under(b->op, k, in_place) && !same))
             return tutti_fail(err, TUTTI_E_FAIL, "%s: the kernel wrote to input %u", b->c->op,
                               k);
     }
@@ -96,7 +96,7 @@ static tutti_status bench_guards(const bench *b, uint32_t in_place, tutti_error 
     return TUTTI_OK;
 }
 
-/* One run of the kernel; `in_place` is the input where out[0] goes, or UINT32_MAX. */
+/* One run of the kernel; `in_place` is the input where out[0] goes, CHECK_UPDATES, or UINT32_MAX. */
 static tutti_status bench_run(bench *b, int32_t threads, uint32_t in_place, tutti_error *err)
 {
     const tutti_kernel *kernel = b->op->cpu;
@@ -117,8 +117,10 @@ static tutti_status bench_run(bench *b, int32_t threads, uint32_t in_place, tutt
     b->scratch = b->scratch_bytes ? poisoned(b->scratch_bytes) : NULL;
     for (uint32_t k = 0; k < b->c->nin; k++)
         in[k] = b->in[k];
-    for (uint32_t k = 0; k < b->op->nout; k++)
-        out[k] = k == 0 && in_place < b->c->nin ? b->in[in_place] : b->out[k];
+    for (uint32_t k = 0; k < b->op->nout; k++) {
+        const uint32_t under = check_operand_under(b->op, k, in_place);
+        out[k] = under < b->c->nin ? b->in[under] : b->out[k];
+    }
     call.step = &check_step;
     s = kernel->run(b->state, &call, in, out, b->scratch);
     if (s)
@@ -160,8 +162,9 @@ static tutti_status kernel_once(const trial *t, int32_t threads, uint32_t in_pla
         b.out_desc[k] = graph_value_at(t->g, n->out + k)->desc;
     tutti_status s = bench_run(&b, threads, in_place, err);
     for (uint32_t k = 0; k < t->op->nout && !s; k++) {
-        const bool moved = k == 0 && in_place < c->nin;
-        const tutti_tensor got = {moved ? b.in[in_place] : b.out[k], b.out_desc[k],
+        const uint32_t under = check_operand_under(t->op, k, in_place);
+        const bool moved = under < c->nin;
+        const tutti_tensor got = {moved ? b.in[under] : b.out[k], b.out_desc[k],
                                   TUTTI_DEVICE_CPU, 0};
         const int64_t count = tutti_numel(&got.desc);
         double *numbers = malloc(sizeof *numbers * (size_t)(count + 1));
@@ -169,7 +172,8 @@ static tutti_status kernel_once(const trial *t, int32_t threads, uint32_t in_pla
             numbers[j] = tensor_get(&got, j);
         if (moved)
             (void)snprintf(what, sizeof what,
-                           "kernel in place of input %u against reference, result 0", in_place);
+                           "kernel in place of input %u against reference, result %u", under,
+                           k);
         else
             (void)snprintf(what, sizeof what,
                            "kernel on %d thread%s against reference, result %u", threads,
@@ -272,5 +276,7 @@ tutti_status check_kernel(const trial *t, tutti_error *err)
         if (t->op->cpu->inplace >> k & 1 && tutti_same_shape(&c->in[k], y) &&
             c->in[k].dtype == y->dtype)
             s = kernel_once(t, 1, k, 0, NULL, err);
+    if (!s && traits_of(t->op)->updates)
+        s = kernel_once(t, 3, CHECK_UPDATES, 0, NULL, err);
     return s;
 }

@@ -5,6 +5,26 @@
 
 #include "gradcheck.h"
 #include "graph/ir/interpreter.h"
+#include "graph/ir/traits.h"
+
+/* Results in place of operands: in_place is that of result 0, UINT32_MAX for none, or CHECK_UPDATES for what the traits say
+ * of all results. */
+#define CHECK_UPDATES (UINT32_MAX - 1)
+/* The operand in whose memory result k goes; UINT32_MAX: it has memory of its own. */
+static inline uint32_t check_operand_under(const tutti_op *op, uint32_t k, uint32_t in_place)
+{
+    const uint8_t *updates = traits_of(op)->updates;
+    if (in_place == CHECK_UPDATES)
+        return updates && updates[k] ? updates[k] - 1u : UINT32_MAX;
+    return k == 0 ? in_place : UINT32_MAX;
+}
+static inline bool check_is_under(const tutti_op *op, uint32_t input, uint32_t in_place)
+{
+    for (uint32_t k = 0; k < op->nout; k++)
+        if (check_operand_under(op, k, in_place) == input)
+            return true;
+    return false;
+}
 
 #define MAX_ARGS (2 * (OP_CASE_MAX + TUTTI_OP_MAX_OUT))
 

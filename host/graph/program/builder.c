@@ -167,6 +167,25 @@ static bool writes_onto(const builder *b, uint32_t k, tutti_value v)
     return true;
 }
 
+/* May result `v` of node `k`, the last that reads weight `id` as it was before the run, be written where the weight lies? */
+static bool updates_weight(const builder *b, uint32_t k, tutti_value v, uint32_t id)
+{
+    const graph_node *n = graph_node_at(b->g, k);
+    const tutti_op_traits *t = traits_of(n->op);
+    const bool says = TUTTI_HAS(t, tutti_op_traits, updates) && t->updates;
+    const uint32_t onto =
+        says && v >= n->out && v < n->out + n->op->nout ? t->updates[v - n->out] : 0;
+    bool reads = false, elsewhere = false;
+    for (uint32_t j = 0; j <= n->nin && onto; j++) {
+        const tutti_value in = j < n->nin ? n->in[j] : n->guard;
+        const graph_value *x = graph_value_at(b->g, program_alias_set(b->p, in));
+        const bool of_it = x->kind == VALUE_WEIGHT && x->index == id;
+        reads = reads || (of_it && j + 1 == onto);
+        elsewhere = elsewhere || (of_it && j + 1 != onto);
+    }
+    return reads && !elsewhere && !n->guard;
+}
+
 /* Sets after[] and direct[].  A node writes straight to a store's place when its result has no
  * other place yet and, for an assignment, nobody reads the old value from then on. */
 static void plan_stores(builder *b)
@@ -183,8 +202,10 @@ static void plan_stores(builder *b)
         alias_set *m = &b->p->alias_sets[class];
         if (producer != NEVER || end)
             b->after[k] = producer == NEVER || end > producer + 1 ? end - 1 : producer;
+        const bool last = producer != NEVER && end == producer + 1;
         if (s->add || producer == NEVER || m->location != LOCATION_ARENA || m->kept ||
-            end > producer || (s->before && !writes_onto(b, producer, s->before)))
+            (end > producer && !(last && updates_weight(b, producer, class, s->index))) ||
+            (s->before && !writes_onto(b, producer, s->before)))
             continue;
         b->direct[k] = true;
         m->location = s->kind == STORE_EXTERNAL ? LOCATION_EXTERNAL : LOCATION_FIXED;

@@ -161,6 +161,10 @@ typedef struct tutti_op_traits {
      * none is a buffer: such nodes need no CUDA kernel of the operation.  Without NVRTC they are launches of their own, by
      * that kernel, and the plan says so.  NULL: it is never in a group on a GPU. */
     const char *pointwise_cuda;
+    /* since 1.2: by result: 1 + the operand where it may lie, shapes and dtypes equal, as tutti_kernel.inplace says of
+     * result 0: whichever kernel runs reads an element of the operand before it writes that of the result.  0:
+     * nowhere.  A buffer that the operation reads and assigns is then written where it lies.  NULL: none. */
+    const uint8_t *updates;
 #endif
 } tutti_op_traits;
 
