@@ -33,12 +33,17 @@ static inline void interval_batch(interval *i)
     i->has_previous = true;
 }
 
-/* An interval of nothing, or a batch that has not been yet, is never due. */
+/* An interval of nothing is never due. */
+static inline bool interval_none(const interval *i)
+{
+    return i->every.unit == TUTTI_UNIT_DURATION ? !(i->every.fraction > 0.0)
+                                                : i->every.count <= 0;
+}
+
+/* Neither is it before the first batch. */
 static inline bool interval_off(const interval *i)
 {
-    return !i->has_previous ||
-           (i->every.unit == TUTTI_UNIT_DURATION ? !(i->every.fraction > 0.0)
-                                                 : i->every.count <= 0);
+    return !i->has_previous || interval_none(i);
 }
 
 /* Whether the interval ends at this event; the end of training always is one. */

@@ -204,7 +204,7 @@ def apart(tutti, folder, report):
             said = f"rank 1 does not see rank 0's folder {saves[0]}: with a filename"
             report.check("shards want one folder, which is said before training", status == [1, 1] and said in err[0], f"{status} {err}")
             stays = [name for where in own.values() for _, _, names in os.walk(where) for name in names]
-            report.check("no file of a save stays", not any(name.startswith((".shared", "ep")) for name in stays), f"{stays}")
+            report.check("no file of a save stays", not any(name.startswith((".tutti-shared", "ep")) for name in stays), f"{stays}")
         else:
             report.check("one file wants none", status == [0, 0] and not os.path.exists(saves[1]), f"{status} {err}")
 

@@ -101,9 +101,11 @@ static int32_t factor_dtype(const graph *g, const tutti_op *op, const graph_auto
                             tutti_value v, uint32_t k)
 {
     const int32_t dtype = v && v < graph_nvalues(g) ? graph_value_at(g, v)->desc.dtype : 0;
+    if (!(traits_of(op)->low_in >> k & 1))
+        return 0;
     if (dtype_is_f8(dtype)) /* exact: each of the others holds every number of 8 bits */
         return autocast->dtype ? autocast->dtype : TUTTI_F32;
-    if (!autocast->dtype || dtype != TUTTI_F32 || !(traits_of(op)->low_in >> k & 1))
+    if (!autocast->dtype || dtype != TUTTI_F32)
         return 0;
     /* Storing a gradient once more would not save anything: it is read and gone. */
     return autocast->everything || !(graph_segment(g) || stays(g, v)) ? autocast->dtype : 0;

@@ -91,8 +91,23 @@ static tutti_status check_shape(graph *g, const graph_node *n, uint32_t k, tutti
     return b->fail(b, TUTTI_E_SHAPE, text);
 }
 
+/* The value that casts to and from 8 bits made `v` of; `v` itself where there is no such cast. */
+static const graph_value *behind_f8(const graph *g, const graph_value *v)
+{
+    const graph_value *found = v;
+    for (const graph_value *x = v; x->kind == VALUE_NODE;) {
+        const graph_node *n = graph_node_at(g, x->index);
+        if (!traits_have_role(n->op, TUTTI_ROLE_CAST))
+            break;
+        const bool narrow = dtype_is_f8(x->desc.dtype);
+        x = graph_value_at(g, n->in[0]);
+        found = narrow ? x : found;
+    }
+    return found;
+}
+
 /* A gradient has the dtype of what it belongs to; a weight's is f32 without a rounding on the way, also
- * where the weight is read in 16 bits.  That of 8 bits, `d`, stays as it is. */
+ * where the weight is read in 16 bits, or by way of 8.  That of 8 bits, `d`, stays as it is. */
 static int32_t gradient_dtype(const graph *g, tutti_value v, tutti_value d)
 {
     const graph_value *x = graph_value_at(g, v);
@@ -101,7 +116,7 @@ static int32_t gradient_dtype(const graph *g, tutti_value v, tutti_value d)
         return graph_value_at(g, d)->desc.dtype;
     if (!n || !traits_have_role(n->op, TUTTI_ROLE_CAST))
         return x->desc.dtype;
-    const graph_value *from = graph_value_at(g, n->in[0]);
+    const graph_value *from = behind_f8(g, graph_value_at(g, n->in[0]));
     return from->kind == VALUE_WEIGHT ? from->desc.dtype : x->desc.dtype;
 }
 

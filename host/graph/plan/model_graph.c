@@ -165,6 +165,14 @@ static tutti_status trace_backward(const net *n, model_graph *b, tutti_error *er
     graph_set_segment(b->compiled.g, 1); /* of the model: the loss is not in this graph */
     for (uint32_t k = 0; k < b->noutputs; k++) {
         const tutti_desc d = graph_value_at(b->compiled.g, b->outputs[k])->desc;
+        if (dtype_is_f8(d.dtype)) {
+            free(wrt);
+            return tutti_fail(
+                err, TUTTI_E_UNSUPPORTED,
+                "the model's output %u has 8 bits, of which no gradient is taken; "
+                "want a cast to F32 behind it",
+                k);
+        }
         b->douts[k] = graph_is_floating(d.dtype) ? graph_input(b->compiled.g, &d) : 0;
     }
     for (uint32_t k = 0; k < n->tree.norder && adds_in_graph(b); k++)

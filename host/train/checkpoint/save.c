@@ -27,6 +27,7 @@ typedef struct saved_state {
     char *shard; /* of this rank's file, where there are several */
     char *index; /* rank 0's text of which tensor is where; NULL: one file */
     const char *run;
+    int wait_ms; /* for what other ranks have written to be seen here */
     bool first;
     const tutti_save_part *part; /* while it is taken */
     bool weights;                /* alone */
@@ -122,6 +123,13 @@ static tutti_status collect(trainer *t, saved_state *w, bool copies, tutti_error
     return s ? s : reproduction_write(&t->run, &t->tensors, &w->computed, err);
 }
 
+/* Less than other ranks wait for this one. */
+static int wait_for_disks(const trainer *t)
+{
+    const double limit = t->run.file->distributed.timeout_s * 0.5;
+    return limit > 0.0 && limit < 10.0 ? (int)(limit * 1e3) : 10000;
+}
+
 static tutti_status take(trainer *t, saved_state *w, bool copies, tutti_error *err)
 {
     const bool shards = checkpoint_is_index(w->path) && distributed_on(&t->distributed);
@@ -141,6 +149,7 @@ static tutti_status take(trainer *t, saved_state *w, bool copies, tutti_error *e
     clock_write(t, w->clock);
     run_log_sync(&t->run.log);
     w->run = t->run.file->text;
+    w->wait_ms = wait_for_disks(t);
     w->first = distributed_first(&t->distributed);
     (void)snprintf(w->samples, sizeof w->samples, "%lld", (long long)trainer_samples(t));
     return collect(t, w, copies, err);
@@ -184,9 +193,8 @@ static tutti_status saved_write(const void *what, tutti_error *err)
 /* Once all parts are written, which other machines' disks may show later. */
 static tutti_status saved_finish(const void *what, tutti_error *err)
 {
-    enum { WAIT_MS = 10000 };
     const saved_state *w = what;
-    return w->index ? index_write(w->path, w->index, WAIT_MS, err) : TUTTI_OK;
+    return w->index ? index_write(w->path, w->index, w->wait_ms, err) : TUTTI_OK;
 }
 
 static tutti_status saved_new(const char *path, const tutti_save_part *part, saved_state **ret,

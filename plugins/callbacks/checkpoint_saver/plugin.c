@@ -346,7 +346,9 @@ static tutti_status begin_fit(saver *v, tutti_error *err)
 {
     interval_begin(&v->interval);
     const tutti_status s = v->writes ? take_folder(v, err) : TUTTI_OK;
-    return name_is_index(v->filename) ? shared_folder_check(v->ranks, v->folder, s, err) : s;
+    return name_is_index(v->filename) && !interval_none(&v->interval)
+               ? shared_folder_check(v->ranks, v->folder, s, err)
+               : s;
 }
 
 /* A run that looked for a checkpoint and had nothing left to train cleans up too. */

@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define FILE_NAME ".shared-XXXXXX" /* X: letters and digits */
+#define FILE_NAME ".tutti-shared-XXXXXX" /* X: letters and digits */
 enum { PATH_SIZE = 768, LOOKS = 200, LOOK_MS = 50 };
 
 /* Its path goes to `file`. */
@@ -34,8 +34,7 @@ bool shared_folder_is_file(const char *name)
     return strlen(name) == strlen(FILE_NAME) && strncmp(name, FILE_NAME, before) == 0;
 }
 
-/* To list the folder has a network's file system ask its server again. */
-static bool has_file(const char *folder, const char *name)
+static bool lists(const char *folder, const char *name)
 {
     bool has = false;
     DIR *dir = opendir(folder);
@@ -46,37 +45,57 @@ static bool has_file(const char *folder, const char *name)
     return has;
 }
 
-static bool finds_file(const char *folder, const char *name)
+/* A client of a network's file system keeps for a while that a folder was not there.  To open the one that it is in has it
+ * ask again, so each folder above is opened where the last one cannot be listed. */
+static bool has_file(const char *folder, const char *name)
 {
-    const struct timespec pause = {.tv_nsec = LOOK_MS * 1000000L};
-    bool has = has_file(folder, name);
-    for (int k = 0; k < LOOKS && !has; k++) {
-        (void)nanosleep(&pause, NULL);
-        has = has_file(folder, name);
+    char above[PATH_SIZE];
+    if (lists(folder, name))
+        return true;
+    (void)snprintf(above, sizeof above, "%s", folder);
+    for (char *slash = strchr(above + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        (void)lists(above, name);
+        *slash = '/';
     }
-    return has;
+    return lists(folder, name);
 }
 
-/* `file` of rank 0; empty where it has made none, and says why. */
+/* The first rank that does not see the file now; the number of ranks: all do. */
+static tutti_status first_without(const tutti_ranks_v1 *ranks, bool has, int32_t *all,
+                                  int32_t *ret_rank, tutti_error *err)
+{
+    const int32_t size = ranks->size(ranks->ctx), mine = has;
+    const tutti_status s = ranks->all_gather(ranks->ctx, &mine, all, sizeof mine, err);
+    *ret_rank = 0;
+    while (!s && *ret_rank < size && all[*ret_rank])
+        ++*ret_rank;
+    return s;
+}
+
+/* `file` of rank 0; empty where it has made none, and says why.  The ranks look in turns, so that none waits for another
+ * one for longer than a turn. */
 static tutti_status compare_ranks(const tutti_ranks_v1 *ranks, const char *folder,
                                   const char *file, tutti_error *err)
 {
+    const struct timespec pause = {.tv_nsec = LOOK_MS * 1000000L};
     const char *slash = strrchr(file, '/');
-    const int32_t size = ranks->size(ranks->ctx),
-                  mine = !slash || finds_file(folder, slash + 1);
-    int32_t *all = calloc((size_t)size, sizeof *all);
+    const int32_t size = ranks->size(ranks->ctx);
+    int32_t *all = calloc((size_t)size, sizeof *all), without = slash ? 0 : size;
     tutti_status s =
-        all ? ranks->all_gather(ranks->ctx, &mine, all, sizeof mine, err)
+        all ? TUTTI_OK
             : tutti_fail(err, TUTTI_E_NOMEM, "checkpoint_saver: no memory for %d ranks", size);
-    int32_t k = 0;
-    while (!s && k < size && all[k])
-        k++;
-    if (!s && k < size)
+    for (int k = 0; k < LOOKS && !s && without < size; k++) {
+        if (k)
+            (void)nanosleep(&pause, NULL);
+        s = first_without(ranks, has_file(folder, slash + 1), all, &without, err);
+    }
+    if (!s && without < size)
         s = tutti_fail(err, TUTTI_E_STATE,
                        "checkpoint_saver: rank %d does not see rank 0's folder %.*s: with a "
                        "filename that ends in .index.json each rank writes a file there; want "
                        "a folder that all ranks share, or a filename that ends in .safetensors",
-                       k, (int)(slash - file), file);
+                       without, (int)(slash - file), file);
     free(all);
     return s;
 }

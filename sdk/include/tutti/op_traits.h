@@ -21,7 +21,8 @@ struct tutti_onnx;
 enum {
     TUTTI_AUTOCAST_F32 = 1, /* results are F32: sums, means, softmax, losses, exp, log, pow */
     TUTTI_AUTOCAST_PRODUCT, /* operands `low_in` are read in 16 bits, results `low_out` are stored so
-                                in mixed precision; other results are F32 */
+                                in mixed precision; other results are F32.  Since 1.2 operands `low_in` of
+                                8 bits are cast to these 16, without mixed precision to F32 */
     TUTTI_AUTOCAST_KEEP,  /* result 0 has the dtype of operand 0, other results are F32 */
     TUTTI_AUTOCAST_WIDEST /* as the widest operand of more than one element */
 };

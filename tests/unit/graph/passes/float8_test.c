@@ -169,6 +169,35 @@ START_TEST(other_operations_refuse_8_bits)
 }
 END_TEST
 
+static tutti_value f8_trace(tutti_graph *g, tutti_module m, const tutti_value *x)
+{
+    return rounded(g, product_trace(g, m, x), TUTTI_F8_E5M2);
+}
+
+static tutti_value f8_loss(tutti_graph *g, tutti_value y, tutti_value target)
+{
+    return weighed(g, rounded(g, y, TUTTI_F32), target);
+}
+
+START_TEST(outputs_of_8_bits_are_not_trained)
+{
+    tutti_error err = TUTTI_ERROR_INIT;
+    toy_model model = {.weights = weights, .trace = f8_trace, .loss = f8_loss};
+    net *n = toy_net(tutti_op_table, &model);
+    plan *p = NULL;
+    const plan_request r = {.kind = PLAN_TRAIN,
+                            .ninputs = 1,
+                            .ntargets = 1,
+                            .inputs = {{{BATCH, INNER}, 2, TUTTI_F32}},
+                            .targets = {{{BATCH, COLUMNS}, 2, TUTTI_F32}}};
+    ck_assert_int_eq(net_plan(n, &r, &p, &err), TUTTI_E_UNSUPPORTED);
+    ck_assert_str_eq(err.text,
+                     "the model's output 0 has 8 bits, of which no gradient is taken; want "
+                     "a cast to F32 behind it");
+    net_destroy(n);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("float8");
@@ -176,6 +205,7 @@ int main(void)
     tcase_add_loop_test(t, products_read_8_bits_exactly, 0, 12);
     tcase_add_loop_test(t, factors_of_8_bits_become_what_products_read, 0, 3);
     tcase_add_test(t, other_operations_refuse_8_bits);
+    tcase_add_test(t, outputs_of_8_bits_are_not_trained);
     suite_add_tcase(s, t);
     return tutti_run(s);
 }
