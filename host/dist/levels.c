@@ -1,4 +1,4 @@
-/* levels.c - sums among the ranks of each machine first, then among machines: less crosses the network. */
+/* levels.c - the hierarchical all-reduce: sums among the ranks of each machine first, then among machines: less crosses the network. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "dist/shares.h"
 #include "dist/world_internal.h"

@@ -1,4 +1,4 @@
-/* parts.c - what sums and gathers are made of: shares of a bucket, and parts that go from rank to rank. */
+/* parts.c - what sums (reduce-scatter) and gathers are made of: shares of a bucket, and parts that go from rank to rank. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "dist/shares.h"
 #include "dist/world_internal.h"

@@ -76,7 +76,7 @@ TUTTI_NODISCARD tutti_status world_compare(world *w, const world_item *items, si
 TUTTI_NODISCARD tutti_status world_spread(world *w, const char *text, char **ret_text,
                                           tutti_error *err);
 
-/* What the rounds of a batch have come to: sums of the tree, of this rank's shares alone. */
+/* Partial sums of the tree after each round of a batch, of this rank's shares alone. */
 typedef struct world_rounds {
     float **sums; /* slots_waiting of them */
 } world_rounds;

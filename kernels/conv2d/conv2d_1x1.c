@@ -1,4 +1,4 @@
-/* conv2d_1x1.c - 1 x 1 convolutions and their gradients as GEMM. */
+/* conv2d_1x1.c - the 1 x 1 convolution and its gradients as GEMM. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/gemm.h"
 #include "conv2d/conv2d_algorithms.h"

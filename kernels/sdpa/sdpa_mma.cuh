@@ -1,4 +1,4 @@
-/* sdpa_mma.cuh - flash attention on tensor cores: operands of one dtype of 16 bits, up to 128 elements a row. */
+/* sdpa_mma.cuh - flash attention by tensor core (mma): operands of one dtype of 16 bits, up to 128 elements a row. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef KERNELS_SDPA_SDPA_MMA_CUH
 #define KERNELS_SDPA_SDPA_MMA_CUH

@@ -1,4 +1,4 @@
-/* constant_fold.c - constant folding: constants are computed while the graph is built, identities left out. */
+/* constant_fold.c - constant folding (constant fold): constants are computed while the graph is built, identities left out. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/ir/constant_fold.h"
 #include "graph/ir/traits.h"

@@ -1,4 +1,4 @@
-/* graph_emit.c - adding nodes: common subexpressions become one, shapes are inferred, attributes checked. */
+/* graph_emit.c - adding nodes: a common subexpression is one node, shapes are inferred, attributes checked. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/ir/attr.h"
 #include "graph/ir/constant_fold.h"

@@ -29,8 +29,8 @@ static inline bool dtype_is_half(int32_t dtype)
 tutti_status precision_infer(const tutti_op *op, const tutti_op_call *c,
                              const graph_autocast *autocast, tutti_desc *out, tutti_error *err);
 
-/* Casts what `op`, a product, wants in the low dtype, and 8 bits to that or F32; false when that is nothing: ret_in is
- * then not to be read. */
+/* Casts the operands of a product to the autocast dtype, those of 8 bits without one to F32; false if none needs a cast:
+ * ret_in is then not to be read. */
 bool precision_cast_operands(graph *g, const tutti_op *op, const graph_autocast *autocast,
                              const tutti_value *in, uint32_t nin, tutti_value *ret_in);
 

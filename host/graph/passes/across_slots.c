@@ -1,4 +1,4 @@
-/* across_slots.c - statistics of the whole batch: sums over slots between totals and what is made of them. */
+/* across_slots.c - synchronized batch norm (SyncBatchNorm), statistics of the whole batch: sums over slots between totals and what is made of them. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/passes/across_slots.h"
 #include "graph/ir/attr.h"

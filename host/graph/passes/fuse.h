@@ -41,9 +41,9 @@ TUTTI_NODISCARD tutti_status fuse_norm_grads(const graph *from, const bool *want
 TUTTI_NODISCARD tutti_status fuse_bias_grads(const graph *from, const bool *wanted, graph *to,
                                              tutti_value *ret_map, tutti_error *err);
 
-/* Before the gradient is taken: copies `from` into the empty graph `to`, with every large product of two factors of 16
- * bits whose result has rows that are no multiple of 16 bytes, as the logits of 50257 classes, as a wider one of a
- * factor with zeros behind it, cut to the columns that there were: for devices that read and write whole pieces.
+/* Before the gradient is taken: copies `from` into the empty graph `to`, and pads the second factor of each large
+ * product of 16 bits with columns of zeros, so that rows of the result are multiples of 16 bytes (logits of 50257
+ * classes are not), and slices the result back to its width: for devices that read and write whole pieces.
  * ret_map and errors as above. */
 TUTTI_NODISCARD tutti_status align_products(const graph *from, const bool *wanted, graph *to,
                                             tutti_value *ret_map, tutti_error *err);
@@ -61,8 +61,8 @@ TUTTI_NODISCARD tutti_status fuse_columns(const graph *from, const bool *wanted,
 TUTTI_NODISCARD tutti_status fuse_loss_grads(const graph *from, const bool *wanted, graph *to,
                                              tutti_value *ret_map, tutti_error *err);
 
-/* Copies `from`, gradient and all, into the empty graph `to`, with every F32 result that a cast to 16 bits
- * alone reads stored in those at once, and every product of 16 bits that a norm's gradient alone reads
+/* Copies `from`, gradient and all, into the empty graph `to`, with every F32 result whose only reader is
+ * a cast to 16 bits stored in 16 bits directly, and every product of 16 bits that a norm's gradient alone reads
  * as it is, in its factors' dtype.  Such a gradient reads 16 bits without a cast to F32.  For devices
  * whose kernels take each operand and result in any float dtype.  A cast's values stay, a product's
  * are rounded.  `wanted`, ret_map and errors as above. */

@@ -1,4 +1,4 @@
-/* rematerialization.c - rematerialisation: second nodes for results that the backward pass reads. */
+/* rematerialization.c - rematerialisation (rematerialise, recompute): second nodes for results that the backward pass reads. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/passes/rematerialization.h"
 #include "graph/ir/attr.h"

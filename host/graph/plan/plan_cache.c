@@ -1,4 +1,4 @@
-/* plan_cache.c - the plan cache: found by shapes, built when missing, least recently used evicted (LRU). */
+/* plan_cache.c - the plan cache: found by shapes, built when missing; to evict one takes the least recently used (LRU). */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/passes/rematerialization.h"
 #include "graph/plan/plan_internal.h"

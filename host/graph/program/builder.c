@@ -1,4 +1,4 @@
-/* builder.c - from graph to program: what is computed, and alias analysis, which values share memory (alias sets). */
+/* builder.c - from graph to program: what is computed, and alias analysis, which values share memory (an alias set). */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/program/builder.h"
 #include "graph/ir/traits.h"

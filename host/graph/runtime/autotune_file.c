@@ -1,4 +1,4 @@
-/* autotune_file.c - pairs of strings in a file that several processes add to. */
+/* autotune_file.c - the file of autotuned choices: pairs of key and value, to which several processes add. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/runtime/autotune_file.h"
 

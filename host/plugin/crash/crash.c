@@ -1,4 +1,4 @@
-/* crash.c - crash attribution by breadcrumbs: whose code a signal, an exit or a thread's end came out of. */
+/* crash.c - crash attribution by a breadcrumb: whose code a signal, an exit or a thread's end came out of. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plugin/crash/crash_internal.h"
 

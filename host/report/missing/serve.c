@@ -1,4 +1,4 @@
-/* serve.c - in the place of the other one in a build without libmicrohttpd. */
+/* serve.c - the stub of report/serve.c in a build without libmicrohttpd. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/serve.h"
 

@@ -1,4 +1,4 @@
-/* host_mirror.c - host mirrors: copies of tensors of a device, which plugins on the host read and write. */
+/* host_mirror.c - the host mirror of a tensor: copies of tensors of a device, which plugins on the host read and write. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/context/host_mirror.h"
 

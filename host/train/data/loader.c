@@ -1,4 +1,4 @@
-/* loader.c - the data loader: prefetches batches in an order that does not depend on the threads that make them. */
+/* loader.c - the data loader and its prefetch: batches in an order that does not depend on the threads that make them. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/data/loader_internal.h"
 

@@ -1,4 +1,4 @@
-/* distributed.c - one batch over several ranks: slots, the sum of their gradients, and what ranks agree on. */
+/* distributed.c - data parallel training: one batch over several ranks: slots, the sum of their gradients, and what ranks agree on. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/ranks/distributed.h"
 

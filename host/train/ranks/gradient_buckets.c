@@ -1,4 +1,4 @@
-/* gradient_buckets.c - bucketing: gradients in buckets, ordered by when the backward pass is done with them. */
+/* gradient_buckets.c - bucketing: gradients bucket by bucket, ordered by when the backward pass is done with them. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/ranks/gradient_buckets.h"
 

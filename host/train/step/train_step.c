@@ -1,4 +1,4 @@
-/* train_step.c - one training batch: gradient accumulation over microbatches, then the update. */
+/* train_step.c - one training batch: gradient accumulation, microbatch by microbatch, then the update. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/step/train_step.h"
 #include "train/step/memory_observers.h"
