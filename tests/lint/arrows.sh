@@ -85,6 +85,7 @@ refuse "<dnnl.h> is included outside kernels/common" '#include [<"](oneapi/|dnnl
 refuse "<curl/curl.h> is included outside plugins/loggers/common/http.c and plugins/common/remote" '#include <curl/' -- \
   'plugins' 'host' 'kernels' ':!plugins/loggers/common/http.c' \
   ':!plugins/common/remote/*'
+refuse "the SDK includes <stdio.h>, whose names collide with those of plugins" '#include <stdio' -- 'sdk/include' 'sdk/internal'
 refuse "<yaml.h> is included outside plugins/loggers/mlflow/store_meta.c" '#include <yaml' -- '*.c' '*.h' \
   ':!plugins/loggers/mlflow/store_meta.c'
 refuse "a library of plugins/common includes or links another folder" "#include \"($host|kernels|common|plugins)/|tutti_($host|kernels)\b" -- \
