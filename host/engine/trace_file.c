@@ -148,8 +148,8 @@ static bool copy_bytes(const trace_file *f, int64_t first, int64_t last, FILE *t
     char part[4096];
     while (first < last) {
         const int64_t want = last - first;
-        const size_t room = want < (int64_t)sizeof part ? (size_t)want : sizeof part;
-        const ssize_t n = pread(fileno(f->file), part, room, first);
+        const size_t capacity = want < (int64_t)sizeof part ? (size_t)want : sizeof part;
+        const ssize_t n = pread(fileno(f->file), part, capacity, first);
         if (n <= 0 || fwrite(part, 1, (size_t)n, to) != (size_t)n)
             return false;
         first += n;

@@ -54,13 +54,13 @@ static void add_rows(text_buffer *b, const json_node *table)
     const int64_t correct = find_correct(columns);
     const size_t cells = json_count(columns) * json_count(rows);
     const bool matrix = json_count(columns) == json_count(rows) + 1 && cells <= MOST_CELLS;
-    const size_t room = matrix ? json_count(rows) : MOST_ROWS;
+    const size_t capacity = matrix ? json_count(rows) : MOST_ROWS;
     size_t wrong = 0, written = 0;
     for (size_t k = 0; k < json_count(rows); k++) {
         const json_node *answer =
             correct < 0 ? NULL : json_at(json_at(rows, k), (size_t)correct);
         const bool is_wrong = answer && json_type(answer) == JSON_BOOL && !json_bool(answer);
-        if (k >= room && (!is_wrong || wrong++ >= MOST_ROWS))
+        if (k >= capacity && (!is_wrong || wrong++ >= MOST_ROWS))
             continue;
         text_add(b, written++ ? ",\n" : "");
         report_node(b, json_at(rows, k));

@@ -103,7 +103,7 @@ tutti_status batch_norm_apply_all_prepare(const tutti_op_call *c, void **ret_sta
 
 /* Each thread's share of rows is read in blocks of this many rows, the second time from its end:
  * what the first time read last is still in the cache. */
-enum { BATCH_NORM_BLOCK = 256, BATCH_NORM_LOW_BLOCK = 64 };
+enum { BATCH_NORM_BLOCK = 256, BATCH_NORM_HALF_BLOCK = 64 };
 
 /* Whether x, what goes with it and the result are all BF16: the loops read and write these. */
 static inline int batch_norm_is_bf16(const tutti_op_call *c)
@@ -115,7 +115,7 @@ static inline int batch_norm_is_bf16(const tutti_op_call *c)
 }
 
 /* With other operands of 16 bits blocks are smaller, and every thread has space for three of them in f32. */
-static inline int batch_norm_is_low(const tutti_op_call *c)
+static inline int batch_norm_is_half(const tutti_op_call *c)
 {
     int low = half_is(c->out[0].dtype);
     for (uint32_t k = 0; k < c->nin; k++)
@@ -125,13 +125,13 @@ static inline int batch_norm_is_low(const tutti_op_call *c)
 
 static inline int64_t batch_norm_block(const tutti_op_call *c)
 {
-    return batch_norm_is_low(c) ? BATCH_NORM_LOW_BLOCK : BATCH_NORM_BLOCK;
+    return batch_norm_is_half(c) ? BATCH_NORM_HALF_BLOCK : BATCH_NORM_BLOCK;
 }
 
 static inline uint64_t batch_norm_scratch(const tutti_op_call *c)
 {
-    return batch_norm_is_low(c)
-               ? 3 * BATCH_NORM_LOW_BLOCK * (uint64_t)batch_norm_channels(&c->in[0])
+    return batch_norm_is_half(c)
+               ? 3 * BATCH_NORM_HALF_BLOCK * (uint64_t)batch_norm_channels(&c->in[0])
                : 0;
 }
 

@@ -119,7 +119,7 @@ typedef struct block_rows {
 static block_rows read_rows(const tutti_op_call *c, const void *const *in, int64_t i,
                             int64_t size, float *buffer)
 {
-    const int64_t n = BATCH_NORM_LOW_BLOCK * batch_norm_channels(&c->in[0]);
+    const int64_t n = BATCH_NORM_HALF_BLOCK * batch_norm_channels(&c->in[0]);
     if (batch_norm_is_bf16(c))
         return (block_rows){(const uint16_t *)in[0] + i, (const uint16_t *)in[1] + i, 1, 0};
     return (block_rows){half_read(in[0], c->in[0].dtype, i, size, buffer),
@@ -144,7 +144,7 @@ void batch_norm_grad_rows(const tutti_op_call *c, const void *const *in, void *d
                           const float *coef, float *buffer)
 {
     const int64_t n = batch_norm_channels(&c->in[0]), block = batch_norm_block(c);
-    float *place = buffer + 2 * BATCH_NORM_LOW_BLOCK * n;
+    float *place = buffer + 2 * BATCH_NORM_HALF_BLOCK * n;
     for (int64_t end = first + count; end > first; end -= block) {
         const int64_t at = end - block > first ? end - block : first;
         const int64_t i = at * n, size = (end - at) * n;

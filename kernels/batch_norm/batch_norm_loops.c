@@ -108,8 +108,8 @@ INLINE void add_to(double *sum, const simd_f32 *a, const simd_f32 *b)
 }
 
 /* Numbers of bf16 have 8 bits, their squares 16: sums of a few rows are as good as exact in f32. */
-INLINE void low_sums(int steps, const uint16_t *x, int64_t rows, int64_t c, double *sum,
-                     double *square)
+INLINE void half_sums(int steps, const uint16_t *x, int64_t rows, int64_t c, double *sum,
+                      double *square)
 {
     for (int64_t first = 0; first < rows; first += GROUP) {
         const int64_t end = first + GROUP < rows ? first + GROUP : rows;
@@ -133,7 +133,7 @@ INLINE void low_sums(int steps, const uint16_t *x, int64_t rows, int64_t c, doub
 }
 
 #define SUMS(m) sums(m, at(x, 0, first *c + k), n, c, sum + k, square + k)
-#define LOW_SUMS(m) low_sums(m, at(x, 1, first *c + k), n, c, sum + k, square + k)
+#define HALF_SUMS(m) half_sums(m, at(x, 1, first *c + k), n, c, sum + k, square + k)
 
 void batch_norm_sums(const void *x, int32_t low, int64_t rows, int64_t c, double *sum,
                      double *square)
@@ -144,7 +144,7 @@ void batch_norm_sums(const void *x, int32_t low, int64_t rows, int64_t c, double
         for (; (steps = steps_at(k, c)) > 0; k += steps * SIMD_WIDTH) {
             steps = steps < 4 ? steps : 4; /* sums and squares fill the registers */
             if (low)
-                WITH_STEPS(steps, LOW_SUMS)
+                WITH_STEPS(steps, HALF_SUMS)
             else
                 WITH_STEPS(steps, SUMS)
         }

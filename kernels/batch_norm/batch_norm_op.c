@@ -193,7 +193,7 @@ void batch_norm_apply_rows(const tutti_op_call *c, const void *const *in, void *
                          rows, n, line);
         return;
     }
-    float *more = buffer + BATCH_NORM_LOW_BLOCK * n, *place = more + BATCH_NORM_LOW_BLOCK * n;
+    float *more = buffer + BATCH_NORM_HALF_BLOCK * n, *place = more + BATCH_NORM_HALF_BLOCK * n;
     float *to = half_place(y, c->out[0].dtype, i, place);
     batch_norm_apply(half_read(in[0], c->in[0].dtype, i, size, buffer),
                      c->nin > 5 ? half_read(in[5], c->in[5].dtype, i, size, more) : NULL, to, 0,

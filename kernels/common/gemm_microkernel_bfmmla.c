@@ -104,9 +104,9 @@ INLINE void pack_along(const gemm_matrix *m, int64_t at, int64_t k, int32_t dtyp
     }
 }
 
-/* `lines` lines (16 at most) that are neighbours; zeros in the others of `room`. */
+/* `lines` lines (16 at most) that are neighbours; zeros in the others of `capacity`. */
 INLINE void pack_across(const gemm_matrix *m, int64_t at, int64_t stride, int64_t lines,
-                        int64_t room, int64_t k, int32_t dtype, unit *to, int64_t wide)
+                        int64_t capacity, int64_t k, int32_t dtype, unit *to, int64_t wide)
 {
     uint16_t part[DEEP][LINES] = {{0}};
     for (int64_t j = 0; j < k; j += DEEP, to += wide) {
@@ -115,7 +115,7 @@ INLINE void pack_across(const gemm_matrix *m, int64_t at, int64_t stride, int64_
                 load(m, at + (j + i) * stride, lines, dtype, part[i]);
             else
                 memset(part[i], 0, sizeof part[i]);
-        for (int64_t l = 0; l < room; l++)
+        for (int64_t l = 0; l < capacity; l++)
             for (int i = 0; i < DEEP; i++)
                 to[l].of[i] = part[i][l];
     }

@@ -114,8 +114,8 @@ void sdpa_narrow_row(float *row);
 /* Rows of tiles p and ds become words, each of two rows: p2 and ds2; ds becomes bf16 in its place, too. */
 void sdpa_narrow_tiles(int64_t rows, const float *p, float *ds, float *p2, float *ds2);
 /* to = scale x, rounded to bf16 */
-void sdpa_store_low(const float *x, int64_t n, float scale, uint16_t *to);
-double sdpa_dot_low(const uint16_t *x, const uint16_t *y, int64_t n);
+void sdpa_store_half(const float *x, int64_t n, float scale, uint16_t *to);
+double sdpa_dot_half(const uint16_t *x, const uint16_t *y, int64_t n);
 /* One row of a tile goes from scores to exponentials exp(s - shift), `seen` of them, zeros beyond.
  * *max and *sum are those of the row so far; returns what earlier results shrink by. */
 float sdpa_softmax_row(float *s, int64_t seen, float *max, float *sum);
@@ -127,7 +127,7 @@ void sdpa_drop_row(const sdpa_shape *s, int64_t head, int64_t i, int64_t j, int6
 void sdpa_grad_row(float *p, float *ds, int64_t seen, float lse, float delta);
 /* Both for scores that are yet to be scaled, and for products of bf16: the exponentials of a row become bf16 in its
  * place. */
-float sdpa_softmax_low(float *s, float scale, int64_t seen, float *max, float *sum);
+float sdpa_softmax_half(float *s, float scale, int64_t seen, float *max, float *sum);
 /* A row of p and ds; p NULL: there is none. */
 typedef struct sdpa_grad_line {
     float *p, *ds;
@@ -135,7 +135,7 @@ typedef struct sdpa_grad_line {
     float lse, delta;
 } sdpa_grad_line;
 /* Two rows, of which the first is there, as words of p2 and ds2; ds becomes bf16 in its place, p is used up. */
-void sdpa_grad_low(const sdpa_grad_line l[2], float scale, float *p2, float *ds2);
+void sdpa_grad_half(const sdpa_grad_line l[2], float scale, float *p2, float *ds2);
 void sdpa_scale_row(float *x, float scale, int64_t n);
 double sdpa_dot(const float *x, const float *y, int64_t n);
 

@@ -85,7 +85,7 @@ SIMD_INLINE void store_both(uint16_t *to, __m512 low, __m512 high)
     _mm512_storeu_si512(to, (__m512i)_mm512_cvtne2ps_pbh(high, low));
 }
 
-float sdpa_softmax_low(float *s, float scale, int64_t seen, float *max, float *sum)
+float sdpa_softmax_half(float *s, float scale, int64_t seen, float *max, float *sum)
 {
     const __m512 none = _mm512_set1_ps(-INFINITY), factor = _mm512_set1_ps(scale);
     const float before = *max;
@@ -127,7 +127,7 @@ SIMD_INLINE __m512 grad_lanes(const sdpa_grad_line *l, float scale, int k, __m51
 }
 
 /* Words of neighbours: two steps of registers at a time, since rows of ds are narrowed in their place. */
-void sdpa_grad_low(const sdpa_grad_line l[2], float scale, float *p2, float *ds2)
+void sdpa_grad_half(const sdpa_grad_line l[2], float scale, float *p2, float *ds2)
 {
     const __m512 zero = _mm512_setzero_ps();
     const __m512i by_word =
@@ -153,7 +153,7 @@ void sdpa_grad_low(const sdpa_grad_line l[2], float scale, float *p2, float *ds2
     }
 }
 #else
-float sdpa_softmax_low(float *s, float scale, int64_t seen, float *max, float *sum)
+float sdpa_softmax_half(float *s, float scale, int64_t seen, float *max, float *sum)
 {
     sdpa_scale_row(s, scale, seen);
     const float shrink = sdpa_softmax_row(s, seen, max, sum);
@@ -161,7 +161,7 @@ float sdpa_softmax_low(float *s, float scale, int64_t seen, float *max, float *s
     return shrink;
 }
 
-void sdpa_grad_low(const sdpa_grad_line l[2], float scale, float *p2, float *ds2)
+void sdpa_grad_half(const sdpa_grad_line l[2], float scale, float *p2, float *ds2)
 {
     for (int r = 0; r < 2 && l[r].p; r++) {
         sdpa_scale_row(l[r].p, scale, l[r].seen);
@@ -174,7 +174,7 @@ void sdpa_grad_low(const sdpa_grad_line l[2], float scale, float *p2, float *ds2
 }
 #endif
 
-void sdpa_store_low(const float *x, int64_t n, float scale, uint16_t *to)
+void sdpa_store_half(const float *x, int64_t n, float scale, uint16_t *to)
 {
     int64_t i = 0;
     for (; i + SIMD_WIDTH <= n; i += SIMD_WIDTH) {
@@ -187,7 +187,7 @@ void sdpa_store_low(const float *x, int64_t n, float scale, uint16_t *to)
 
 #if defined(__AVX512BF16__)
 /* Products are exact, and a lane gets two of 32. */
-double sdpa_dot_low(const uint16_t *x, const uint16_t *y, int64_t n)
+double sdpa_dot_half(const uint16_t *x, const uint16_t *y, int64_t n)
 {
     enum { STEP = 2 * SIMD_LANES };
     __m512 sum = _mm512_setzero_ps();
@@ -200,7 +200,7 @@ double sdpa_dot_low(const uint16_t *x, const uint16_t *y, int64_t n)
     return (double)_mm512_reduce_add_ps(sum);
 }
 #else
-double sdpa_dot_low(const uint16_t *x, const uint16_t *y, int64_t n)
+double sdpa_dot_half(const uint16_t *x, const uint16_t *y, int64_t n)
 {
     double sum = 0.0;
     for (int64_t at = 0; at < n; at += TILE) {

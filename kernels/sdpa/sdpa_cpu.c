@@ -94,7 +94,7 @@ static void store_row(const sdpa_shape *s, int64_t deep, const float *from, floa
                       void *to)
 {
     if (deep == 2)
-        sdpa_store_low(from, s->d, scale, to);
+        sdpa_store_half(from, s->d, scale, to);
     else
         sdpa_pack_rows(from, s->d, 1, s->d, s->d, scale, to);
 }
@@ -245,7 +245,7 @@ static float exponentials_of(const sdpa_shape *s, int64_t deep, const drawn *at,
         return 1.0f;
     }
     if (deep == 2 && s->drop == 0.0f)
-        return sdpa_softmax_low(row, scale, seen, max, sum);
+        return sdpa_softmax_half(row, scale, seen, max, sum);
     const float shrink = sdpa_softmax_row(row, seen, max, sum);
     if (s->drop > 0.0f)
         sdpa_drop_row(s, at->head, at->i, at->j, seen, row);
@@ -386,7 +386,7 @@ static void backward_load(const sdpa_shape *s, const sdpa_tensors *t, int64_t b,
     for (int64_t i = 0; i < s->tq; i++) {
         const void *one = element(dy, deep, i * s->y.t), *other = element(y, deep, i * s->y.t);
         f->delta[i] =
-            (float)(deep == 2 ? sdpa_dot_low(one, other, s->d) : sdpa_dot(one, other, s->d));
+            (float)(deep == 2 ? sdpa_dot_half(one, other, s->d) : sdpa_dot(one, other, s->d));
     }
 }
 
@@ -413,7 +413,7 @@ static void grads_of(const sdpa_shape *s, int64_t deep, const place *t, const ba
 }
 
 /* The same in bf16 without dropout, two rows at a time. */
-static void low_grads_of(const sdpa_shape *s, float scale, const place *t, const backward *f)
+static void half_grads_of(const sdpa_shape *s, float scale, const place *t, const backward *f)
 {
     for (int64_t r = 0; r < t->rows; r += 2) {
         sdpa_grad_line l[2] = {{0}};
@@ -422,7 +422,7 @@ static void low_grads_of(const sdpa_shape *s, float scale, const place *t, const
             l[k] = (sdpa_grad_line){f->p + at, f->ds + at, seen_of(s, i, t->j0, t->n),
                                     t->lse[i], f->delta[i]};
         }
-        sdpa_grad_low(l, scale, f->p2 + r * TILE / 2, f->ds2 + r * TILE / 2);
+        sdpa_grad_half(l, scale, f->p2 + r * TILE / 2, f->ds2 + r * TILE / 2);
     }
 }
 
@@ -442,7 +442,7 @@ static void backward_tile(const sdpa_shape *s, int64_t deep, int64_t head, const
     if (bias)
         add_bias(s, bias, i0, rows, j0, n, f->p);
     if (deep == 2 && s->drop == 0.0f)
-        low_grads_of(s, later, &t, f);
+        half_grads_of(s, later, &t, f);
     else
         grads_of(s, deep, &t, f);
     down(s, deep, deep == 2 ? f->p2 : f->p, f->dy + at, w, i0, rows, j0, n, f->dv);

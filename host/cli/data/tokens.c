@@ -115,13 +115,13 @@ static tutti_status write_blocks(token_file *f, tutti_error *err)
 {
     progress shown = progress_begin(f->set->info.samples);
     tutti_status all = TUTTI_OK;
-    const size_t room = (size_t)(f->block * f->length) * f->bytes;
+    const size_t capacity = (size_t)(f->block * f->length) * f->bytes;
     if (f->written)
         progress_add(&shown, f->written * f->block, false);
 #pragma omp parallel num_threads((int)f->options->threads)
     {
         data_set own = data_set_share(f->set);
-        token_block b = {.data = malloc(room)};
+        token_block b = {.data = malloc(capacity)};
 #pragma omp for ordered schedule(dynamic, 1)
         for (int64_t k = f->written; k < f->blocks; k++) {
             tutti_error e = TUTTI_ERROR_INIT;

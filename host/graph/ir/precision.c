@@ -34,7 +34,7 @@ static int32_t widest(const tutti_op_call *c)
     return many != TUTTI_DTYPE_NONE ? many : any != TUTTI_DTYPE_NONE ? any : TUTTI_F32;
 }
 
-static bool any_low(const tutti_op_call *c)
+static bool any_half(const tutti_op_call *c)
 {
     for (uint32_t k = 0; k < c->nin; k++)
         if (dtype_is_half(c->in[k].dtype))
@@ -67,7 +67,7 @@ static int32_t result_dtype(const tutti_op *op, const tutti_op_call *c,
 tutti_status precision_infer(const tutti_op *op, const tutti_op_call *c,
                              const graph_autocast *autocast, tutti_desc *out, tutti_error *err)
 {
-    const bool mixed = any_low(c);
+    const bool mixed = any_half(c);
     if (!mixed && !(autocast->dtype && rule_of(op) == TUTTI_AUTOCAST_PRODUCT))
         return op->infer(c, out, err);
     /* What moves numbers without reading them takes any dtype. */
@@ -128,7 +128,7 @@ bool precision_cast_operands(graph *g, const tutti_op *op, const graph_autocast 
 bool precision_is_native(const tutti_op *op, const tutti_op_call *c)
 {
     tutti_desc out[TUTTI_OP_MAX_OUT];
-    bool half = any_low(c), alike = true;
+    bool half = any_half(c), alike = true;
     for (uint32_t k = 0; k < c->nin; k++)
         alike = alike && (!dtype_is_half(c->in[k].dtype) || tutti_same_shape(&c->in[k], c->in));
     for (uint32_t k = 0; k < c->nout; k++) {

@@ -35,7 +35,7 @@ static const graph_value *weight_behind(const graph *g, tutti_value v)
     return x->kind == VALUE_WEIGHT ? x : NULL;
 }
 
-static bool is_f32_or_low(int32_t dtype)
+static bool is_f32_or_half(int32_t dtype)
 {
     return dtype == TUTTI_F32 || dtype_is_half(dtype);
 }
@@ -47,14 +47,14 @@ bool pointwise_is_fusable(const graph *g, const graph_node *n)
     const tutti_desc *y = &result(g, n)->desc;
     if (!(op->flags & TUTTI_OP_ELEMENTWISE) || op->flags & (TUTTI_OP_RNG | TUTTI_OP_VIEW) ||
         traits_of(op)->pointwise == TUTTI_POINTWISE_NONE || op->nout != 1 || !op->cpu ||
-        op->cpu->prepare || !is_f32_or_low(y->dtype))
+        op->cpu->prepare || !is_f32_or_half(y->dtype))
         return false;
     for (uint32_t j = 0; j < n->nin; j++) {
         const graph_value *x = graph_value_at(g, n->in[j]);
         const int64_t size = tutti_numel(&x->desc);
         const graph_value *weight = weight_behind(g, n->in[j]);
         /* A buffer may be assigned before the group's end. */
-        if (!is_f32_or_low(x->desc.dtype) || (size != 1 && size != tutti_numel(y)) ||
+        if (!is_f32_or_half(x->desc.dtype) || (size != 1 && size != tutti_numel(y)) ||
             (weight && !weight->trainable))
             return false;
     }

@@ -10,26 +10,26 @@
 #include <string.h>
 #include <time.h>
 
-enum { MAX_SEATS = 256 };
+enum { MAX_SLOTS = 256 };
 
 /* A watched thread. */
-typedef struct seat {
+typedef struct watch_slot {
     bool taken;
     pthread_t thread;
     _Atomic uint64_t *beats;
     uint64_t seen;   /* beats, when last looked at */
     double stood;    /* seconds since they rose */
     double patience; /* until it is named next */
-} seat;
+} watch_slot;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all that follows */
 static pthread_cond_t stopped;
-static seat seats[MAX_SEATS];
+static watch_slot slots[MAX_SLOTS];
 static pthread_t dog;
 static bool running, stop;
 static double limit;
 static volatile uint64_t stood; /* whole seconds, of the thread that is told to name itself */
-static _Thread_local seat *own;
+static _Thread_local watch_slot *own;
 
 static int signal_number(void)
 {
@@ -39,13 +39,13 @@ static int signal_number(void)
 void watchdog_join(void)
 {
     (void)pthread_mutex_lock(&lock);
-    for (int k = 0; k < MAX_SEATS && !own; k++)
-        if (!seats[k].taken) {
-            seats[k] = (seat){.taken = true,
-                              .thread = pthread_self(),
-                              .beats = &crash_beats,
-                              .patience = limit};
-            own = &seats[k];
+    for (int k = 0; k < MAX_SLOTS && !own; k++)
+        if (!slots[k].taken) {
+            slots[k] = (watch_slot){.taken = true,
+                                    .thread = pthread_self(),
+                                    .beats = &crash_beats,
+                                    .patience = limit};
+            own = &slots[k];
         }
     (void)pthread_mutex_unlock(&lock);
 }
@@ -77,7 +77,7 @@ static void name_yourself(int number)
     errno = saved;
 }
 
-static void look(seat *s, double passed)
+static void look(watch_slot *s, double passed)
 {
     const uint64_t beats = atomic_load_explicit(s->beats, memory_order_relaxed);
     s->stood = beats == s->seen ? s->stood + passed : 0.0;
@@ -106,9 +106,9 @@ static void *watch(void *unused)
         (void)pthread_cond_timedwait(&stopped, &lock, &until);
         const double now = monotonic_s(), passed = now - last;
         last = now;
-        for (int k = 0; k < MAX_SEATS && !stop; k++)
-            if (seats[k].taken)
-                look(&seats[k], passed);
+        for (int k = 0; k < MAX_SLOTS && !stop; k++)
+            if (slots[k].taken)
+                look(&slots[k], passed);
     }
     (void)pthread_mutex_unlock(&lock);
     return unused;
@@ -131,8 +131,8 @@ tutti_status watchdog_start(double seconds, tutti_error *err)
     (void)pthread_condattr_destroy(&monotonic);
     limit = seconds;
     stop = false;
-    for (int k = 0; k < MAX_SEATS; k++)
-        seats[k].patience = limit;
+    for (int k = 0; k < MAX_SLOTS; k++)
+        slots[k].patience = limit;
     (void)sigfillset(&all); /* signals are for the others */
     (void)pthread_sigmask(SIG_SETMASK, &all, &before);
     running = pthread_create(&dog, NULL, watch, NULL) == 0;

@@ -29,11 +29,11 @@ static void remove_unlocked(int folder, const char *name)
 }
 
 /* Removes what killed processes left of `path`.  What cannot be listed or removed stays: the save is what counts. */
-static void remove_leftovers(const char *path, char *folder, size_t room)
+static void remove_leftovers(const char *path, char *folder, size_t capacity)
 {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     const size_t size = strlen(name);
-    (void)snprintf(folder, room, "%.*s", slash ? (int)(slash - path + 1) : 1,
+    (void)snprintf(folder, capacity, "%.*s", slash ? (int)(slash - path + 1) : 1,
                    slash ? path : ".");
     DIR *dir = opendir(folder);
     for (struct dirent *e = dir ? readdir(dir) : NULL; e; e = readdir(dir))

@@ -169,7 +169,7 @@ static tutti_status try_cache(decoder *d, tutti_error *err)
 /* Takes memory for what goes into plans and comes out. */
 static tutti_status measure(decoder *d, tutti_error *err)
 {
-    const size_t room = (size_t)(d->context > PROMPT_TOKENS ? d->context : PROMPT_TOKENS);
+    const size_t capacity = (size_t)(d->context > PROMPT_TOKENS ? d->context : PROMPT_TOKENS);
     const int64_t length = window_length(d, 1);
     plan *p;
     const tutti_status s = plan_for(d, length, &p, err);
@@ -185,8 +185,8 @@ static tutti_status measure(decoder *d, tutti_error *err)
                           (long long)length, (long long)length);
     d->classes = y.dim[2];
     d->logits = calloc((size_t)d->classes, sizeof *d->logits);
-    d->column = calloc(room, sizeof *d->column);
-    d->places = calloc(room, sizeof *d->places);
+    d->column = calloc(capacity, sizeof *d->column);
+    d->places = calloc(capacity, sizeof *d->places);
     return d->logits && d->column && d->places
                ? TUTTI_OK
                : tutti_fail(err, TUTTI_E_NOMEM, "no memory for tokens");
