@@ -34,7 +34,7 @@ bool shared_folder_is_file(const char *name)
     return strlen(name) == strlen(FILE_NAME) && strncmp(name, FILE_NAME, before) == 0;
 }
 
-static bool lists(const char *folder, const char *name)
+static bool folder_lists(const char *folder, const char *name)
 {
     bool has = false;
     DIR *dir = opendir(folder);
@@ -50,15 +50,15 @@ static bool lists(const char *folder, const char *name)
 static bool has_file(const char *folder, const char *name)
 {
     char above[PATH_SIZE];
-    if (lists(folder, name))
+    if (folder_lists(folder, name))
         return true;
     (void)snprintf(above, sizeof above, "%s", folder);
     for (char *slash = strchr(above + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
-        (void)lists(above, name);
+        (void)folder_lists(above, name);
         *slash = '/';
     }
-    return lists(folder, name);
+    return folder_lists(folder, name);
 }
 
 /* The first rank that does not see the file now; the number of ranks: all do. */
