@@ -4,7 +4,7 @@
 #define HOST_DIST_DEVICE_INTERNAL_H
 
 #include "dist/device_sum.h"
-#include "dist/shares.h"
+#include "dist/shards.h"
 #include "dist/world_internal.h"
 #include "tutti/device_collectives.h"
 

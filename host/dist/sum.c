@@ -1,6 +1,6 @@
 /* sum.c - the all-reduce: the sum over all slots of a batch, whichever ranks hold them, by one tree. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "dist/shares.h"
+#include "dist/shards.h"
 #include "dist/world_internal.h"
 
 #include <stdio.h>

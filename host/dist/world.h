@@ -90,7 +90,7 @@ typedef struct world_piece {
     uint32_t count;
     int64_t at, n;
     float *result;   /* of all ranks, at `at`; may be an array of `mine` */
-    bool share_only; /* a rank gets its share of the piece alone (shares.h) */
+    bool share_only; /* a rank gets its share of the piece alone (shards.h) */
     /* Slots in rounds (slots_in_turn), of which this piece is one: `mine` is the slot of this rank, or nothing; `result` is
      * there with the last round.  NULL: all slots at once. */
     const world_rounds *rounds;

@@ -73,8 +73,8 @@ microbatch                 host/train/step/train_step.c
 optimizer step             host/train/update/optimizer_step.c
 loss scale                 host/train/update/loss_scaler.c
 GradScaler                 host/train/update/loss_scaler.c
-optimizer state sharding   host/train/update/optimizer_shares.c
-ZeRO-1                     host/train/update/optimizer_shares.c
+optimizer state sharding   host/train/update/optimizer_shards.c
+ZeRO-1                     host/train/update/optimizer_shards.c
 host mirror                host/train/context/host_mirror.c
 mirror                     host/train/context/host_mirror.c
 async metrics              host/train/step/async_metrics.c
@@ -83,19 +83,19 @@ prefetch                   host/train/data/loader.c
 checkpoint                 host/train/checkpoint_file/checkpoint_write.c
 collective                 host/train/ranks/ranks_service.c
 bucket                     host/train/ranks/gradient_buckets.c
-gradient sharding          host/train/ranks/gradient_rounds.c
-ZeRO-2                     host/train/ranks/gradient_rounds.c
-weight sharding            host/train/ranks/weight_parts.c
-FSDP                       host/train/ranks/weight_parts.c
-ZeRO-3                     host/train/ranks/weight_parts.c
+gradient sharding          host/train/ranks/gradient_shards.c
+ZeRO-2                     host/train/ranks/gradient_shards.c
+weight sharding            host/train/ranks/weight_shards.c
+FSDP                       host/train/ranks/weight_shards.c
+ZeRO-3                     host/train/ranks/weight_shards.c
 dispatch                   host/engine/dispatch.c
 breadcrumb                 host/plugin/crash/crash.c
 autotune                   host/device/cuda/autotune_choices.c
 CUDA graph                 host/device/cuda/capture.c
 pinned memory              host/device/cuda/memory.c
 all-reduce                 host/dist/sum.c
-reduce-scatter             host/dist/parts.c
-hierarchical all-reduce    host/dist/levels.c
+reduce-scatter             host/dist/all_to_all.c
+hierarchical all-reduce    host/dist/hierarchical_collectives.c
 data parallel              host/train/ranks/distributed.c
 gradient clipping          plugins/algorithms/gradient_clipping/plugin.c
 """

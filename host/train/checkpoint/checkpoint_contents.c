@@ -4,7 +4,7 @@
 
 #include "graph/runtime/device_memory.h"
 #include "graph/runtime/host_memory.h"
-#include "train/update/optimizer_shares.h"
+#include "train/update/optimizer_shards.h"
 #include "train/update/optimizer_state.h"
 
 #include <stdio.h>

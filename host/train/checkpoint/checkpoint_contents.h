@@ -3,7 +3,7 @@
 #ifndef HOST_TRAIN_CHECKPOINT_CHECKPOINT_CONTENTS_H
 #define HOST_TRAIN_CHECKPOINT_CHECKPOINT_CONTENTS_H
 
-#include "train/checkpoint/contents_parts.h"
+#include "train/checkpoint/contents_shards.h"
 #include "train/checkpoint/state_owners.h"
 #include "train/checkpoint_file/checkpoint.h"
 

@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/ranks/gradient_buckets.h"
 
-#include "dist/shares.h"
+#include "dist/shards.h"
 
 #include <stdlib.h>
 

@@ -5,8 +5,8 @@
 
 #include "train/context/run_context.h"
 #include "train/ranks/gradient_buckets.h"
-#include "train/ranks/gradient_rounds.h"
-#include "train/ranks/weight_parts.h"
+#include "train/ranks/gradient_shards.h"
+#include "train/ranks/weight_shards.h"
 
 typedef struct slot_rules {
     bool share_only;    /* each rank gets the sums of its own shares alone */

@@ -3,9 +3,9 @@
 #include "train/record/memory_report.h"
 
 #include "base/text.h"
-#include "dist/shares.h"
+#include "dist/shards.h"
 #include "graph/plan/plan_workspace.h"
-#include "train/update/optimizer_shares.h"
+#include "train/update/optimizer_shards.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -15,7 +15,7 @@
 #include "train/trainer/begin.h"
 #include "train/trainer/evaluate.h"
 #include "train/trainer/trainer.h"
-#include "train/update/optimizer_shares.h"
+#include "train/update/optimizer_shards.h"
 #include "train/update/optimizer_state.h"
 
 #include <math.h>

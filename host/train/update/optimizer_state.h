@@ -5,7 +5,7 @@
 
 #include "train/update/updater.h"
 
-/* Of an updater without `world`; with it, optimizer_shares.h. */
+/* Of an updater without `world`; with it, optimizer_shards.h. */
 
 /* Gives each range of `l` its places in the slots, and counts their numbers.  Errors: E_ARG, E_SHAPE, E_RANGE: an
  * optimizer gives a shape that nothing can have.  [control] */

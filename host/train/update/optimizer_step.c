@@ -1,7 +1,7 @@
 /* optimizer_step.c - the optimizer step: one update of all weights, on the host or by kernels of a device. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "dist/device_sum.h"
-#include "dist/shares.h"
+#include "dist/shards.h"
 #include "graph/runtime/device_memory.h"
 #include "train/update/updater.h"
 #include "tutti_internal/scaler.h"

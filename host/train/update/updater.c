@@ -4,7 +4,7 @@
 
 #include "graph/runtime/device_memory.h"
 #include "graph/surgery/surgery.h"
-#include "train/update/optimizer_shares.h"
+#include "train/update/optimizer_shards.h"
 #include "train/update/optimizer_state.h"
 #include "train/update/plugin_kernels.h"
 

@@ -1,7 +1,7 @@
-/* gradient_rounds.h - gradients of which a rank keeps its share: sums of one round of slots after the other. */
+/* gradient_shards.h - gradients of which a rank keeps its share: sums of one round of slots after the other. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef HOST_TRAIN_RANKS_GRADIENT_ROUNDS_H
-#define HOST_TRAIN_RANKS_GRADIENT_ROUNDS_H
+#ifndef HOST_TRAIN_RANKS_GRADIENT_SHARDS_H
+#define HOST_TRAIN_RANKS_GRADIENT_SHARDS_H
 
 #include "dist/world.h"
 

@@ -1,6 +1,6 @@
-/* parts.c - what sums (reduce-scatter) and gathers are made of: shares of a bucket, and parts that go from rank to rank. */
+/* all_to_all.c - what sums (reduce-scatter) and gathers are made of: shares of a bucket, and parts that go from rank to rank. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "dist/shares.h"
+#include "dist/shards.h"
 #include "dist/world_internal.h"
 
 #include <stdlib.h>

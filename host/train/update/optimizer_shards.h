@@ -1,8 +1,8 @@
-/* optimizer_shares.h - optimizer state divided among the ranks: each updates its shares of the weights, then all
+/* optimizer_shards.h - optimizer state divided among the ranks: each updates its shares of the weights, then all
  * weights are gathered. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef HOST_TRAIN_UPDATE_OPTIMIZER_SHARES_H
-#define HOST_TRAIN_UPDATE_OPTIMIZER_SHARES_H
+#ifndef HOST_TRAIN_UPDATE_OPTIMIZER_SHARDS_H
+#define HOST_TRAIN_UPDATE_OPTIMIZER_SHARDS_H
 
 #include "train/update/updater.h"
 

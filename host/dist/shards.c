@@ -1,6 +1,6 @@
-/* shares.c - arrays of which each rank has a part: of every bucket a share. */
+/* shards.c - arrays of which each rank has a part: of every bucket a share. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "dist/shares.h"
+#include "dist/shards.h"
 #include "dist/world_internal.h"
 
 #include <stdlib.h>

@@ -1,8 +1,8 @@
-/* gradient_rounds.c - gradient sharding (ZeRO-2): of gradients a rank keeps its share, summed in rounds of slots. */
+/* gradient_shards.c - gradient sharding (ZeRO-2): of gradients a rank keeps its share, summed in rounds of slots. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "train/ranks/gradient_rounds.h"
+#include "train/ranks/gradient_shards.h"
 
-#include "dist/shares.h"
+#include "dist/shards.h"
 #include "graph/runtime/host_memory.h"
 
 #include <stdlib.h>

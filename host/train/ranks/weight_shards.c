@@ -1,8 +1,8 @@
-/* weight_parts.c - weight sharding (FSDP, ZeRO-3): a rank keeps its share, gathered bucket by bucket where weights are read. */
+/* weight_shards.c - weight sharding (FSDP, ZeRO-3): a rank keeps its share, gathered bucket by bucket where weights are read. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "train/ranks/weight_parts.h"
+#include "train/ranks/weight_shards.h"
 
-#include "dist/shares.h"
+#include "dist/shards.h"
 #include "graph/plan/plan.h"
 #include "graph/runtime/host_memory.h"
 

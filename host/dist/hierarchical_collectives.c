@@ -1,6 +1,6 @@
-/* levels.c - the hierarchical all-reduce: sums among the ranks of each machine first, then among machines: less crosses the network. */
+/* hierarchical_collectives.c - the hierarchical all-reduce: sums on each machine first, then among machines: less crosses the network. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "dist/shares.h"
+#include "dist/shards.h"
 #include "dist/world_internal.h"
 
 #include <stdlib.h>

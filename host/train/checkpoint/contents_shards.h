@@ -1,7 +1,7 @@
-/* contents_parts.h - which rank writes which weights and their optimizer state. */
+/* contents_shards.h - which rank writes which weights and their optimizer state. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef HOST_TRAIN_CHECKPOINT_CONTENTS_PARTS_H
-#define HOST_TRAIN_CHECKPOINT_CONTENTS_PARTS_H
+#ifndef HOST_TRAIN_CHECKPOINT_CONTENTS_SHARDS_H
+#define HOST_TRAIN_CHECKPOINT_CONTENTS_SHARDS_H
 
 #include "train/step/trainer_state.h"
 

@@ -1,7 +1,7 @@
-/* shares.h - arrays of which each rank has a part: of every bucket a share. */
+/* shards.h - arrays of which each rank has a part: of every bucket a share. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef HOST_DIST_SHARES_H
-#define HOST_DIST_SHARES_H
+#ifndef HOST_DIST_SHARDS_H
+#define HOST_DIST_SHARDS_H
 
 #include "dist/world.h"
 

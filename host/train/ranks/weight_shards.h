@@ -1,7 +1,7 @@
-/* weight_parts.h - weights of which a rank keeps its share: gathered bucket by bucket where they are read. */
+/* weight_shards.h - weights of which a rank keeps its share: gathered bucket by bucket where they are read. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef HOST_TRAIN_RANKS_WEIGHT_PARTS_H
-#define HOST_TRAIN_RANKS_WEIGHT_PARTS_H
+#ifndef HOST_TRAIN_RANKS_WEIGHT_SHARDS_H
+#define HOST_TRAIN_RANKS_WEIGHT_SHARDS_H
 
 #include "dist/world.h"
 #include "train/context/run_context.h"

@@ -1,8 +1,8 @@
-/* optimizer_shares.c - optimizer state sharding (ZeRO-1): the state is divided among the ranks. */
+/* optimizer_shards.c - optimizer state sharding (ZeRO-1): the state is divided among the ranks. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "train/update/optimizer_shares.h"
+#include "train/update/optimizer_shards.h"
 
-#include "dist/shares.h"
+#include "dist/shards.h"
 #include "graph/runtime/device_memory.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-/* contents_parts.c - which rank writes which weights and their optimizer state. */
+/* contents_shards.c - which rank writes which weights and their optimizer state. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "train/checkpoint/contents_parts.h"
+#include "train/checkpoint/contents_shards.h"
 
 #include "train/update/optimizer_state.h"
 
