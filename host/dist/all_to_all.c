@@ -1,4 +1,4 @@
-/* all_to_all.c - what sums (reduce-scatter) and gathers are made of: shares of a bucket, and parts that go from rank to rank. */
+/* all_to_all.c - what a reduce-scatter is made of: where the shards of a bucket begin, and the all-to-all that moves them. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "dist/shards.h"
 #include "dist/world_internal.h"
@@ -19,10 +19,10 @@ tutti_status world_reserve(world_memory *m, uint64_t numbers, tutti_error *err)
                                 (unsigned long long)bytes);
 }
 
-int64_t world_share(const world *w, int64_t n, int32_t rank)
+int64_t world_shard_begin(const world *w, int64_t n, int32_t rank)
 {
     const int64_t unit =
-        n / w->info.size < PAGES_EVEN * PAGE_NUMBERS ? SHARE_UNIT : PAGE_NUMBERS;
+        n / w->info.size < PAGES_EVEN * PAGE_NUMBERS ? SHARD_UNIT : PAGE_NUMBERS;
     const int64_t units = (n + unit - 1) / unit;
     const int64_t first = units * rank / w->info.size * unit;
     return first < n ? first : n;

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <time.h>
 
-/* As sum.c: a piece is cut into shares; an all-to-all brings everybody's blocks of a share to its rank, whose device adds
+/* As sum.c: a piece is cut into shards; an all-to-all brings everybody's blocks of a shard to its rank, whose device adds
  * them up in the order of the tree; an all-gather brings the sum to all.  All of that is only enqueued here, on a stream of
  * its own, so that the device computes meanwhile, and who waits for the computation does not wait for other ranks. */
 
@@ -87,20 +87,21 @@ static tutti_status sum_alone(world_device *d, const world_piece *p, tutti_error
     return s ? s : finish_stack(d, &stack, p->result + p->at, p->n, err);
 }
 
-/* Lays this rank's blocks out by share, and says where what is received will lie. */
-static tutti_status pack(world_device *d, const world_piece *p, int64_t share, tutti_error *err)
+/* Lays this rank's blocks out by shard, and says where what is received will lie. */
+static tutti_status pack(world_device *d, const world_piece *p, int64_t shard, tutti_error *err)
 {
     const world *w = d->world;
     slot_span blocks[SLOT_BLOCKS];
     int64_t end = 0, received = 0;
     tutti_status s = TUTTI_OK;
     for (int32_t r = 0; r < w->info.size && !s; r++) {
-        const int64_t first = world_share(w, p->n, r), n = world_share(w, p->n, r + 1) - first;
+        const int64_t first = world_shard_begin(w, p->n, r),
+                      n = world_shard_begin(w, p->n, r + 1) - first;
         d->offsets[0][r] = (uint64_t)end * sizeof(float);
         d->bytes[0][r] = (uint64_t)n * p->count * sizeof(float);
         for (uint32_t k = 0; k < p->count && !s; k++, end += n)
             s = copy(d, d->memory + end, p->mine[k].data + p->at + first, n, err);
-        const int64_t from = share * sum_blocks(w, p, r, blocks);
+        const int64_t from = shard * sum_blocks(w, p, r, blocks);
         d->offsets[1][r] = (uint64_t)received * sizeof(float);
         d->bytes[1][r] = (uint64_t)from * sizeof(float);
         received += from;
@@ -130,7 +131,7 @@ static tutti_status transpose(world_device *d, float *receive, tutti_error *err)
     return s;
 }
 
-static tutti_status add_share(world_device *d, const world_piece *p, float *received, int64_t n,
+static tutti_status add_shard(world_device *d, const world_piece *p, float *received, int64_t n,
                               float *result, tutti_error *err)
 {
     const world *w = d->world;
@@ -150,9 +151,9 @@ static tutti_status gather(world_device *d, float *data, int64_t n, tutti_error 
     uint64_t request = 0;
     world *w = d->world;
     for (int32_t r = 0; r < w->info.size; r++) {
-        const int64_t first = world_share(w, n, r);
+        const int64_t first = world_shard_begin(w, n, r);
         d->offsets[0][r] = (uint64_t)first * sizeof(float);
-        d->bytes[0][r] = (uint64_t)(world_share(w, n, r + 1) - first) * sizeof(float);
+        d->bytes[0][r] = (uint64_t)(world_shard_begin(w, n, r + 1) - first) * sizeof(float);
     }
     const tutti_parts parts = {.struct_size = sizeof parts,
                                .data = data,
@@ -184,8 +185,8 @@ static void tell(world_device *d)
 tutti_status world_device_sum(world_device *d, const world_piece *p, tutti_error *err)
 {
     const world *w = d->world;
-    const int64_t first = world_share(w, p->n, w->info.rank);
-    const int64_t n = world_share(w, p->n, w->info.rank + 1) - first;
+    const int64_t first = world_shard_begin(w, p->n, w->info.rank);
+    const int64_t n = world_shard_begin(w, p->n, w->info.rank + 1) - first;
     if (!d->table)
         return sum_alone(d, p, err);
     float *received = d->memory + (uint64_t)p->n * p->count;
@@ -193,12 +194,12 @@ tutti_status world_device_sum(world_device *d, const world_piece *p, tutti_error
     d->world->counts.sums++;
     tutti_status s = follow(d, err);
     if (s || (s = pack(d, p, n, err)) || (s = transpose(d, received, err)) ||
-        (s = add_share(d, p, received, n, p->result + p->at + first, err)))
+        (s = add_shard(d, p, received, n, p->result + p->at + first, err)))
         return s;
-    return p->share_only ? TUTTI_OK : gather(d, p->result + p->at, p->n, err);
+    return p->shard_only ? TUTTI_OK : gather(d, p->result + p->at, p->n, err);
 }
 
-tutti_status world_device_gather_shares(world_device *d, float *data, int64_t n,
+tutti_status world_device_gather_shards(world_device *d, float *data, int64_t n,
                                         tutti_error *err)
 {
     const int64_t most = world_bucket(d->world);

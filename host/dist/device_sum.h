@@ -40,9 +40,9 @@ TUTTI_NODISCARD tutti_status world_device_add_part(world_device *d, const slot_s
  * until world_device_settle.  Errors: the comm's, the device's.  [step] */
 TUTTI_NODISCARD tutti_status world_device_sum(world_device *d, const world_piece *piece,
                                               tutti_error *err);
-/* As world_gather_shares, of device memory, behind what the device's own stream has; waits for all ranks.  Errors: those of
+/* As world_gather_shards, of device memory, behind what the device's own stream has; waits for all ranks.  Errors: those of
  * world_device_settle, the device's.  [step] */
-TUTTI_NODISCARD tutti_status world_device_gather_shares(world_device *d, float *data, int64_t n,
+TUTTI_NODISCARD tutti_status world_device_gather_shards(world_device *d, float *data, int64_t n,
                                                         tutti_error *err);
 /* All sums are there on all ranks, for what the device's own stream is given next.  The processes, which know who has
  * ended or hangs, meet first: a device would wait for its rank.  Errors: those of world_exchange; the comm's: a rank does

@@ -120,11 +120,11 @@ void world_device_leave(world_device *d, bool failed)
 
 /* ---- memory ---- */
 
-static uint64_t largest_share(const world *w, int64_t n)
+static uint64_t largest_shard(const world *w, int64_t n)
 {
     int64_t most = 0;
     for (int32_t r = 0; r < w->info.size; r++) {
-        const int64_t one = world_share(w, n, r + 1) - world_share(w, n, r);
+        const int64_t one = world_shard_begin(w, n, r + 1) - world_shard_begin(w, n, r);
         most = one > most ? one : most;
     }
     return (uint64_t)most;
@@ -149,7 +149,7 @@ tutti_status world_device_reserve(world_device *d, int64_t slots, int64_t n, tut
     if (!d->table)
         return TUTTI_OK;
     const uint64_t numbers = (uint64_t)n * sum_blocks(w, &any, w->info.rank, blocks) +
-                             largest_share(w, n) * count_blocks(w, slots);
+                             largest_shard(w, n) * count_blocks(w, slots);
     if (numbers <= d->capacity)
         return TUTTI_OK;
     d->options.table->release(d->options.device, d->memory);

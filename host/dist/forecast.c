@@ -88,14 +88,14 @@ static division divide(const forecast_run *run, int64_t slots, int32_t ranks)
 }
 
 /* Whether weights are gathered for each pass of each slot, not behind the update. */
-static bool keeps_parts(const forecast_run *run, int32_t ranks)
+static bool weights_are_sharded(const forecast_run *run, int32_t ranks)
 {
-    return run->parts && run->rounds && !run->gathers && ranks > 1;
+    return run->shards_weights && run->rounds && !run->gathers && ranks > 1;
 }
 
-/* Weights in parts: a rank's own, and the buckets around those that are read.  Gradients in parts: a rank's own, the
+/* Sharded weights: a rank's own, and the buckets around those that are read.  Sharded gradients: a rank's own, the
  * weight whose gradient is being computed and buckets that wait for their sums; and what rounds have come to. */
-static void fill_parts(const forecast_run *run, int32_t ranks, forecast *ret)
+static void fill_shards(const forecast_run *run, int32_t ranks, forecast *ret)
 {
     const int64_t there = run->weights / ranks +
                           (run->largest + run->waiting * run->bucket) * (ranks - 1) / ranks;
@@ -105,7 +105,7 @@ static void fill_parts(const forecast_run *run, int32_t ranks, forecast *ret)
         ret->gradients = (uint64_t)there * sizeof(float);
     const int64_t read = larger(run->largest, run->bucket) + (run->ahead + 1) * run->bucket;
     const int64_t weights = run->weights / ranks + read * (ranks - 1) / ranks;
-    if (keeps_parts(run, ranks) && weights < run->weights)
+    if (weights_are_sharded(run, ranks) && weights < run->weights)
         ret->weights = (uint64_t)weights * sizeof(float);
     ret->sums = slots_waiting(ret->slots, ranks) * own;
 }
@@ -115,10 +115,10 @@ static void fill_memory(const forecast_run *run, const division *d, int32_t rank
 {
     const int64_t bucket = run->bucket < run->weights ? run->bucket : run->weights;
     ret->weights = ret->gradients = (uint64_t)run->weights * sizeof(float);
-    ret->state = run->shards ? run->state / (uint64_t)ranks : run->state;
+    ret->state = run->shards_state ? run->state / (uint64_t)ranks : run->state;
     ret->sums = (uint64_t)d->arrays * (uint64_t)(run->weights + run->buffers) * sizeof(float);
     if (run->rounds && ranks > 1)
-        fill_parts(run, ranks, ret);
+        fill_shards(run, ranks, ret);
     if (ranks > 1) /* of a bucket: what is sent, and what has come */
         ret->sums += (uint64_t)bucket * sizeof(float) *
                      (d->blocks + (d->all_blocks + (uint64_t)ranks - 1) / (uint64_t)ranks);
@@ -150,7 +150,7 @@ static double unit(const forecast_run *run)
     return run->half ? 2.0 : 4.0;
 }
 
-/* The share of what is on `n` that goes to the others of them. */
+/* The fraction of what is on `n` that goes to the others of them. */
 static double to_others(int32_t n)
 {
     return (double)(n - 1) / n;
@@ -167,7 +167,7 @@ static double copying_s(const forecast_run *run, const division *d, double bytes
     return d->together > 1 ? bytes * to_others(d->together) / run->copied_per_s : 0.0;
 }
 
-/* Seconds of the collectives on one bucket of `numbers`.  Of a machine's ranks each carries its part of the bucket. */
+/* Seconds of the collectives on one bucket of `numbers`.  Of a machine's ranks each carries its shards of the bucket. */
 static double all_to_all_s(const forecast_run *run, const division *d, int32_t ranks,
                            double numbers)
 {
@@ -206,17 +206,17 @@ void forecast_step(const forecast_run *run, int32_t ranks, forecast *ret)
 {
     const int64_t slots = count_slots(run, run->microbatch);
     const division d = divide(run, slots, ranks);
-    const bool gathers = !run->shards || run->gathers;
+    const bool gathers = !run->shards_state || run->gathers;
     const double bytes = 4.0 * (double)run->weights;
     const double summed = unit(run) * (double)run->weights;
     *ret = (forecast){.slots = slots, .most_slots = d.most_slots, .blocks = d.blocks};
     fill_memory(run, &d, ranks, ret);
     const double computing = (double)d.most_slots * run->slot_s;
-    const double update = run->shards ? run->update_s / ranks : run->update_s;
+    const double update = run->shards_state ? run->update_s / ranks : run->update_s;
     if (ranks > 1) {
         const double backward = run->slot_s * 2 / 3;
-        const bool parts = keeps_parts(run, ranks);
-        const double gathered = parts ? 2.0 * (double)d.rounds : run->shards;
+        const bool sharded = weights_are_sharded(run, ranks);
+        const double gathered = sharded ? 2.0 * (double)d.rounds : run->shards_state;
         const double all = summed * gathers + bytes * gathered; /* as often as it is gathered */
         const double crossing = to_others(d.machines) / d.together *
                                 (summed * (double)d.rounds * d.machine_blocks + all);
@@ -227,10 +227,10 @@ void forecast_step(const forecast_run *run, int32_t ranks, forecast *ret)
         ret->exposed_s =
             (double)(d.rounds - 1) * fmax(0.0, summed_s(run, &d, ranks, false) - backward) +
             fmax(0.0, summed_s(run, &d, ranks, gathers) - backward);
-        if (parts) /* beside a slot's computation, before its end */
+        if (sharded) /* beside a slot's computation, before its end */
             ret->exposed_s +=
                 (double)d.rounds * fmax(0.0, 2.0 * all_gather_s(run, &d, bytes) - run->slot_s);
-        else if (run->shards)
+        else if (run->shards_state)
             ret->exposed_s += all_gather_s(run, &d, bytes);
         add_statistics(run, &d, ranks, ret);
     }

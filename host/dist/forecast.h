@@ -14,28 +14,28 @@ typedef struct forecast_statistics {
 
 /* A run as one process knows it. */
 typedef struct forecast_run {
-    int64_t samples;    /* of a batch */
-    int64_t microbatch; /* samples of a slot */
-    int64_t weights;    /* numbers that are trained */
-    int64_t buffers;    /* numbers that the forward pass assigns */
-    uint64_t state;     /* bytes of optimizer state */
-    bool shards;        /* each rank has a part of the state */
-    bool rounds;        /* and, unless it `gathers`, of the gradients: slots go in rounds */
-    bool parts;         /* and then of the weights: each slot gathers them twice */
-    bool gathers;       /* all ranks get the sums of all gradients, also with `shards` */
-    bool half;          /* sums travel in 16 bits */
-    bool whole;         /* a rank keeps all gradients, also in rounds */
-    bool no_overlap;    /* sums begin behind the backward pass, and overlap none of it */
+    int64_t samples;     /* of a batch */
+    int64_t microbatch;  /* samples of a slot */
+    int64_t weights;     /* numbers that are trained */
+    int64_t buffers;     /* numbers that the forward pass assigns */
+    uint64_t state;      /* bytes of optimizer state */
+    bool shards_state;   /* each rank has a shard of the state */
+    bool rounds;         /* and, unless it `gathers`, of the gradients: slots go in rounds */
+    bool shards_weights; /* and then of the weights: each slot gathers them twice */
+    bool gathers;        /* all ranks get the sums of all gradients, also with `shards_state` */
+    bool half;           /* sums travel in 16 bits */
+    bool whole;          /* a rank keeps all gradients, also in rounds */
+    bool no_overlap;     /* sums begin behind the backward pass, and overlap none of it */
     forecast_statistics statistics;
-    int64_t largest;     /* numbers of the largest weight */
-    int64_t bucket;      /* numbers that are summed at a time */
-    uint32_t ahead;      /* with `parts`: buckets gathered before the one that is read */
-    uint32_t waiting;    /* buckets that wait for their sums at most, with `rounds` */
-    uint64_t plan;       /* bytes of a slot's results */
-    double slot_s;       /* a slot's forward and backward pass on one rank */
-    double update_s;     /* of all weights on one rank */
-    double add_s;        /* of one number to another */
-    double latency_s;    /* between two machines */
+    int64_t largest;  /* numbers of the largest weight */
+    int64_t bucket;   /* numbers that are summed at a time */
+    uint32_t ahead;   /* with `shards_weights`: buckets gathered before the one that is read */
+    uint32_t waiting; /* buckets that wait for their sums at most, with `rounds` */
+    uint64_t plan;    /* bytes of a slot's results */
+    double slot_s;    /* a slot's forward and backward pass on one rank */
+    double update_s;  /* of all weights on one rank */
+    double add_s;     /* of one number to another */
+    double latency_s; /* between two machines */
     double bytes_per_s;  /* of a machine's link, either way */
     int32_t together;    /* ranks of a machine; 0 or 1: each has a machine of its own */
     double copied_per_s; /* bytes between two ranks of a machine; with `together` */

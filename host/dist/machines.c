@@ -5,7 +5,7 @@
 bool machines_find(world_machines *m, const rank_place *all, int32_t size)
 {
     m->count = 0;
-    m->levels = false;
+    m->hierarchical = false;
     for (int32_t first = 0; first < size; first += all[first].size, m->count++) {
         const int32_t n = all[first].size;
         if (n < 1 || n > size - first)
@@ -16,9 +16,9 @@ bool machines_find(world_machines *m, const rank_place *all, int32_t size)
             m->first[first + k] = first;
             m->size[first + k] = n;
         }
-        m->levels = m->levels || n > 1;
+        m->hierarchical = m->hierarchical || n > 1;
     }
-    m->levels = m->levels && m->count > 1;
+    m->hierarchical = m->hierarchical && m->count > 1;
     return true;
 }
 

@@ -1,4 +1,4 @@
-/* shards.c - arrays of which each rank has a part: of every bucket a share. */
+/* shards.c - arrays that are sharded over the ranks, of every bucket a shard each: all-gather, and other bounds (resharding). */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "dist/shards.h"
 #include "dist/world_internal.h"
@@ -13,7 +13,7 @@ int64_t world_own(const world *w, int64_t n)
     int64_t own = 0;
     for (int64_t first = 0; first < n; first += most) {
         const int64_t length = n - first < most ? n - first : most;
-        own += world_share(w, length, rank + 1) - world_share(w, length, rank);
+        own += world_shard_begin(w, length, rank + 1) - world_shard_begin(w, length, rank);
     }
     return own;
 }
@@ -23,8 +23,8 @@ bool world_next_own(const world *w, int64_t n, int64_t *at, world_span *ret_span
     const int64_t most = world_bucket(w);
     while (*at < n) {
         const int64_t length = n - *at < most ? n - *at : most;
-        const int64_t first = world_share(w, length, w->info.rank);
-        const int64_t count = world_share(w, length, w->info.rank + 1) - first;
+        const int64_t first = world_shard_begin(w, length, w->info.rank);
+        const int64_t count = world_shard_begin(w, length, w->info.rank + 1) - first;
         *ret_span = (world_span){*at + first, count};
         *at += length;
         if (count > 0)
@@ -33,12 +33,12 @@ bool world_next_own(const world *w, int64_t n, int64_t *at, world_span *ret_span
     return false;
 }
 
-/* What an operation on the shares of one bucket is told. */
-typedef struct share_parts {
+/* What an operation on the shards of one bucket is told: the offsets and bytes of tutti_parts. */
+typedef struct shard_parts {
     uint64_t *offsets, *bytes; /* by rank */
-} share_parts;
+} shard_parts;
 
-static tutti_status parts_take(const world *w, share_parts *p, tutti_error *err)
+static tutti_status parts_take(const world *w, shard_parts *p, tutti_error *err)
 {
     p->offsets = calloc(2 * (size_t)w->info.size, sizeof *p->offsets);
     p->bytes = p->offsets ? p->offsets + w->info.size : NULL;
@@ -46,16 +46,16 @@ static tutti_status parts_take(const world *w, share_parts *p, tutti_error *err)
                       : tutti_fail(err, TUTTI_E_NOMEM, "no memory for the world of ranks");
 }
 
-static void parts_fill(const world *w, share_parts *p, int64_t n, uint64_t unit)
+static void parts_fill(const world *w, shard_parts *p, int64_t n, uint64_t unit)
 {
     for (int32_t r = 0; r < w->info.size; r++) {
-        const int64_t first = world_share(w, n, r);
+        const int64_t first = world_shard_begin(w, n, r);
         p->offsets[r] = (uint64_t)first * unit;
-        p->bytes[r] = (uint64_t)(world_share(w, n, r + 1) - first) * unit;
+        p->bytes[r] = (uint64_t)(world_shard_begin(w, n, r + 1) - first) * unit;
     }
 }
 
-static tutti_status gather_one(world *w, const share_parts *p, void *data, tutti_error *err)
+static tutti_status gather_one(world *w, const shard_parts *p, void *data, tutti_error *err)
 {
     const tutti_parts parts = {
         .struct_size = sizeof parts, .data = data, .offsets = p->offsets, .bytes = p->bytes};
@@ -72,9 +72,9 @@ static tutti_status gather_one(world *w, const share_parts *p, void *data, tutti
 tutti_status world_gather_piece(world *w, void *data, int64_t n, uint64_t unit,
                                 tutti_error *err)
 {
-    share_parts p;
-    if (w->machines.levels)
-        return world_gather_by_levels(w, data, n, unit, err);
+    shard_parts p;
+    if (w->machines.hierarchical)
+        return world_gather_hierarchical(w, data, n, unit, err);
     tutti_status s = parts_take(w, &p, err);
     if (!s) {
         parts_fill(w, &p, n, unit);
@@ -84,7 +84,7 @@ tutti_status world_gather_piece(world *w, void *data, int64_t n, uint64_t unit,
     return s;
 }
 
-tutti_status world_gather_shares(world *w, float *data, int64_t n, tutti_error *err)
+tutti_status world_gather_shards(world *w, float *data, int64_t n, tutti_error *err)
 {
     const int64_t most = world_bucket(w);
     tutti_status s = TUTTI_OK;
@@ -109,22 +109,23 @@ static world_span overlap(int64_t first, int64_t count, int64_t from, int64_t to
 }
 
 /* Bytes of `span`, counted from number `from`. */
-static void part_set(const share_parts *p, int32_t rank, world_span span, int64_t from)
+static void part_set(const shard_parts *p, int32_t rank, world_span span, int64_t from)
 {
     p->bytes[rank] = (uint64_t)span.count * sizeof(float);
     p->offsets[rank] = span.count ? (uint64_t)(span.first - from) * sizeof(float) : 0;
 }
 
-/* Numbers [at, at + n), a bucket: this rank's share goes to the ranks whose parts it lies in. */
+/* Numbers [at, at + n), a bucket: this rank's shard goes to the ranks within whose bounds it lies. */
 static tutti_status collect_one(world *w, int64_t at, int64_t n, const int64_t *bounds,
-                                const share_parts p[2], const float *mine, float *part,
+                                const shard_parts p[2], const float *mine, float *to,
                                 tutti_error *err)
 {
     const int32_t rank = w->info.rank;
-    const int64_t own = at + world_share(w, n, rank), end = at + world_share(w, n, rank + 1);
+    const int64_t own = at + world_shard_begin(w, n, rank),
+                  end = at + world_shard_begin(w, n, rank + 1);
     for (int32_t r = 0; r < w->info.size; r++) {
-        const int64_t first = at + world_share(w, n, r);
-        const int64_t count = at + world_share(w, n, r + 1) - first;
+        const int64_t first = at + world_shard_begin(w, n, r);
+        const int64_t count = at + world_shard_begin(w, n, r + 1) - first;
         part_set(&p[0], r, overlap(own, end - own, bounds[r], bounds[r + 1]), own);
         part_set(&p[1], r, overlap(first, count, bounds[rank], bounds[rank + 1]), bounds[rank]);
     }
@@ -133,17 +134,17 @@ static tutti_status collect_one(world *w, int64_t at, int64_t n, const int64_t *
                              .offsets = p[0].offsets,
                              .bytes = p[0].bytes};
     const tutti_parts in = {
-        .struct_size = sizeof in, .data = part, .offsets = p[1].offsets, .bytes = p[1].bytes};
+        .struct_size = sizeof in, .data = to, .offsets = p[1].offsets, .bytes = p[1].bytes};
     return world_all_to_all(w, &out, &in, err);
 }
 
-tutti_status world_collect_shares(world *w, const float *mine, int64_t n, const int64_t *bounds,
-                                  float *part, tutti_error *err)
+tutti_status world_collect_shards(world *w, const float *mine, int64_t n, const int64_t *bounds,
+                                  float *to, tutti_error *err)
 {
     const int64_t most = world_bucket(w);
-    share_parts p[2] = {{NULL, NULL}, {NULL, NULL}};
+    shard_parts p[2] = {{NULL, NULL}, {NULL, NULL}};
     if (w->info.size == 1) {
-        memcpy(part, mine, (size_t)n * sizeof *part);
+        memcpy(to, mine, (size_t)n * sizeof *to);
         return TUTTI_OK;
     }
     background_drain(&w->background);
@@ -153,8 +154,9 @@ tutti_status world_collect_shares(world *w, const float *mine, int64_t n, const 
     for (int64_t at = 0; at < n && !s; at += most) {
         const int64_t length = n - at < most ? n - at : most;
         w->counts.blocking++;
-        s = collect_one(w, at, length, bounds, p, mine, part, err);
-        mine += world_share(w, length, w->info.rank + 1) - world_share(w, length, w->info.rank);
+        s = collect_one(w, at, length, bounds, p, mine, to, err);
+        mine += world_shard_begin(w, length, w->info.rank + 1) -
+                world_shard_begin(w, length, w->info.rank);
     }
     free(p[0].offsets);
     free(p[1].offsets);

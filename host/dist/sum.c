@@ -1,4 +1,4 @@
-/* sum.c - the all-reduce: the sum over all slots of a batch, whichever ranks hold them, by one tree. */
+/* sum.c - the all-reduce (reduce-scatter, then all-gather): the sum over all slots of a batch, on any ranks, by one tree. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "dist/shards.h"
 #include "dist/world_internal.h"
@@ -7,8 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A piece of the arrays is summed at a time.  It is cut into shares, one a rank: an all-to-all brings everybody's
- * blocks of a share to its rank, which adds them up in the order of the tree; an all-gather brings the sum to all. */
+/* A piece of the arrays is summed at a time.  It is cut into shards, one a rank: an all-to-all brings everybody's
+ * blocks of a shard to its rank, which adds them up in the order of the tree (a reduce-scatter); an all-gather brings the
+ * sum to all. */
 
 enum { MOST_RANKS = 4096 };
 
@@ -18,15 +19,15 @@ typedef struct piece {
     uint64_t offsets[2][MOST_RANKS], bytes[2][MOST_RANKS]; /* of the all-to-all */
 } piece;
 
-/* Lays this rank's blocks out by share. */
+/* Lays this rank's blocks out by shard. */
 static void pack(piece *p, void *to)
 {
     const world_piece *one = p->one;
     const uint64_t unit = wire_unit(one);
     uint64_t end = 0;
     for (int32_t r = 0; r < p->w->info.size; r++) {
-        const int64_t first = world_share(p->w, one->n, r),
-                      n = world_share(p->w, one->n, r + 1) - first;
+        const int64_t first = world_shard_begin(p->w, one->n, r),
+                      n = world_shard_begin(p->w, one->n, r + 1) - first;
         p->offsets[0][r] = end * unit;
         p->bytes[0][r] = (uint64_t)n * one->count * unit;
         for (uint32_t k = 0; k < one->count; k++, end += (uint64_t)n) {
@@ -49,7 +50,7 @@ static tutti_status transpose(piece *p, void *send, void *receive, tutti_error *
     return world_all_to_all(p->w, &out, &in, err);
 }
 
-/* What every rank gives to this one's share of n numbers; returns how many numbers. */
+/* What every rank gives to this one's shard of n numbers; returns how many numbers. */
 static uint64_t expect(piece *p, int64_t n)
 {
     slot_span blocks[SLOT_BLOCKS];
@@ -64,8 +65,8 @@ static uint64_t expect(piece *p, int64_t n)
     return all;
 }
 
-/* This rank's share of the piece, n numbers, summed in the tree's order. */
-static tutti_status sum_share(piece *p, float *result, int64_t n, tutti_error *err)
+/* Reduce-scatter: this rank's shard of the piece, n numbers, summed in the tree's order. */
+static tutti_status sum_shard(piece *p, float *result, int64_t n, tutti_error *err)
 {
     world *w = p->w;
     const world_piece *one = p->one;
@@ -105,17 +106,17 @@ static void sum_alone(const world *w, const world_piece *p)
         memcpy(p->result + p->at, sum, (size_t)p->n * sizeof(float));
 }
 
-/* The sums of all shares to all. */
+/* All-gather: the sums of all shards to all. */
 static tutti_status gather_sums(world *w, const world_piece *one, tutti_error *err)
 {
     float *result = one->result + one->at;
     if (!one->half)
         return world_gather_piece(w, result, one->n, sizeof *result, err);
     tutti_status s = world_reserve(&w->memory, (uint64_t)one->n, err);
-    const int64_t first = world_share(w, one->n, w->info.rank);
+    const int64_t first = world_shard_begin(w, one->n, w->info.rank);
     if (!s) {
         wire_put(one, w->memory.data, (uint64_t)first, result + first,
-                 world_share(w, one->n, w->info.rank + 1) - first);
+                 world_shard_begin(w, one->n, w->info.rank + 1) - first);
         s = world_gather_piece(w, w->memory.data, one->n, wire_unit(one), err);
     }
     if (!s)
@@ -134,19 +135,20 @@ static tutti_status sum_at_once(world *w, const world_piece *one, float *result,
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for the world of ranks");
     p->w = w;
     p->one = one;
-    const tutti_status s = sum_share(p, result, n, err);
+    const tutti_status s = sum_shard(p, result, n, err);
     free(p);
     return s;
 }
 
 static tutti_status sum_piece(world *w, const world_piece *one, tutti_error *err)
 {
-    const int64_t first = world_share(w, one->n, w->info.rank);
-    const int64_t n = world_share(w, one->n, w->info.rank + 1) - first;
+    const int64_t first = world_shard_begin(w, one->n, w->info.rank);
+    const int64_t n = world_shard_begin(w, one->n, w->info.rank + 1) - first;
     float *result = one->result + one->at + first;
-    const tutti_status s = w->machines.levels ? world_sum_by_levels(w, one, result, err)
-                                              : sum_at_once(w, one, result, n, err);
-    return s || !sum_is_over(w, one) || one->share_only ? s : gather_sums(w, one, err);
+    const tutti_status s = w->machines.hierarchical
+                               ? world_sum_hierarchical(w, one, result, err)
+                               : sum_at_once(w, one, result, n, err);
+    return s || !sum_is_over(w, one) || one->shard_only ? s : gather_sums(w, one, err);
 }
 
 static tutti_status run(void *ctx, const world_piece *one, tutti_error *err)

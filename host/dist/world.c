@@ -68,7 +68,7 @@ static tutti_status find_machines(world *w, tutti_error *err)
     if (!s && !found)
         forget_machines(w);
     if (says && !found) {
-        w->machines.levels = false;
+        w->machines.hierarchical = false;
         w->machines.count = 0;
     }
     free(all);
@@ -187,8 +187,8 @@ const char *world_comm(const world *w)
 int64_t world_bucket(const world *w)
 {
     const uint64_t numbers = w->options.bucket / sizeof(float);
-    const uint64_t unit = numbers < PAGE_NUMBERS ? SHARE_UNIT : PAGE_NUMBERS;
-    return (int64_t)((numbers + unit - 1) / unit * unit) + (numbers == 0) * SHARE_UNIT;
+    const uint64_t unit = numbers < PAGE_NUMBERS ? SHARD_UNIT : PAGE_NUMBERS;
+    return (int64_t)((numbers + unit - 1) / unit * unit) + (numbers == 0) * SHARD_UNIT;
 }
 
 const tutti_world_v1 *world_service(const world *w)

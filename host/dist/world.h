@@ -76,7 +76,7 @@ TUTTI_NODISCARD tutti_status world_compare(world *w, const world_item *items, si
 TUTTI_NODISCARD tutti_status world_spread(world *w, const char *text, char **ret_text,
                                           tutti_error *err);
 
-/* Partial sums of the tree after each round of a batch, of this rank's shares alone. */
+/* Partial sums of the tree after each round of a batch, of this rank's shards alone. */
 typedef struct world_rounds {
     float **sums; /* slots_waiting of them */
 } world_rounds;
@@ -90,17 +90,17 @@ typedef struct world_piece {
     uint32_t count;
     int64_t at, n;
     float *result;   /* of all ranks, at `at`; may be an array of `mine` */
-    bool share_only; /* a rank gets its share of the piece alone (shards.h) */
+    bool shard_only; /* reduce-scatter: a rank gets its shard of the piece alone (shards.h) */
     /* Slots in rounds (slots_in_turn), of which this piece is one: `mine` is the slot of this rank, or nothing; `result` is
      * there with the last round.  NULL: all slots at once. */
     const world_rounds *rounds;
     int64_t round;
-    int64_t own_at; /* of the piece's share in the arrays of `rounds` */
+    int64_t own_at; /* of the piece's shard in the arrays of `rounds` */
     uint32_t
         most; /* so many pieces have begun and are not over: more wait in world_start; 0: any number */
     bool
         half; /* the numbers have no more than bf16's bits, and all sums are rounded to these */
-    bool gathers; /* no sum: the ranks' shares of `result` go to all */
+    bool gathers; /* no sum, but an all-gather: the ranks' shards of `result` go to all */
     /* No sum: `all` gets what every rank has in `told`, by rank; NULL: not this. */
     const void *told;
     void *all;

@@ -9,9 +9,9 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-/* Numbers that shares begin at multiples of: a cache line; or, so that what belongs to others can be given back, a page
+/* Numbers that shards begin at multiples of: a cache line; or, so that what belongs to others can be given back, a page
  * where so many pages a rank make that no matter. */
-enum { SHARE_UNIT = 16, PAGE_NUMBERS = 1024, PAGES_EVEN = 16 };
+enum { SHARD_UNIT = 16, PAGE_NUMBERS = 1024, PAGES_EVEN = 16 };
 
 /* Sums that go on beside the caller: one thread takes the pieces in their order. */
 typedef tutti_status background_run(void *ctx, const world_piece *one, tutti_error *err);
@@ -45,7 +45,8 @@ typedef struct rank_place {
 typedef struct world_machines {
     int32_t count; /* as world_machine_count */
     int32_t *first, *size;
-    bool levels; /* there is more than one, and one has more than one rank */
+    bool
+        hierarchical; /* sums go on machines first: there are several, and one has several ranks */
 } world_machines;
 
 struct world {
@@ -80,20 +81,21 @@ bool machines_find(world_machines *m, const rank_place *all, int32_t size);
 /* Where rank `rank` is; `found`: as machines_find says. */
 world_place machines_place(const rank_place *all, int32_t size, int32_t rank, bool found);
 
-/* Part r of `out` goes to rank r, part r of `in` comes from it; waits.  Errors: the comm's. */
+/* All-to-all: part r of `out` goes to rank r, part r of `in` comes from it; waits.  Errors: the comm's. */
 TUTTI_NODISCARD tutti_status world_all_to_all(world *w, const tutti_parts *out,
                                               const tutti_parts *in, tutti_error *err);
 /* world_exchange on whichever thread speaks with the other ranks. */
 TUTTI_NODISCARD tutti_status world_tell_all(world *w, const void *mine, void *all,
                                             uint64_t bytes, tutti_error *err);
-/* The ranks' shares of one bucket of `n` numbers, `unit` bytes each, to all. */
+/* All-gather: the ranks' shards of one bucket of `n` numbers, `unit` bytes each, to all. */
 TUTTI_NODISCARD tutti_status world_gather_piece(world *w, void *data, int64_t n, uint64_t unit,
                                                 tutti_error *err);
-/* The same, and this rank's share of a piece's sum, from machine to machine once each machine has done its part. */
-TUTTI_NODISCARD tutti_status world_gather_by_levels(world *w, void *data, int64_t n,
-                                                    uint64_t unit, tutti_error *err);
-TUTTI_NODISCARD tutti_status world_sum_by_levels(world *w, const world_piece *one,
-                                                 float *result, tutti_error *err);
+/* The same, and this rank's shard of a piece's sum (reduce-scatter), from machine to machine once each machine has added or
+ * gathered its own. */
+TUTTI_NODISCARD tutti_status world_gather_hierarchical(world *w, void *data, int64_t n,
+                                                       uint64_t unit, tutti_error *err);
+TUTTI_NODISCARD tutti_status world_sum_hierarchical(world *w, const world_piece *one,
+                                                    float *result, tutti_error *err);
 /* The blocks of the tree that rank `r` gives to the piece. */
 uint32_t sum_blocks(const world *w, const world_piece *one, int32_t r,
                     slot_span blocks[SLOT_BLOCKS]);

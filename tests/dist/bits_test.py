@@ -128,8 +128,8 @@ def algorithms(tutti, folder, report):
 ADAM = {"name": "adamw", "lr": 0.01}
 
 
-def shares(tutti, folder, report):
-    """Optimizer state in parts gives the bits of whole state, whoever looks at gradients, and takes its part of memory."""
+def sharded_states(tutti, folder, report):
+    """Sharded optimizer state gives the bits of whole state, whoever looks at gradients, and takes its shard of memory."""
     cases = {"plain": {}, "clipped": {"algorithms": [{"name": "gradient_clipping", "clipping_type": "norm",
                                                      "clipping_threshold": 0.5}]},
              "fp16": {"precision": "amp_fp16"}, "frozen": {"algorithms": [{"name": "layer_freezing", "freeze_start": 0.1,
@@ -140,9 +140,9 @@ def shares(tutti, folder, report):
         write(whole, run)
         World(tutti, whole, 1).end()
         run["distributed"]["sharding"] = "states"
-        same(tutti, folder, report, f"shares {what}", run, (2, 3))
-        text = difference(whole, os.path.join(folder, f"shares_{what}-3"))
-        report.check(f"shares, {what}: the bits of whole state", not text, text)
+        same(tutti, folder, report, f"sharded {what}", run, (2, 3))
+        text = difference(whole, os.path.join(folder, f"sharded_{what}-3"))
+        report.check(f"sharded states, {what}: the bits of whole state", not text, text)
 
 
 def collectives(tutti, folder, report):
@@ -208,7 +208,7 @@ def halves(tutti, folder, report):
     bytes_of = [ranks_kept(os.path.join(folder, name))["last_step"]["bytes"] for name in ("f32", "bf16_plain-4", "bf16_machines-4")]
     report.check("and take half the bytes", abs(bytes_of[1] / bytes_of[0] - 0.5) < 0.05, f"{bytes_of}")
     text = difference(os.path.join(folder, "bf16_plain-1"), os.path.join(folder, "bf16_weights-3"))
-    report.check("in parts the bits of whole gradients", not text, text)
+    report.check("sharded, the bits of whole gradients", not text, text)
 
 
 def syncs(tutti, folder, report):
@@ -246,9 +246,9 @@ def buffers(tutti, folder, report):
     run["distributed"]["buffers"] = "first"
     same(tutti, folder, report, "first", run, (2, 3))
     run["distributed"]["sharding"] = "gradients"
-    same(tutti, folder, report, "first in parts", run, (3,))
-    text = difference(os.path.join(folder, "first-1"), os.path.join(folder, "first_in_parts-3"))
-    report.check("in parts the same", not text, text)
+    same(tutti, folder, report, "first sharded", run, (3,))
+    text = difference(os.path.join(folder, "first-1"), os.path.join(folder, "first_sharded-3"))
+    report.check("sharded, the same", not text, text)
     statistics = {}
     for rule, size, batch in (("first", 2, 30), ("average", 2, 30), ("average", 1, 4)):
         run = changed(max_duration="1ba", eval=[])
@@ -263,23 +263,23 @@ def buffers(tutti, folder, report):
     report.check("the mean of all is another", statistics["first", 30] != statistics["average", 30])
 
 
-PARTS = {"plain": ({}, ""),
-         "more ranks than slots": ({"microbatch_size": 15}, ""),
-         "bf16": ({"precision": "amp_bf16"}, ""),
-         "fp16": ({"precision": "amp_fp16"}, "the loss scale"),
-         "clipped": ({"algorithms": [{"name": "gradient_clipping", "clipping_type": "norm", "clipping_threshold": 0.5}]},
-                     "gradient_clipping"),
-         "frozen": ({"algorithms": [{"name": "layer_freezing", "freeze_start": 0.1, "freeze_level": 0.5}]}, "layer_freezing"),
-         "sam": ({"algorithms": [{"name": "sam"}]}, "sam"),
-         "mixed": ({"algorithms": [{"name": "mixup"}, {"name": "blurpool"}, {"name": "label_smoothing"}]}, ""),
-         "chosen rows": ({"algorithms": [{"name": "selective_backprop", "start": 0.0, "end": 1.0}]}, ""),
-         "penalty": ({"algorithms": [{"name": "gradient_penalty"}]}, "")}
+SHARDED = {"plain": ({}, ""),
+           "more ranks than slots": ({"microbatch_size": 15}, ""),
+           "bf16": ({"precision": "amp_bf16"}, ""),
+           "fp16": ({"precision": "amp_fp16"}, "the loss scale"),
+           "clipped": ({"algorithms": [{"name": "gradient_clipping", "clipping_type": "norm", "clipping_threshold": 0.5}]},
+                       "gradient_clipping"),
+           "frozen": ({"algorithms": [{"name": "layer_freezing", "freeze_start": 0.1, "freeze_level": 0.5}]}, "layer_freezing"),
+           "sam": ({"algorithms": [{"name": "sam"}]}, "sam"),
+           "mixed": ({"algorithms": [{"name": "mixup"}, {"name": "blurpool"}, {"name": "label_smoothing"}]}, ""),
+           "chosen rows": ({"algorithms": [{"name": "selective_backprop", "start": 0.0, "end": 1.0}]}, ""),
+           "penalty": ({"algorithms": [{"name": "gradient_penalty"}]}, "")}
 
 
-def parts(tutti, folder, report):
-    """Gradients in parts, of which slots come in rounds, give the bits of whole gradients in every world; who reads them gets
+def sharded_gradients(tutti, folder, report):
+    """Sharded gradients, whose slots come in rounds, give the bits of whole gradients in every world; who reads them gets
     all of them, which is said."""
-    for what, (more, reader) in PARTS.items():
+    for what, (more, reader) in SHARDED.items():
         run = changed(optimizer=ADAM, max_duration="7ba", **more)
         whole = os.path.join(folder, what.replace(" ", "_"))
         write(whole, run)
@@ -290,7 +290,7 @@ def parts(tutti, folder, report):
             write(where, run)
             status, _, err = World(tutti, where, size).end()
             text = f"{status} {err}" if any(status) else difference(whole, where)
-            report.check(f"gradients in {size} parts, {what}: the bits of whole ones", not text, text)
+            report.check(f"gradients in {size} shards, {what}: the bits of whole ones", not text, text)
             said = [text for text in messages(where) if "gradients" in text]
             want = "" if size == 1 else f"{reader} may read gradients, so every rank keeps all of them, as without " \
                 "\"sharding\": \"gradients\"" if reader else "bytes of gradients are on this rank"
@@ -301,10 +301,10 @@ def parts(tutti, folder, report):
 SELDOM = [{"name": "checkpoint_saver", "interval": "7ba"}]
 
 
-def weights(tutti, folder, report):
-    """Weights in parts, gathered where they are read, give the bits of whole ones in every world, also where nothing between
+def sharded_weights(tutti, folder, report):
+    """Sharded weights, gathered where they are read, give the bits of whole ones in every world, also where nothing between
     batches makes them whole."""
-    for what, (more, reader) in {**PARTS, "deep": ({"model": WIDE}, ""),
+    for what, (more, reader) in {**SHARDED, "deep": ({"model": WIDE}, ""),
                                  "deep bf16": ({"model": WIDE, "precision": "amp_bf16"}, "")}.items():
         run = changed(optimizer=ADAM, max_duration="7ba", callbacks=SELDOM, **more)
         run["eval"][0]["interval"] = "7ba"
@@ -319,14 +319,14 @@ def weights(tutti, folder, report):
             write(where, run)
             status, _, err = World(tutti, where, size).end()
             text = f"{status} {err}" if any(status) else difference(whole, where)
-            report.check(f"weights in {size} parts, {what}: the bits of whole ones", not text, text)
+            report.check(f"weights in {size} shards, {what}: the bits of whole ones", not text, text)
             said = [text for text in messages(where) if "may read gradients" in text]
             report.check(f"{what}, {size} ranks: who reads is said", len(said) == bool(reader) and
                          all(text.startswith(reader) and text.endswith('"sharding": "weights"') for text in said), f"{said}")
 
 
 def late_reader(tutti, folder, report):
-    """Who wants gradients without having said so gets one sentence where they are in parts, and gets them elsewhere."""
+    """Who wants gradients without having said so gets one sentence where they are sharded, and gets them elsewhere."""
     options = ["--plugin-path", os.path.join(os.environ["FIXTURES"], "onlooker")]
     text = "gradients are divided among the processes since nobody asked for them; want a plugin that asks for " \
            "tutti.weights/1 when it opens, or \"sharding\": \"none\" of \"distributed\""
@@ -344,7 +344,7 @@ def late_reader(tutti, folder, report):
 
 
 def late_activations(tutti, folder, report):
-    """Who asks for activations only once weights are in parts gets one sentence, elsewhere the activations; one that asks
+    """Who asks for activations only once weights are sharded gets one sentence, elsewhere the activations; one that asks
     when it opens gets those of whole weights."""
     options = ["--plugin-path", os.path.join(os.environ["FIXTURES"], "onlooker")]
     text = "weights are divided among the processes since nobody asked for them; want a plugin that asks for " \
@@ -421,7 +421,7 @@ def states_memory(tutti, folder, report):
                      formula > 0 and abs(saved - formula) < 0.05 * formula, f"{saved / 2**20:.1f} MiB, of {have}, {want}")
 
 
-def parts_memory(tutti, folder, report):
+def shards_memory(tutti, folder, report):
     """A rank of W keeps a W-th of the gradients, while it computes them too: what that saves is as tutti plan has it."""
     for size, slots in ((4, 4), (2, 8)):
         have, want = {}, {}
@@ -434,17 +434,17 @@ def parts_memory(tutti, folder, report):
             want[sharding] = planned(tutti, where, size, ("weights", "gradients", "sums of slots"))
             have[sharding] = max(peaks(World(tutti, where, size), 4))
             said = [text for text in messages(where) if "of gradients are on this rank" in text]
-            report.check(f"{sharding}, {slots} slots on {size} ranks: parts are told", len(said) == (sharding != "states"),
+            report.check(f"{sharding}, {slots} slots on {size} ranks: shards are told", len(said) == (sharding != "states"),
                          f"{said}")
         saved, formula = have["states"] - have["gradients"], want["states"] - want["gradients"]
         report.check(f"{slots} slots on {size} ranks save {formula / 2**20:.1f} MiB, as the formula has it",
                      is_near(saved, formula), f"{saved / 2**20:.1f} MiB, of {have}, {want}")
         saved, formula = have["gradients"] - have["weights"], want["gradients"] - want["weights"]
-        report.check(f"{slots} slots on {size} ranks: weights in parts save {formula / 2**20:.1f} MiB, as the formula has it",
+        report.check(f"{slots} slots on {size} ranks: sharded weights save {formula / 2**20:.1f} MiB, as the formula has it",
                      is_near(saved, formula), f"{saved / 2**20:.1f} MiB, of {have}, {want}")
         here, whole = (int(said[0].split()[k]) for k in (0, 2)) if said else (0, 0)
         waiting = {4: 0, 8: 2}[slots]  # sums between rounds
-        report.check(f"{slots} slots on {size} ranks: what is there behind a batch is a part",
+        report.check(f"{slots} slots on {size} ranks: what is there behind a batch is a shard",
                      whole > 0 and abs(here - whole * (1 + waiting) / size) < 0.05 * here, f"{said}")
 
 
@@ -454,8 +454,8 @@ def scaled(line, name):
     return float(found[1]) * 1024 ** " KMG".index((found[2] or " ")[0]) if found else 0.0
 
 
-def shares_resume(tutti, folder, report):
-    """State in parts is saved and taken up again by any number of ranks, in parts or whole."""
+def shards_resume(tutti, folder, report):
+    """Sharded state is saved and taken up again by any number of ranks, sharded or whole."""
     run = changed(optimizer=ADAM, max_duration="4ep")
     whole, parts = os.path.join(folder, "whole"), os.path.join(folder, "parts")
     write(whole, run)
@@ -481,7 +481,7 @@ def memory(tutti, folder, report):
         weights = sum(len(tensor[2]) for name, tensor in final(where).items() if name.startswith("model."))
         have = int(said[0].split()[0]) if said else 0
         want = 2 * weights / size
-        report.check(f"{size} ranks keep a part of the state each", abs(have - want) < 0.05 * want, f"{said}, want {want}")
+        report.check(f"{size} ranks keep a shard of the state each", abs(have - want) < 0.05 * want, f"{said}, want {want}")
 
 
 WEIGHT_BY_WEIGHT = [{"name": "lamb", "lr": 0.01}, {"name": "lars", "lr": 0.5, "momentum": 0.9, "weight_decay": 0.001},
@@ -535,7 +535,7 @@ def explained(tutti, folder, report):
         lines = [line for line in out.splitlines() if line.startswith(("rows of a batch:", "gradients:"))]
         good = len(lines) == 2 and all(line.endswith(end) for line, end in zip(lines, ends))
         report.check(f"explain says what {algorithm} needs of the ranks", good, out)
-    for more, want in ([], "its part of them"), ([{"name": "sam"}], "all of them, which sam may read"):
+    for more, want in ([], "its shard of them"), ([{"name": "sam"}], "all of them, which sam may read"):
         run = changed(algorithms=more)
         run["distributed"]["sharding"] = "gradients"
         write(folder, run)
@@ -633,5 +633,5 @@ def samplers(tutti, folder, report):
 
 
 if __name__ == "__main__":
-    sys.exit(main([plain, precisions, caches, metrics, algorithms, collectives, machines, halves, syncs, buffers, shares, shares_resume, memory, parts, weights, late_reader, late_activations, states_memory, parts_memory, whole_weights, groups_resume, explained, onlookers, predictions,
+    sys.exit(main([plain, precisions, caches, metrics, algorithms, collectives, machines, halves, syncs, buffers, sharded_states, shards_resume, memory, sharded_gradients, sharded_weights, late_reader, late_activations, states_memory, shards_memory, whole_weights, groups_resume, explained, onlookers, predictions,
                    full_disk, own_order, samplers]))

@@ -100,7 +100,7 @@ def overlapped(tutti, folder, report):
 
 
 def divided(tutti, folder, report):
-    """Optimizer states in parts, on the GPUs: the bits of one rank, a part of the memory, resumed in other parts."""
+    """Sharded optimizer states, on the GPUs: the bits of one rank, a shard of the memory, resumed in other shards."""
     run = changed(**SMALL | {"max_duration": "6ba", "distributed": {**WORLD, "sharding": "states"}})
     whole = {**run, "distributed": WORLD}
     train(tutti, os.path.join(folder, "whole"), 1, whole, report)
@@ -108,13 +108,13 @@ def divided(tutti, folder, report):
         where = os.path.join(folder, name)
         train(tutti, where, size, run, report, ahead=ahead)
         text = difference(os.path.join(folder, "whole"), where)
-        report.check(f"{name} ranks with states in parts: the bits of one", not text, text)
+        report.check(f"{name} ranks with sharded states: the bits of one", not text, text)
     told = re.findall(r"(\d+) of (\d+) bytes of optimizer state", str(messages(os.path.join(folder, "three"))))
     report.check("a rank keeps a third of them", bool(told) and int(told[0][1]) <= 3.2 * int(told[0][0]) <= 3.6 * int(told[0][1]), told)
     for k, (size, what) in enumerate(((3, run), (2, run), (1, whole))):
         train(tutti, os.path.join(folder, "parts"), size, what, report, options=["--resume", "auto", "--set", f"max_duration={2 * k + 2}ba"])
     text = difference(os.path.join(folder, "whole"), os.path.join(folder, "parts"))
-    report.check("3, then 2 with parts, then one without: the bits of one", not text, text)
+    report.check("3, then 2 with shards, then one without: the bits of one", not text, text)
 
 
 def near(tutti, folder, report):
@@ -199,7 +199,7 @@ def refused(tutti, folder, report):
 
     says("a comm of processes", 2, "device_comm shared_memory has no tutti.device_collectives/1, want one that moves memory of "
          "devices, such as nccl", device_comm="shared_memory")
-    says("parts of gradients", 2, "on which gradients are summed where sharding is none or states alone", sharding="gradients")
+    says("sharded gradients", 2, "on which gradients are summed where sharding is none or states alone", sharding="gradients")
     says("bf16", 1, "on which gradients are summed where reduce_dtype is f32 alone", reduce_dtype="bf16")
     says("a sum for each microbatch", 2, "where sync is another than multi_auto_sync alone", sync="multi_auto_sync")
     says("two ranks on a GPU", 2, "invalid usage: Duplicate GPU detected : rank", gpus=1)

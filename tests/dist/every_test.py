@@ -2,7 +2,7 @@
 [KIND | KIND:NAME]...
 
 Without a name each algorithm, callback, data set and optimizer trains as a world of 2.  With --every
-all kinds do, as worlds of 2 and 3, with weights in parts, from a save of one process on, and algorithms and models in 16
+all kinds do, as worlds of 2 and 3, with sharded weights, from a save of one process on, and algorithms and models in 16
 bits; a few as a world of 8.  With --ranks all do as worlds of so many instead, algorithms and models in 16 bits too.
 """
 # SPDX-License-Identifier: Apache-2.0
@@ -28,9 +28,9 @@ LATEST = "runs/ranks/checkpoints/latest.safetensors"
 QUICK = ("algorithm", "callback", "dataset", "optimizer")
 # (what, ranks, "sharding", whether they go on from a save of one process)
 TWO = ("2 ranks", 2, "none", False)
-# What is not logged where its state is in parts, as the run says.
+# What is not logged where its state is sharded, as the run says.
 LEFT_OUT = {"weights": "l2_norm/moment"}
-MANY = [TWO, ("3 ranks", 3, "none", False), ("weights in 3 parts", 3, "weights", False), ("2 ranks go on", 2, "none", True)]
+MANY = [TWO, ("3 ranks", 3, "none", False), ("weights in 3 shards", 3, "weights", False), ("2 ranks go on", 2, "none", True)]
 EIGHT = ("8 ranks", 8, "none", False)
 OF_EIGHT = {("algorithm", "mixup"), ("algorithm", "selective_backprop"), ("callback", "activation_monitor"),
             ("dataset", "documents"), ("metric", "of classes")}

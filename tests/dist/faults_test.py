@@ -227,7 +227,7 @@ def full(tutti, folder, report):
 
 
 def full_shard(tutti, folder, report):
-    """Rank 1 alone has no room for its part of a checkpoint: all end, rank 0 says why, and the checkpoint before is whole."""
+    """Rank 1 alone has no room for its shard of a checkpoint: all end, rank 0 says why, and the checkpoint before is whole."""
     whole = os.path.join(folder, "whole")
     run = changed(max_duration="400ep", callbacks=[{"name": "checkpoint_saver", "interval": "1ba", "keep": 3, "filename": FILES[1]}])
     parts = os.path.join(folder, "parts")

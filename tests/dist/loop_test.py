@@ -50,7 +50,7 @@ def bits(tutti, folder, report):
     """Weights, states, losses and metrics are those of one rank, of a supervised process and of a function that trains."""
     halves = engine(microbatch_size=7, max_epochs=1, optimizer={"name": "adamw", "lr": 0.01})
     halves["distributed"]["sharding"] = "gradients"
-    for what, run, sizes in (("supervised", engine(), (2, 3)), ("in parts", halves, (3,)),
+    for what, run, sizes in (("supervised", engine(), (2, 3)), ("sharded", halves, (3,)),
                              ("function", engine(process={"call": "looper.train", "args": [1]}), (2,))):
         start(tutti, folder, f"{what} 1", run, 1, plugin("looper")).end()
         for size in sizes:

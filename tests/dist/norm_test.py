@@ -65,7 +65,7 @@ def worlds(tutti, folder, report):
     same(tutti, folder, report, "residual layers and algorithms", smooth, (3,))
     states = of_world(max_duration="3ba", optimizer={"name": "adamw", "lr": 0.01})
     states["distributed"] |= {"sharding": "states", "reduce_dtype": "bf16", "buffers": "first"}
-    same(tutti, folder, report, "state in parts", states, (2,))
+    same(tutti, folder, report, "sharded state", states, (2,))
 
 
 def definition(tutti, folder, report):

@@ -94,7 +94,11 @@ autotune                   host/device/cuda/autotune_choices.c
 CUDA graph                 host/device/cuda/capture.c
 pinned memory              host/device/cuda/memory.c
 all-reduce                 host/dist/sum.c
-reduce-scatter             host/dist/all_to_all.c
+reduce-scatter             host/dist/sum.c
+all-to-all                 host/dist/all_to_all.c
+all-gather                 host/dist/shards.c
+shard                      host/dist/shards.c
+resharding                 host/dist/shards.c
 hierarchical all-reduce    host/dist/hierarchical_collectives.c
 data parallel              host/train/ranks/distributed.c
 gradient clipping          plugins/algorithms/gradient_clipping/plugin.c

@@ -133,11 +133,11 @@ static size_t count_objects(trainer *t)
 }
 
 /* Slots where they are whole, or memory of the contents' for them, for as much as is this rank's to write. */
-static tutti_status collect_slots(trainer *t, const contents_parts *parts,
+static tutti_status collect_slots(trainer *t, const contents_shards *shards,
                                   checkpoint_contents *v, tutti_error *err)
 {
     const updater *u = &t->updater;
-    const int64_t n = parts ? parts_own(parts) : u->count;
+    const int64_t n = shards ? contents_shards_own(shards) : u->count;
     float *here[TUTTI_OPTIMIZER_MAX_SLOTS] = {NULL};
     tutti_status s = TUTTI_OK;
     for (uint32_t j = 0; u->world && j < u->nslots && !s; j++) {
@@ -145,34 +145,34 @@ static tutti_status collect_slots(trainer *t, const contents_parts *parts,
         if (!v->slots[j])
             s = tutti_fail(err, TUTTI_E_NOMEM, "no memory for %lld numbers of optimizer state",
                            (long long)n);
-        else if (parts)
-            s = shares_fetch(u, j, &here[j], err);
+        else if (shards)
+            s = optimizer_shards_fetch(u, j, &here[j], err);
     }
-    if (u->world && parts)
+    if (u->world && shards)
         s = distributed_agree(&t->distributed, s, err);
-    for (uint32_t j = 0; u->world && parts && j < u->nslots && !s; j++)
-        s = shares_collect(u, j, here[j], parts->bounds, v->slots[j], err);
+    for (uint32_t j = 0; u->world && shards && j < u->nslots && !s; j++)
+        s = optimizer_shards_collect(u, j, here[j], shards->bounds, v->slots[j], err);
     for (uint32_t j = 0; j < TUTTI_OPTIMIZER_MAX_SLOTS; j++)
         free(here[j]);
     return s;
 }
 
-/* Slot `j` of weight `k`, where ranks have a part of it each; its data is NULL where another rank writes it. */
-static tutti_tensor share_at(const trainer *t, const checkpoint_contents *v, uint32_t j,
-                             uint32_t k, const contents_parts *parts)
+/* Slot `j` of weight `k`, where it is sharded; its data is NULL where another rank writes it. */
+static tutti_tensor shard_at(const trainer *t, const checkpoint_contents *v, uint32_t j,
+                             uint32_t k, const contents_shards *shards)
 {
     tutti_tensor one = net_weight(t->run.net, k)->data;
     const int64_t at = net_offset(t->run.net, k);
-    const int32_t rank = parts ? parts->ranks[k] : 0;
+    const int32_t rank = shards ? shards->ranks[k] : 0;
     one.device = TUTTI_DEVICE_CPU;
-    one.data = !parts                ? v->slots[j] + at
-               : rank == parts->mine ? v->slots[j] + (at - parts->bounds[rank])
-                                     : NULL;
+    one.data = !shards                ? v->slots[j] + at
+               : rank == shards->mine ? v->slots[j] + (at - shards->bounds[rank])
+                                      : NULL;
     return one;
 }
 
 /* Weight `k` and its optimizer state. */
-static tutti_status add_weight(const trainer *t, const contents_parts *parts,
+static tutti_status add_weight(const trainer *t, const contents_shards *shards,
                                checkpoint_contents *v, uint32_t k, tutti_error *err)
 {
     const tutti_weight *w = net_weight(t->run.net, k);
@@ -181,12 +181,12 @@ static tutti_status add_weight(const trainer *t, const contents_parts *parts,
         at < 0 || !t->updater.ngroups ? NULL
                                       : t->updater.groups[t->updater.layout.group_of[k]].table;
     const uint32_t nslots = optimizer ? optimizer->nslots : 0;
-    const int32_t rank = parts ? parts->ranks[k] : 0;
+    const int32_t rank = shards ? shards->ranks[k] : 0;
     const size_t first = v->count;
     tutti_status s = contents_add(v, &w->data, err, "model.%s", w->path);
     for (uint32_t j = 0; s == TUTTI_OK && j < nslots; j++) {
         const tutti_tensor one =
-            t->updater.world ? share_at(t, v, j, k, parts) : state_find(&t->updater, k, j);
+            t->updater.world ? shard_at(t, v, j, k, shards) : state_find(&t->updater, k, j);
         if (tutti_numel(&one.desc))
             s = contents_add(v, &one, err, "optimizer.%s.%s", optimizer->slot_names[j],
                              w->path);
@@ -200,7 +200,7 @@ tutti_status contents_spread(trainer *t, const checkpoint_contents *v, tutti_err
 {
     tutti_status s = TUTTI_OK;
     for (uint32_t j = 0; t->updater.world && j < t->updater.nslots && !s; j++)
-        s = shares_take(&t->updater, j, v->slots[j], err);
+        s = optimizer_shards_take(&t->updater, j, v->slots[j], err);
     return s;
 }
 
@@ -238,7 +238,7 @@ static tutti_status add_metric(checkpoint_contents *v, const metric_set *m, size
 }
 
 /* Everything that a checkpoint keeps, as views of where it lives. */
-tutti_status contents_collect(trainer *t, const contents_parts *parts, int64_t *clock,
+tutti_status contents_collect(trainer *t, const contents_shards *shards, int64_t *clock,
                               checkpoint_contents *v, tutti_error *err)
 {
     const uint32_t n = t->run.net ? net_weight_count(t->run.net) : 0;
@@ -251,23 +251,23 @@ tutti_status contents_collect(trainer *t, const contents_parts *parts, int64_t *
     if (!v->list || !v->names || !v->owners || !v->ranks)
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for a checkpoint of %u weights", n);
     tutti_tensor c = flat(clock, TUTTI_I64, CLOCK_SIZE);
-    tutti_status s = collect_slots(t, parts, v, err);
+    tutti_status s = collect_slots(t, shards, v, err);
     if (s == TUTTI_OK)
         s = contents_add(v, &c, err, "run.clock");
     if (s == TUTTI_OK)
         s = add_scaler(t, v, err);
     if (s == TUTTI_OK)
-        s = add_rates(t, v, !parts, err);
+        s = add_rates(t, v, !shards, err);
     for (size_t k = 0; s == TUTTI_OK && k < t->nevals; k++) {
         c = flat(&t->evals[k].due.last_batch, TUTTI_I64, 1);
         s = contents_add(v, &c, err, "evaluation.%s", t->evals[k].spec->label);
     }
     for (size_t k = 0;
-         s == TUTTI_OK && k < t->train.metrics.count && (!parts || t->train.metrics.updated);
+         s == TUTTI_OK && k < t->train.metrics.count && (!shards || t->train.metrics.updated);
          k++)
         s = add_metric(v, &t->train.metrics, k, err);
     for (uint32_t k = 0; s == TUTTI_OK && k < n; k++)
-        s = add_weight(t, parts, v, k, err);
+        s = add_weight(t, shards, v, k, err);
     state_owner o;
     for (size_t k = 0; s == TUTTI_OK && state_owner_at(t, k, &o); k++)
         s = add_object(t, v, &o, err);

@@ -37,14 +37,14 @@ typedef struct checkpoint_contents {
     size_t count;
     size_t capacity;
     unsigned char *staged; /* copies, for writing */
-    float *slots
-        [TUTTI_OPTIMIZER_MAX_SLOTS]; /* of the optimizer, whole, where ranks have a part of them each */
+    float
+        *slots[TUTTI_OPTIMIZER_MAX_SLOTS]; /* of the optimizer, whole, where they are sharded */
 } checkpoint_contents;
 
-/* Everything that a checkpoint keeps.  `clock` has CLOCK_SIZE numbers and outlives *ret.  Slots of which ranks have a
- * part each come together: for saving, the part that is a rank's to write by `parts`; for loading, which is NULL,
- * as places that contents_spread takes this rank's part of.  All ranks call it. */
-TUTTI_NODISCARD tutti_status contents_collect(trainer *t, const contents_parts *parts,
+/* Everything that a checkpoint keeps.  `clock` has CLOCK_SIZE numbers and outlives *ret.  Sharded slots
+ * come together: for saving, the shard that is a rank's to write by `shards`; for loading, which is NULL,
+ * as places that contents_spread takes this rank's shards of.  All ranks call it. */
+TUTTI_NODISCARD tutti_status contents_collect(trainer *t, const contents_shards *shards,
                                               int64_t *clock, checkpoint_contents *ret,
                                               tutti_error *err);
 /* Leaves weights, if these alone are wanted, and of all what no pattern matches; NULL: none, else a NULL ends them. */

@@ -32,7 +32,7 @@ static uint64_t weight_bytes(const trainer *t, const place *p)
 
 /* Each weight goes to the rank in whose part of all bytes its middle lies. */
 static void divide(const trainer *t, const place *places, uint32_t n, int32_t size,
-                   contents_parts *p)
+                   contents_shards *p)
 {
     uint64_t all = 1, before = 0;
     for (uint32_t k = 0; k < n; k++)
@@ -48,7 +48,8 @@ static void divide(const trainer *t, const place *places, uint32_t n, int32_t si
     }
 }
 
-tutti_status parts_make(const trainer *t, bool shares, contents_parts *ret, tutti_error *err)
+tutti_status contents_shards_make(const trainer *t, bool sharded, contents_shards *ret,
+                                  tutti_error *err)
 {
     const world *w = t->distributed.world;
     const int32_t size = w ? world_size(w) : 1;
@@ -62,7 +63,7 @@ tutti_status parts_make(const trainer *t, bool shares, contents_parts *ret, tutt
         places[k] = (place){.at = net_offset(t->run.net, k), .weight = k};
     for (int32_t r = 1; there && r <= size; r++)
         ret->bounds[r] = t->updater.count;
-    if (there && shares) {
+    if (there && sharded) {
         qsort(places, n, sizeof *places, by_place);
         divide(t, places, n, size, ret);
     }
@@ -72,14 +73,14 @@ tutti_status parts_make(const trainer *t, bool shares, contents_parts *ret, tutt
                : tutti_fail(err, TUTTI_E_NOMEM, "no memory for a checkpoint of %u weights", n);
 }
 
-void parts_fini(contents_parts *p)
+void contents_shards_fini(contents_shards *p)
 {
     free(p->ranks);
     free(p->bounds);
-    *p = (contents_parts){.ranks = NULL};
+    *p = (contents_shards){.ranks = NULL};
 }
 
-int64_t parts_own(const contents_parts *p)
+int64_t contents_shards_own(const contents_shards *p)
 {
     return p->bounds[p->mine + 1] - p->bounds[p->mine];
 }

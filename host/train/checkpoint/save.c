@@ -31,7 +31,7 @@ typedef struct saved_state {
     bool first;
     const tutti_save_part *part; /* while it is taken */
     bool weights;                /* alone */
-    contents_parts parts;
+    contents_shards shards;
     checkpoint_contents contents;
     int64_t clock[CLOCK_SIZE];
     provenance objects;
@@ -47,7 +47,7 @@ static void saved_free(void *what)
     saved_state *w = what;
     if (!w)
         return;
-    parts_fini(&w->parts);
+    contents_shards_fini(&w->shards);
     contents_fini(&w->contents);
     reproduction_fini(&w->computed);
     provenance_fini(&w->objects);
@@ -60,7 +60,7 @@ static void saved_free(void *what)
     free(w);
 }
 
-/* All that may fail on one rank alone, before the ranks bring their parts together. */
+/* All that may fail on one rank alone, before the ranks bring their shards together. */
 static tutti_status prepare(trainer *t, saved_state *w, tutti_error *err)
 {
     tutti_status s = async_flush(&t->async, err); /* rows of batches that the checkpoint has */
@@ -89,8 +89,8 @@ static tutti_status make_token(trainer *t, char **ret, tutti_error *err)
     return *ret ? TUTTI_OK : tutti_fail(err, TUTTI_E_NOMEM, "no memory to save");
 }
 
-/* Where this rank's part goes, and what rank 0 tells of all parts. */
-static tutti_status name_parts(trainer *t, saved_state *w, tutti_error *err)
+/* Where this rank's shard goes, and what rank 0 tells of all shards. */
+static tutti_status name_shards(trainer *t, saved_state *w, tutti_error *err)
 {
     const world *all = t->distributed.world;
     const int32_t size = all ? world_size(all) : 1;
@@ -99,7 +99,7 @@ static tutti_status name_parts(trainer *t, saved_state *w, tutti_error *err)
     const tutti_status s = make_token(t, &token, err);
     if (s)
         return s;
-    w->shard = index_shard(w->path, token, w->parts.mine, size);
+    w->shard = index_shard(w->path, token, w->shards.mine, size);
     if (w->first)
         w->index = index_text(w->path, token, v->list, v->ranks, v->count, size);
     free(token);
@@ -111,14 +111,14 @@ static tutti_status name_parts(trainer *t, saved_state *w, tutti_error *err)
 static tutti_status collect(trainer *t, saved_state *w, bool copies, tutti_error *err)
 {
     const bool shards = checkpoint_is_index(w->path);
-    tutti_status s = contents_collect(t, &w->parts, w->clock, &w->contents, err);
+    tutti_status s = contents_collect(t, &w->shards, w->clock, &w->contents, err);
     if (!s)
         contents_select(&w->contents, w->weights, w->part->ignore_keys);
     if (!s && shards)
-        s = name_parts(t, w, err);
+        s = name_shards(t, w, err);
     if (s)
         return s;
-    contents_keep(&w->contents, w->parts.mine);
+    contents_keep(&w->contents, w->shards.mine);
     s = contents_to_host(t, &w->contents, copies, err);
     return s ? s : reproduction_write(&t->run, &t->tensors, &w->computed, err);
 }
@@ -138,7 +138,7 @@ static tutti_status take(trainer *t, saved_state *w, bool copies, tutti_error *e
     if (!s && t->run.net) /* a save may come before the run has begun */
         s = net_fill_weights(t->run.net, err);
     if (!s)
-        s = parts_make(t, shards, &w->parts, err);
+        s = contents_shards_make(t, shards, &w->shards, err);
     if (together && !trainer_hurries()) /* all come, or nobody does */
         s = distributed_agree(&t->distributed, s, err);
     else if (together && !s)
@@ -190,7 +190,7 @@ static tutti_status saved_write(const void *what, tutti_error *err)
                             texts, n, err);
 }
 
-/* Once all parts are written, which other machines' disks may show later. */
+/* Once all shards are written, which other machines' disks may show later. */
 static tutti_status saved_finish(const void *what, tutti_error *err)
 {
     const saved_state *w = what;

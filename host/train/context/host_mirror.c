@@ -237,7 +237,7 @@ static int kind_of(const tutti_weight *w)
 tutti_status mirrors_weight(host_mirrors *m, uint32_t k, tutti_weight *w, tutti_error *err)
 {
     tutti_status s = TUTTI_OK;
-    if (m->parts)
+    if (m->sharded)
         return tutti_fail(err, TUTTI_E_STATE,
                           "weights are divided among the processes since nobody asked for "
                           "them; want a plugin that asks for " TUTTI_WEIGHTS_V1

@@ -35,7 +35,7 @@ typedef struct host_mirror {
 
 /* All copies of a run. */
 typedef struct host_mirrors {
-    bool parts; /* weights are divided among processes: tutti.module/1 does not show them */
+    bool sharded; /* weights are divided among processes: tutti.module/1 does not show them */
     run_context *run;
     /* Called before gradients are fetched, for what is still to be done to them there. */
     tutti_status (*before_gradients)(void *ctx, tutti_error *err);

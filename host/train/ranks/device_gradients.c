@@ -171,7 +171,7 @@ static tutti_status start_bucket(device_gradients *g, tutti_error *err)
                                .at = b->first,
                                .n = b->count,
                                .result = gradients,
-                               .share_only = g->share_only};
+                               .shard_only = g->shard_only};
     const tutti_status s =
         g->nblocks ? world_device_add_part(g->device, &g->stack, gradients + b->first, b->first,
                                            b->count, err)

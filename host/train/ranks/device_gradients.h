@@ -18,7 +18,7 @@ typedef struct device_gradients {
     uint64_t version; /* of the net that what follows fits */
     gradient_buckets buckets;
     uint32_t *marks; /* steps of a backward pass behind which sums begin */
-    bool share_only; /* each rank gets the sums of its own shares alone */
+    bool shard_only; /* each rank gets the sums of its own shards alone */
     bool connected;  /* devices of all ranks have summed before */
 
     int64_t slots; /* of the batch under way */
@@ -49,7 +49,7 @@ TUTTI_NODISCARD tutti_status device_gradients_end_slot(device_gradients *g, int6
 /* Behind the last slot of a rank that has not failed, before it tells the others anything: it has nothing left to begin when
  * one of them waits for its device.  Not in the first batch.  `g->error` says what this rank could not begin.  [step] */
 void device_gradients_begin_rest(device_gradients *g);
-/* Then, once no rank has failed: the sums over all slots are in the arena of every rank, or its own shares of them.
+/* Then, once no rank has failed: the sums over all slots are in the arena of every rank, or its own shards of them.
  * Errors: those of world_device_settle; nothing on the device waits for other ranks then.  [step] */
 TUTTI_NODISCARD tutti_status device_gradients_sum(device_gradients *g, tutti_error *err);
 /* Instead of that, where a rank has failed: sums that have begun are given up, and with them what connects the devices. */

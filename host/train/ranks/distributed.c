@@ -23,20 +23,20 @@ typedef struct record {
     int32_t saves;   /* somebody asks for a checkpoint */
     int32_t failed;  /* this rank's batch; why follows */
     int32_t reads;   /* somebody may read gradients */
-    int32_t written; /* its part of a checkpoint */
+    int32_t written; /* its shard of a checkpoint */
     int32_t reserved;
 } record;
 
-enum { TOLD_NOTHING, TOLD_PARTS, TOLD_WHOLE };
+enum { TOLD_NOTHING, TOLD_SHARDED, TOLD_WHOLE };
 
 bool distributed_on(const distributed *d)
 {
     return d->world != NULL;
 }
 
-bool distributed_divides(const distributed *d)
+bool distributed_shards_gradients(const distributed *d)
 {
-    return d->gradients.rounds.on && d->run->file->distributed.sharding >= SHARDING_GRADIENTS;
+    return d->gradients.shards.on && d->run->file->distributed.sharding >= SHARDING_GRADIENTS;
 }
 
 bool distributed_first(const distributed *d)
@@ -141,13 +141,14 @@ tutti_status distributed_begin(distributed *d, int64_t slots, const plan *p, tut
     d->begun = !s;
     if (s)
         return note(d, s);
-    d->gradients.rules.share_only =
+    d->gradients.rules.shard_only =
         d->run->file->distributed.sharding != SHARDING_NONE && !d->gathers;
-    d->device.share_only = d->gradients.rules.share_only;
-    d->gradients.rounds.gives_back = distributed_divides(d) && d->gradients.rules.share_only;
-    weight_parts *w = &d->gradients.weights;
+    d->device.shard_only = d->gradients.rules.shard_only;
+    d->gradients.shards.gives_back =
+        distributed_shards_gradients(d) && d->gradients.rules.shard_only;
+    weight_shards *w = &d->gradients.weights;
     int32_t dtype;
-    w->on = w->wanted && d->gradients.rounds.gives_back && plan_uses_weights_here(p) &&
+    w->on = w->wanted && d->gradients.shards.gives_back && plan_uses_weights_here(p) &&
             !net_half_weights(d->run->net, &dtype);
     if (!w->on && (s = weights_gather_all(w, err)))
         return note(d, s);
@@ -205,7 +206,7 @@ tutti_status distributed_hash(const run_context *run, const float *numbers, int6
     return s;
 }
 
-/* Of a part of the weights; 0 where a rank has parts of them. */
+/* Of a part of the weights; 0 where they are sharded. */
 static tutti_status hash_weights(const distributed *d, uint64_t part, uint64_t *ret_hash,
                                  tutti_error *err)
 {
@@ -322,12 +323,12 @@ static void tell_gradients(distributed *d)
 {
     char text[200];
     uint64_t whole;
-    const int32_t now = d->gradients.rounds.gives_back ? TOLD_PARTS : TOLD_WHOLE;
-    if (!distributed_divides(d) || !distributed_first(d) || d->told == now)
+    const int32_t now = d->gradients.shards.gives_back ? TOLD_SHARDED : TOLD_WHOLE;
+    if (!distributed_shards_gradients(d) || !distributed_first(d) || d->told == now)
         return;
     d->told = now;
     const uint64_t here = gradients_resident(&d->gradients, &whole);
-    if (now == TOLD_PARTS)
+    if (now == TOLD_SHARDED)
         (void)snprintf(text, sizeof text, "%llu of %llu bytes of gradients are on this rank",
                        (unsigned long long)here, (unsigned long long)whole);
     else
@@ -336,7 +337,7 @@ static void tell_gradients(distributed *d)
                        "\"sharding\": \"%s\"",
                        d->reader ? d->reader : "a plugin of another rank",
                        d->gradients.weights.wanted ? "weights" : "gradients");
-    run_log_message(&d->run->log, now == TOLD_PARTS ? TUTTI_LOG_INFO : TUTTI_LOG_WARNING,
+    run_log_message(&d->run->log, now == TOLD_SHARDED ? TUTTI_LOG_INFO : TUTTI_LOG_WARNING,
                     "distributed", text);
 }
 

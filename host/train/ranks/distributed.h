@@ -39,7 +39,7 @@ typedef struct distributed {
     const char *reader;      /* the first one's name; NULL: nobody here */
     bool gathers;            /* somebody on any rank may: all get all of them */
     int32_t told;            /* TOLD_*: what the log was told of gradients last */
-    bool written; /* this rank's part of a checkpoint, which all know at the end of a batch */
+    bool written; /* this rank's shard of a checkpoint, which all know at the end of a batch */
     bool all_written; /* behind it: every rank's */
     bool begun;       /* a batch: all ranks sum its gradients, whatever comes */
     double *values;   /* a slot of mine: its loss by weight, then the metrics' sums */
@@ -76,8 +76,8 @@ void distributed_close(distributed *d, bool failed);
 /* Behind distributed_close: leaves the other ranks, and closes the comm. */
 void distributed_leave(distributed *d, bool failed);
 bool distributed_on(const distributed *d);
-/* Whether the run file divides gradients among ranks, unless somebody reads them. */
-bool distributed_divides(const distributed *d);
+/* Whether the run file shards gradients over the ranks, unless somebody reads them. */
+bool distributed_shards_gradients(const distributed *d);
 /* Whether this rank writes the run's files and speaks for it. */
 bool distributed_first(const distributed *d);
 /* Once all objects are open: settings, program, plugins, data, threads and CPUs that must be equal.  `samples` are those

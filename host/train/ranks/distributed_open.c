@@ -148,7 +148,7 @@ tutti_status distributed_open(distributed *d, tutti_error *err)
         d->run->device_place = (uint32_t)world_local_rank(d->world);
     d->gradients.run = d->run;
     d->gradients.world = d->world;
-    d->gradients.rounds.on = /* a rank alone has all shares */
+    d->gradients.shards.on = /* a rank alone has all shards */
         (file->distributed.sharding >= SHARDING_GRADIENTS ||
          file->distributed.sync == SYNC_MULTI) &&
         world_size(d->world) > 1;
@@ -159,7 +159,7 @@ tutti_status distributed_open(distributed *d, tutti_error *err)
     d->gradients.weights.run = d->run;
     d->gradients.weights.world = d->world;
     d->gradients.weights.wanted =
-        file->distributed.sharding == SHARDING_WEIGHTS && d->gradients.rounds.on;
+        file->distributed.sharding == SHARDING_WEIGHTS && d->gradients.shards.on;
     d->began_ns = monotonic_ns();
     return distributed_agree(d, TUTTI_OK, err); /* with ranks that come to refuse */
 }

@@ -9,7 +9,7 @@
 
 typedef struct gradient_bucket {
     int64_t first, count;
-    int64_t own; /* of this rank's shares, where its own begins */
+    int64_t own; /* of this rank's shards, where its own begins */
     uint32_t
         step; /* of the last slot's backward pass, behind which the sum begins; UINT32_MAX: behind all */
     uint32_t reserved;

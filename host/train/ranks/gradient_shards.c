@@ -1,4 +1,4 @@
-/* gradient_shards.c - gradient sharding (ZeRO-2): of gradients a rank keeps its share, summed in rounds of slots. */
+/* gradient_shards.c - gradient sharding (ZeRO-2): of gradients a rank keeps its shards, summed in rounds of slots. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/ranks/gradient_shards.h"
 
@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-void rounds_close(gradient_rounds *r)
+void gradient_shards_close(gradient_shards *r)
 {
     for (uint32_t k = 0; k < r->nsums; k++)
         free(r->sums.sums[k]);
@@ -16,7 +16,7 @@ void rounds_close(gradient_rounds *r)
     r->nsums = 0;
 }
 
-static tutti_status take_sums(gradient_rounds *r, uint32_t count, tutti_error *err)
+static tutti_status take_sums(gradient_shards *r, uint32_t count, tutti_error *err)
 {
     const uint64_t bytes = ((uint64_t)r->numbers + 1) * sizeof(float);
     float **sums = realloc((void *)r->sums.sums, (count + 1) * sizeof *sums);
@@ -30,22 +30,22 @@ static tutti_status take_sums(gradient_rounds *r, uint32_t count, tutti_error *e
                             (unsigned long long)count * bytes);
 }
 
-tutti_status rounds_begin(gradient_rounds *r, const world *w, int64_t slots, int64_t gradients,
-                          int64_t buffers, tutti_error *err)
+tutti_status gradient_shards_begin(gradient_shards *r, const world *w, int64_t slots,
+                                   int64_t gradients, int64_t buffers, tutti_error *err)
 {
     const int32_t rank = world_rank(w);
     const int64_t own = world_own(w, gradients);
     const int64_t numbers =
-        own + world_share(w, buffers, rank + 1) - world_share(w, buffers, rank);
+        own + world_shard_begin(w, buffers, rank + 1) - world_shard_begin(w, buffers, rank);
     if (own != r->own || numbers != r->numbers)
-        rounds_close(r);
+        gradient_shards_close(r);
     r->own = own;
     r->numbers = numbers;
-    r->at = 0;
+    r->round = 0;
     return take_sums(r, slots_waiting(slots, world_size(w)), err);
 }
 
-uint64_t rounds_bytes(const gradient_rounds *r)
+uint64_t gradient_shards_bytes(const gradient_shards *r)
 {
     return (uint64_t)r->nsums * (uint64_t)r->numbers * sizeof(float);
 }

@@ -1,4 +1,4 @@
-/* slot_buffers.c - buffers that the net's forward pass assigns: as a batch found them, and a slot's part in their sums. */
+/* slot_buffers.c - buffers that the net's forward pass assigns: as a batch found them, and what a slot gives to their sums. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/ranks/slot_buffers.h"
 

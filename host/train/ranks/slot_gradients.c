@@ -36,7 +36,7 @@ static void free_pool(slot_gradients *g)
 void gradients_close(slot_gradients *g)
 {
     free_pool(g);
-    rounds_close(&g->rounds);
+    gradient_shards_close(&g->shards);
     weights_close(&g->weights);
     free((void *)g->pool);
     free(g->buffers);
@@ -111,7 +111,7 @@ static tutti_status fit(slot_gradients *g, const plan *p, tutti_error *err)
         (s = buckets_make(&g->buckets, g->world, p, g->ngradients, err)) ||
         (g->weights.wanted && (s = fit_weights(g, p, err))) || (s = compare_buckets(g, err)))
         return s;
-    if (g->rounds.on)
+    if (g->shards.on)
         host_memory_renew_small(gradients, (uint64_t)g->ngradients * sizeof *gradients);
     g->version = net_version(n);
     return TUTTI_OK;
@@ -122,15 +122,15 @@ static tutti_status fit(slot_gradients *g, const plan *p, tutti_error *err)
 slot_list gradients_slots(const slot_gradients *g, int64_t slots, int32_t rank)
 {
     const int32_t size = world_size(g->world);
-    return g->rounds.on ? slots_in_turn(slots, size, rank) : slots_in_row(slots, size, rank);
+    return g->shards.on ? slots_in_turn(slots, size, rank) : slots_in_row(slots, size, rank);
 }
 
 tutti_status gradients_begin(slot_gradients *g, int64_t slots, const plan *p, tutti_error *err)
 {
     tutti_status s = fit(g, p, err);
-    if (!s && g->rounds.on)
-        s = rounds_begin(&g->rounds, g->world, slots, g->ngradients, g->numbers - g->ngradients,
-                         err);
+    if (!s && g->shards.on)
+        s = gradient_shards_begin(&g->shards, g->world, slots, g->ngradients,
+                                  g->numbers - g->ngradients, err);
     if (s)
         return s;
     g->slots = slots;
@@ -138,7 +138,7 @@ tutti_status gradients_begin(slot_gradients *g, int64_t slots, const plan *p, tu
     g->nblocks = 0;
     g->stack = (slot_stack){.rounded = g->rules.half ? g->ngradients : 0};
     g->started = 0;
-    g->rounds.begun = false;
+    g->shards.begun = false;
     g->error = (tutti_error)TUTTI_ERROR_INIT;
     buffers_copy(g, false);
     weights_begin_round(&g->weights);
@@ -151,8 +151,8 @@ static tutti_status end_round(slot_gradients *g, tutti_error *err)
     const tutti_status s = world_finish(g->world, err);
     if (!g->error.status)
         g->error = g->weights.error;
-    g->rounds.at++;
-    g->rounds.begun = false;
+    g->shards.round++;
+    g->shards.begun = false;
     g->started = g->nblocks = 0;
     weights_begin_round(&g->weights);
     return s;
@@ -160,23 +160,23 @@ static tutti_status end_round(slot_gradients *g, tutti_error *err)
 
 tutti_status gradients_begin_slot(slot_gradients *g, tutti_error *err)
 {
-    const tutti_status s = g->rounds.begun ? end_round(g, err) : TUTTI_OK;
+    const tutti_status s = g->shards.begun ? end_round(g, err) : TUTTI_OK;
     buffers_copy(g, true);
     return s;
 }
 
 bool gradients_starts(const slot_gradients *g, int64_t slot)
 {
-    return g->rounds.on || slot == g->mine.first + g->mine.count - 1;
+    return g->shards.on || slot == g->mine.first + g->mine.count - 1;
 }
 
 /* This rank's blocks of the tree; in rounds the slot of the present one is its only one. */
 static uint32_t own_blocks(const slot_gradients *g, slot_span blocks[SLOT_BLOCKS])
 {
-    if (!g->rounds.on)
+    if (!g->shards.on)
         return slots_blocks((slot_span){g->mine.first, g->mine.count}, blocks);
-    blocks[0] = (slot_span){g->mine.first + g->rounds.at * g->mine.step, 1};
-    return g->rounds.at < g->mine.count;
+    blocks[0] = (slot_span){g->mine.first + g->shards.round * g->mine.step, 1};
+    return g->shards.round < g->mine.count;
 }
 
 /* An array that nothing is in; NULL when there is no memory. */
@@ -251,13 +251,13 @@ static void start_bucket(slot_gradients *g)
                             .at = b->first,
                             .n = b->count,
                             .result = gradients,
-                            .share_only = g->rules.share_only,
+                            .shard_only = g->rules.shard_only,
                             .half = g->rules.half,
-                            .rounds = g->rounds.on ? &g->rounds.sums : NULL,
-                            .round = g->rounds.at,
+                            .rounds = g->shards.on ? &g->shards.sums : NULL,
+                            .round = g->shards.round,
                             .own_at = b->own,
-                            .most = g->rounds.gives_back ? GRADIENT_BUCKETS_WAITING : 0,
-                            .was_read = g->rounds.gives_back ? give_back : NULL,
+                            .most = g->shards.gives_back ? GRADIENT_BUCKETS_WAITING : 0,
+                            .was_read = g->shards.gives_back ? give_back : NULL,
                             .ctx = g});
 }
 
@@ -277,9 +277,9 @@ static void start_rest(slot_gradients *g)
                             .count = g->nblocks,
                             .n = n,
                             .result = g->tail,
-                            .rounds = g->rounds.on ? &g->rounds.sums : NULL,
-                            .round = g->rounds.at,
-                            .own_at = g->rounds.own});
+                            .rounds = g->shards.on ? &g->shards.sums : NULL,
+                            .round = g->shards.round,
+                            .own_at = g->shards.own});
 }
 
 static void passed(void *ctx, uint32_t step)
@@ -303,7 +303,7 @@ tutti_status gradients_end_slot(slot_gradients *g, int64_t slot, double share, t
         name_blocks(g);
         buffers_pack(g, slot, share, g->tail);
         start_rest(g);
-        g->rounds.begun = g->rounds.on;
+        g->shards.begun = g->shards.on;
         return TUTTI_OK;
     }
     if (g->rules.half)
@@ -345,11 +345,11 @@ static tutti_status take_part_in_rounds(slot_gradients *g, tutti_error *err)
 {
     const int64_t last = slots_rounds(g->slots, world_size(g->world)) - 1;
     tutti_status s = TUTTI_OK;
-    while (!s && (!g->rounds.begun || g->rounds.at < last)) {
-        if (g->rounds.begun)
+    while (!s && (!g->shards.begun || g->shards.round < last)) {
+        if (g->shards.begun)
             s = end_round(g, err);
         else if (!(s = take_part(g, err)))
-            g->rounds.begun = true;
+            g->shards.begun = true;
     }
     return s;
 }
@@ -357,7 +357,7 @@ static tutti_status take_part_in_rounds(slot_gradients *g, tutti_error *err)
 tutti_status gradients_begin_all(slot_gradients *g, bool failed, tutti_error *err)
 {
     tutti_status s = TUTTI_OK;
-    if (g->rounds.on)
+    if (g->shards.on)
         s = take_part_in_rounds(g, err);
     else if (failed || g->mine.count == 0)
         s = take_part(g, err);
@@ -375,5 +375,5 @@ tutti_status gradients_end(slot_gradients *g, tutti_error *err)
 uint64_t gradients_resident(const slot_gradients *g, uint64_t *ret_whole)
 {
     *ret_whole = (uint64_t)g->ngradients * sizeof(float);
-    return host_memory_resident(arena(g), *ret_whole) + rounds_bytes(&g->rounds);
+    return host_memory_resident(arena(g), *ret_whole) + gradient_shards_bytes(&g->shards);
 }

@@ -9,7 +9,7 @@
 #include "train/ranks/weight_shards.h"
 
 typedef struct slot_rules {
-    bool share_only;    /* each rank gets the sums of its own shares alone */
+    bool shard_only;    /* each rank gets the sums of its own shards alone */
     bool half;          /* gradients of slots and all their sums are rounded to bf16 */
     bool first_buffers; /* buffers are the first slot's */
     bool buffers_only;  /* gradients are on a device, and not summed here */
@@ -35,8 +35,8 @@ typedef struct slot_gradients {
 
     int64_t slots; /* of the batch under way */
     slot_list mine;
-    gradient_rounds rounds;
-    weight_parts weights;
+    gradient_shards shards;
+    weight_shards weights;
     slot_sum blocks[SLOT_BLOCKS]; /* of the tree; behind the last slot all of them */
     slot_sum tails[SLOT_BLOCKS];  /* the same for buffers */
     uint32_t nblocks;
@@ -68,7 +68,7 @@ TUTTI_NODISCARD tutti_status gradients_end_slot(slot_gradients *g, int64_t slot,
  * [step] */
 TUTTI_NODISCARD tutti_status gradients_begin_all(slot_gradients *g, bool failed,
                                                  tutti_error *err);
-/* The batch ends: the sums are in the arena of every rank, or its own shares of them.  Errors: those of world_finish, and
+/* The batch ends: the sums are in the arena of every rank, or its own shards of them.  Errors: those of world_finish, and
  * `g->error`.  [step] */
 TUTTI_NODISCARD tutti_status gradients_end(slot_gradients *g, tutti_error *err);
 /* Then, if all went well: buffers are the batch's, what is not summed is as before. */

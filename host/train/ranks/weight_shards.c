@@ -1,4 +1,4 @@
-/* weight_shards.c - weight sharding (FSDP, ZeRO-3): a rank keeps its share, gathered bucket by bucket where weights are read. */
+/* weight_shards.c - weight sharding (FSDP, ZeRO-3): a rank keeps its shards, gathered bucket by bucket where weights are read. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/ranks/weight_shards.h"
 
@@ -15,14 +15,14 @@
  * step that reads first, and among sums by weight_bucket.sums.  Both come from the plan that all ranks have fitted; a
  * rank that runs another one, for fewer samples, or none, keeps them. */
 
-static float *arena(const weight_parts *w, int64_t *ret_count)
+static float *arena(const weight_shards *w, int64_t *ret_count)
 {
     float *weights, *gradients;
     net_arena(w->run->net, &weights, &gradients, ret_count);
     return weights;
 }
 
-void weights_close(weight_parts *w)
+void weights_close(weight_shards *w)
 {
     free(w->passes[0].buckets);
     free(w->passes[1].buckets);
@@ -63,7 +63,7 @@ static void count_sums(weight_pass *pass, const uint32_t *steps, uint32_t nsums)
     }
 }
 
-tutti_status weights_fit(weight_parts *w, const plan *p, const uint32_t *steps, uint32_t nsums,
+tutti_status weights_fit(weight_shards *w, const plan *p, const uint32_t *steps, uint32_t nsums,
                          tutti_error *err)
 {
     int64_t n;
@@ -94,7 +94,7 @@ tutti_status weights_fit(weight_parts *w, const plan *p, const uint32_t *steps, 
     return TUTTI_OK;
 }
 
-uint64_t weights_order(const weight_parts *w)
+uint64_t weights_order(const weight_shards *w)
 {
     uint64_t hash = 0;
     for (int segment = 0; segment < 2; segment++)
@@ -106,7 +106,7 @@ uint64_t weights_order(const weight_parts *w)
     return hash;
 }
 
-void weights_begin_round(weight_parts *w)
+void weights_begin_round(weight_shards *w)
 {
     w->error = (tutti_error)TUTTI_ERROR_INIT;
     w->sums = 0;
@@ -117,20 +117,20 @@ void weights_begin_round(weight_parts *w)
 
 /* ---- gathers ---- */
 
-static void give_back(const weight_parts *w, weight_bucket *b)
+static void give_back(const weight_shards *w, weight_bucket *b)
 {
     int64_t n;
     float *at = arena(w, &n) + b->first;
     const int32_t rank = world_rank(w->world);
-    const int64_t own = world_share(w->world, b->count, rank);
-    const int64_t end = world_share(w->world, b->count, rank + 1);
+    const int64_t own = world_shard_begin(w->world, b->count, rank);
+    const int64_t end = world_shard_begin(w->world, b->count, rank + 1);
     world_wait(w->world, b->piece);
     b->gone = true;
     host_memory_release(at, (uint64_t)own * sizeof *at);
     host_memory_release(at + end, (uint64_t)(b->count - end) * sizeof *at);
 }
 
-static void start(weight_parts *w, weight_pass *pass)
+static void start(weight_shards *w, weight_pass *pass)
 {
     weight_bucket *b = &pass->buckets[pass->started++];
     int64_t n;
@@ -138,7 +138,7 @@ static void start(weight_parts *w, weight_pass *pass)
     const world_piece piece = {
         .at = b->first, .n = b->count, .result = arena(w, &n), .gathers = true};
     b->there = b->gone = false;
-    w->parted = true;
+    w->sharded = true;
     if (world_start(w->world, &piece, &error) && !w->error.status)
         w->error = error;
     b->piece = world_started(w->world);
@@ -147,7 +147,7 @@ static void start(weight_parts *w, weight_pass *pass)
 }
 
 /* Bucket `k` of the pass is read next. */
-static void want(weight_parts *w, weight_pass *pass, uint32_t k)
+static void want(weight_shards *w, weight_pass *pass, uint32_t k)
 {
     weight_bucket *b = &pass->buckets[k];
     while (pass->started <= k) {
@@ -166,7 +166,7 @@ static void want(weight_parts *w, weight_pass *pass, uint32_t k)
 
 static void reached(void *ctx, int32_t segment, uint32_t step)
 {
-    weight_parts *w = ctx;
+    weight_shards *w = ctx;
     weight_pass *pass = &w->passes[segment];
     for (uint32_t k = 0; k < pass->started; k++)
         if (!pass->buckets[k].gone && pass->buckets[k].last < step)
@@ -179,7 +179,7 @@ static void reached(void *ctx, int32_t segment, uint32_t step)
             want(w, pass, k);
 }
 
-void weights_watch(weight_parts *w, plan *p)
+void weights_watch(weight_shards *w, plan *p)
 {
     if (!w->on)
         return;
@@ -191,7 +191,7 @@ void weights_watch(weight_parts *w, plan *p)
     plan_reach(p, reached, w);
 }
 
-void weights_before_sum(weight_parts *w, uint32_t k)
+void weights_before_sum(weight_shards *w, uint32_t k)
 {
     weight_pass *pass = &w->passes[1];
     while (w->on && pass->started < pass->count && pass->buckets[pass->started].sums <= k)
@@ -199,7 +199,7 @@ void weights_before_sum(weight_parts *w, uint32_t k)
     w->sums = k + 1;
 }
 
-static void end_pass(weight_parts *w, weight_pass *pass)
+static void end_pass(weight_shards *w, weight_pass *pass)
 {
     if (!w->on)
         return;
@@ -211,23 +211,23 @@ static void end_pass(weight_parts *w, weight_pass *pass)
         start(w, pass);
 }
 
-void weights_end_forward(weight_parts *w)
+void weights_end_forward(weight_shards *w)
 {
     end_pass(w, &w->passes[0]);
 }
 
-void weights_end_backward(weight_parts *w)
+void weights_end_backward(weight_shards *w)
 {
     end_pass(w, &w->passes[1]);
 }
 
-tutti_status weights_gather_all(weight_parts *w, tutti_error *err)
+tutti_status weights_gather_all(weight_shards *w, tutti_error *err)
 {
     int64_t n;
-    if (!w->parted)
+    if (!w->sharded)
         return TUTTI_OK;
     float *weights = arena(w, &n);
-    const tutti_status s = world_gather_shares(w->world, weights, n, err);
-    w->parted = s != TUTTI_OK;
+    const tutti_status s = world_gather_shards(w->world, weights, n, err);
+    w->sharded = s != TUTTI_OK;
     return s;
 }

@@ -1,4 +1,4 @@
-/* weight_shards.h - weights of which a rank keeps its share: gathered bucket by bucket where they are read. */
+/* weight_shards.h - weights of which a rank keeps its shards: all-gathered bucket by bucket where they are read. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef HOST_TRAIN_RANKS_WEIGHT_SHARDS_H
 #define HOST_TRAIN_RANKS_WEIGHT_SHARDS_H
@@ -19,7 +19,7 @@ typedef struct weight_bucket {
     uint32_t sums; /* of gradients' buckets that begin before it, on every rank */
     uint64_t piece; /* of the world's thread */
     bool there;     /* it is waited for */
-    bool gone;      /* the others' shares are given back */
+    bool gone;      /* the others' shards are given back */
 } weight_bucket;
 
 typedef struct weight_pass {
@@ -28,35 +28,35 @@ typedef struct weight_pass {
     uint32_t started;
 } weight_pass;
 
-typedef struct weight_parts {
+typedef struct weight_shards {
     run_context *run;
     world *world;
     bool wanted;           /* by the run file, in a world of several */
     bool on;               /* in the batch under way: nobody reads whole weights */
     bool overlaps;         /* sums of gradients begin while the backward pass runs */
     bool watching;         /* this rank computes a slot in this round */
-    bool parted;           /* others' weights are not there */
+    bool sharded;          /* others' weights are not there */
     weight_pass passes[2]; /* forward, backward */
     uint32_t sums;         /* of gradients' buckets that have begun */
     tutti_error error;
-} weight_parts;
+} weight_shards;
 
-void weights_close(weight_parts *w);
+void weights_close(weight_shards *w);
 /* For the net and `p`; `steps` of the backward pass end the `nsums` buckets of gradients, in the order of their sums; NULL:
  * all sums come behind it.  Errors: E_NOMEM.  [control] */
-TUTTI_NODISCARD tutti_status weights_fit(weight_parts *w, const plan *p, const uint32_t *steps,
+TUTTI_NODISCARD tutti_status weights_fit(weight_shards *w, const plan *p, const uint32_t *steps,
                                          uint32_t nsums, tutti_error *err);
 /* Of the order of all gathers, and of the sums that begin before each: the same on all ranks. */
-uint64_t weights_order(const weight_parts *w);
-void weights_begin_round(weight_parts *w);
+uint64_t weights_order(const weight_shards *w);
+void weights_begin_round(weight_shards *w);
 /* Plan `p` is about to run a slot. */
-void weights_watch(weight_parts *w, plan *p);
+void weights_watch(weight_shards *w, plan *p);
 /* Gathers that other ranks begin before the sum of gradients' bucket `k`, counted in the order of sums. */
-void weights_before_sum(weight_parts *w, uint32_t k);
+void weights_before_sum(weight_shards *w, uint32_t k);
 /* All gathers of a pass have begun, whether anything ran here or not. */
-void weights_end_forward(weight_parts *w);
-void weights_end_backward(weight_parts *w);
+void weights_end_forward(weight_shards *w);
+void weights_end_backward(weight_shards *w);
 /* All weights on all ranks, until the next batch; all ranks call it.  [step] */
-TUTTI_NODISCARD tutti_status weights_gather_all(weight_parts *w, tutti_error *err);
+TUTTI_NODISCARD tutti_status weights_gather_all(weight_shards *w, tutti_error *err);
 
 #endif

@@ -92,8 +92,8 @@ static void add_modules(text_buffer *b, const program *q)
 static uint64_t count_gradients(const trainer *t, int64_t count)
 {
     const distributed *d = &t->distributed;
-    const bool parts = distributed_divides(d) && !d->reads;
-    return (uint64_t)(parts ? world_own(d->world, count) : count) * sizeof(float);
+    const bool sharded = distributed_shards_gradients(d) && !d->reads;
+    return (uint64_t)(sharded ? world_own(d->world, count) : count) * sizeof(float);
 }
 
 /* Slots of a batch whose results and gradients are in memory at once, on the rank that has most. */
@@ -120,7 +120,7 @@ char *memory_text(const trainer *t, const plan *p)
     const uint64_t arena = (uint64_t)count * sizeof(float), slots = slots_at_once(t, p);
     const uint64_t gradients = slots * count_gradients(t, count);
     const uint64_t results = slots * plan_bytes(p);
-    const uint64_t state = u->world ? shares_bytes(u) : (uint64_t)u->nslots * arena;
+    const uint64_t state = u->world ? optimizer_shards_bytes(u) : (uint64_t)u->nslots * arena;
     text_add(&b,
              "{\"weights\": %llu, \"gradients\": %llu, \"buffers\": %llu, \"halves\": %llu, "
              "\"optimizer\": %llu, \"results\": %llu, \"peak\": %llu",

@@ -88,7 +88,7 @@ typedef struct run_device {
     bool automatic; /* cuda:0 where that can be had, else cpu; the name tells once it is open */
 } run_device;
 
-/* What each rank has a part of. */
+/* What is sharded over the ranks. */
 enum { SHARDING_NONE, SHARDING_STATES, SHARDING_GRADIENTS, SHARDING_WEIGHTS };
 
 /* When gradients are summed: while the last microbatch's backward pass runs, behind it, or while each one's does. */

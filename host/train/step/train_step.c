@@ -200,8 +200,9 @@ static tutti_status slots(trainer *t, slot *saved_targets, int64_t size, double 
     d->gradients.weights.overlaps = trainer_overlaps(t);
     if (!s)
         s = distributed_begin(d, count, p, err);
-    t->updater.parts.gradients = d->gradients.rules.share_only && world_size(d->world) > 1;
-    t->guard.parts = t->mirrors.parts = t->updater.parts.weights = d->gradients.weights.on;
+    t->updater.sharding.gradients = d->gradients.rules.shard_only && world_size(d->world) > 1;
+    t->guard.sharded = t->mirrors.sharded = t->updater.sharding.weights =
+        d->gradients.weights.on;
     if (!s)
         s = side_by_side_wanted(t) ? side_by_side_run(t, saved_targets, size, err)
                                    : run_slots(t, saved_targets, size, err);

@@ -152,15 +152,15 @@ static tutti_status tell_overlap(const trainer *t, FILE *file, tutti_error *err)
     return TUTTI_OK;
 }
 
-/* How much of the gradients a rank keeps, and who prevents that it is a part. */
-static void tell_parts(const trainer *t, FILE *file)
+/* How much of the gradients a rank keeps, and who prevents that it is a shard. */
+static void tell_sharding(const trainer *t, FILE *file)
 {
     const distributed *d = &t->distributed;
     if (t->run.file->distributed.sharding < SHARDING_GRADIENTS)
         return;
     (void)fprintf(file, "%s on a rank: %s%s%s\n",
                   d->gradients.weights.wanted ? "weights and gradients" : "gradients",
-                  d->reads ? "all of them, which " : "its part of them",
+                  d->reads ? "all of them, which " : "its shard of them",
                   d->reads ? d->reader : "", d->reads ? " may read" : "");
 }
 
@@ -210,7 +210,7 @@ tutti_status trainer_tell_step(const trainer *t, FILE *file, tutti_error *err)
     if (!s)
         s = tell_overlap(t, file, err);
     if (!s)
-        tell_parts(t, file);
+        tell_sharding(t, file);
     return s;
 }
 

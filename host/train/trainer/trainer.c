@@ -249,7 +249,7 @@ static tutti_status open_all(trainer *t, tutti_error *err)
     rank_batches_open(t);
     if (run->file->distributed.sharding != SHARDING_NONE)
         t->updater.world = t->distributed.world;
-    t->updater.parts.devices = &t->distributed.device.device;
+    t->updater.sharding.devices = &t->distributed.device.device;
     distributed_reads(&t->distributed, t->scaler.on ? "the loss scale" : NULL);
     return updater_refit(&t->updater, err);
 }

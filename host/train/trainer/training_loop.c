@@ -79,14 +79,15 @@ static tutti_status plan_kind(trainer *t, int kind, plan **ret, tutti_error *err
     return s;
 }
 
-static void tell_shares(trainer *t)
+static void tell_sharding(trainer *t)
 {
     char text[120];
     const updater *u = &t->updater;
     if (!u->world || !distributed_first(&t->distributed))
         return;
     (void)snprintf(text, sizeof text, "%llu of %llu bytes of optimizer state are on this rank",
-                   (unsigned long long)shares_bytes(u), (unsigned long long)state_bytes(u));
+                   (unsigned long long)optimizer_shards_bytes(u),
+                   (unsigned long long)state_bytes(u));
     run_log_message(&t->run.log, TUTTI_LOG_INFO, "distributed", text);
 }
 
@@ -100,7 +101,7 @@ static tutti_status plan_for_ranks(trainer *t, plan **ret, tutti_error *err)
         s = plan_kind(t, PLAN_TRAIN, ret, err);
     if (!s && t->resume.same)
         s = reproduction_confirm(&t->run, t->resume.accept_bits, err);
-    tell_shares(t);
+    tell_sharding(t);
     return distributed_agree(&t->distributed, s, err);
 }
 

@@ -77,10 +77,10 @@ static tutti_status find_cause(const numeric_guard *g, plan *p, char *where, tut
 {
     bool found = p && find_column(g, where);
     const tutti_status s =
-        found || g->parts ? TUTTI_OK : find_weight(g->run, where, &found, err);
+        found || g->sharded ? TUTTI_OK : find_weight(g->run, where, &found, err);
     if (s || found)
         return s;
-    if (g->parts) {
+    if (g->sharded) {
         (void)snprintf(where, WHERE_SIZE,
                        "the batch is finite; weights are divided among the processes");
         return TUTTI_OK;

@@ -10,7 +10,7 @@ typedef struct numeric_guard {
     run_context *run;
     const step_tensors *tensors;
     const loss_scaler *scaler;
-    bool parts;      /* others' weights are not here: nobody looks at them for a cause */
+    bool sharded;    /* others' weights are not here: nobody looks at them for a cause */
     bool told;       /* of the losses under way that are not finite */
     bool told_skips; /* of the updates under way that are left out */
 } numeric_guard;

@@ -1,4 +1,4 @@
-/* optimizer_shards.c - optimizer state sharding (ZeRO-1): the state is divided among the ranks. */
+/* optimizer_shards.c - optimizer state sharding (ZeRO-1): each rank has a shard of the state. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/update/optimizer_shards.h"
 
@@ -28,12 +28,13 @@ static tutti_status pack(const updater *u, float *whole, int64_t n, float *own, 
     return s;
 }
 
-tutti_status shares_take(updater *u, uint32_t k, const float *whole, tutti_error *err)
+tutti_status optimizer_shards_take(updater *u, uint32_t k, const float *whole, tutti_error *err)
 {
     return pack(u, (float *)(uintptr_t)whole, u->count, u->slots[k], false, err);
 }
 
-tutti_status shares_fetch(const updater *u, uint32_t k, float **ret_here, tutti_error *err)
+tutti_status optimizer_shards_fetch(const updater *u, uint32_t k, float **ret_here,
+                                    tutti_error *err)
 {
     const int64_t own = world_own(u->world, u->count);
     if (device_is_host(u->device))
@@ -45,11 +46,10 @@ tutti_status shares_fetch(const updater *u, uint32_t k, float **ret_here, tutti_
                : no_memory(own, err);
 }
 
-tutti_status shares_collect(const updater *u, uint32_t k, const float *here,
-                            const int64_t *bounds, float *part, tutti_error *err)
+tutti_status optimizer_shards_collect(const updater *u, uint32_t k, const float *here,
+                                      const int64_t *bounds, float *to, tutti_error *err)
 {
-    return world_collect_shares(u->world, here ? here : u->slots[k], u->count, bounds, part,
-                                err);
+    return world_collect_shards(u->world, here ? here : u->slots[k], u->count, bounds, to, err);
 }
 
 /* The state of every weight that is still there, from its place in the old arena to that in the new. */
@@ -72,7 +72,7 @@ static tutti_status move_slot(const updater *u, uint32_t k, int64_t count, float
     float *new = calloc((size_t)count + 1, sizeof *new);
     tutti_status s = old && new ? TUTTI_OK : no_memory(u->count + count, err);
     if (!s && !(s = pack(u, old, u->count, u->slots[k], true, err)))
-        s = world_gather_shares(u->world, old, u->count, err);
+        s = world_gather_shards(u->world, old, u->count, err);
     if (!s) {
         move_weights(u, old, new);
         s = pack(u, new, count, next, false, err);
@@ -82,7 +82,7 @@ static tutti_status move_slot(const updater *u, uint32_t k, int64_t count, float
     return s;
 }
 
-tutti_status shares_move(updater *u, int64_t count, bool first, tutti_error *err)
+tutti_status optimizer_shards_move(updater *u, int64_t count, bool first, tutti_error *err)
 {
     const int64_t own = world_own(u->world, count);
     float *next[TUTTI_OPTIMIZER_MAX_SLOTS] = {NULL};
@@ -101,7 +101,7 @@ tutti_status shares_move(updater *u, int64_t count, bool first, tutti_error *err
     return s;
 }
 
-uint64_t shares_bytes(const updater *u)
+uint64_t optimizer_shards_bytes(const updater *u)
 {
     return u->nslots * (uint64_t)world_own(u->world, u->count) * sizeof(float);
 }
@@ -129,7 +129,7 @@ static size_t cut_one(const updater *u, world_span span, int64_t state, param_ra
     return n;
 }
 
-tutti_status shares_cut(updater *u, tutti_error *err)
+tutti_status optimizer_shards_cut(updater *u, tutti_error *err)
 {
     world_span span;
     size_t spans = 0, n = 0;

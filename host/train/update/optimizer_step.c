@@ -442,14 +442,15 @@ static tutti_status gather_weights(const updater *u, tutti_error *err)
     float *weights, *grads;
     int64_t count;
     net_arena(u->run->net, &weights, &grads, &count);
-    if (!u->world || u->parts.weights)
+    if (!u->world || u->sharding.weights)
         return TUTTI_OK;
     if (!context_is_remote(u->run))
-        return world_gather_shares(u->world, weights, count, err);
-    const tutti_status s = world_device_gather_shares(*u->parts.devices, weights, count, err);
+        return world_gather_shards(u->world, weights, count, err);
+    const tutti_status s =
+        world_device_gather_shards(*u->sharding.devices, weights, count, err);
     if (s) { /* nothing on the device is to wait for a rank that does not come */
-        world_device_leave(*u->parts.devices, true);
-        *u->parts.devices = NULL;
+        world_device_leave(*u->sharding.devices, true);
+        *u->sharding.devices = NULL;
     }
     return s;
 }

@@ -87,8 +87,8 @@ uint32_t updater_group(const void *run, const char *path)
     return k;
 }
 
-/* Ranks have parts of weights' states, cut anywhere, and of gradients. */
-static tutti_status refuse_shares(const updater *u, tutti_error *err)
+/* Ranks have shards of weights' states, cut anywhere, and of gradients. */
+static tutti_status refuse_sharding(const updater *u, tutti_error *err)
 {
     if (u->world && updater_is_staged(u))
         return tutti_fail(err, TUTTI_E_UNSUPPORTED,
@@ -195,7 +195,7 @@ static tutti_status lay_out(updater *u, update_layout *l, int64_t count, tutti_e
     for (uint32_t k = 0; k < net_weight_count(u->run->net) && !s; k++)
         add_weight(u, l, k);
     if (s || u->world)
-        return s ? s : shares_move(u, count, first, err);
+        return s ? s : optimizer_shards_move(u, count, first, err);
     if ((s = state_lay_out(u, l, err)) || (s = state_move(u, l, first, err)))
         return s;
     u->count = count;
@@ -211,7 +211,7 @@ static tutti_status fit_net(updater *u, tutti_error *err)
     update_layout l;
     u->device = context_device(u->run);
     net_arena(u->run->net, &weights, &grads, &count);
-    tutti_status s = refuse_shares(u, err);
+    tutti_status s = refuse_sharding(u, err);
     if (s || (s = scalars_open(u->scalars, err)))
         return s;
     s = lay_out(u, &l, count, err);
@@ -225,7 +225,7 @@ static tutti_status fit_net(updater *u, tutti_error *err)
     drop_staged(u);
     layout_fini(&u->layout);
     u->layout = l;
-    if ((u->world && (s = shares_cut(u, err))) || (s = fit_scratch(u, err)) ||
+    if ((u->world && (s = optimizer_shards_cut(u, err))) || (s = fit_scratch(u, err)) ||
         (s = norm_fit(&u->norm, u->run, u->device, updater_is_staged(u), count, err)))
         return s;
     u->version = net_version(u->run->net);

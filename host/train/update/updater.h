@@ -57,13 +57,13 @@ typedef struct update_memory {
     void *staged_scratch; /* beside it; or NULL */
 } update_memory;
 
-/* What is behind a step this rank's shares alone, and how they come together. */
-typedef struct update_parts {
+/* What is behind a step this rank's shards alone, and how they come together. */
+typedef struct update_sharding {
     struct world_device *
         *devices;   /* that gather weights which lie on them; not opened: NULL there */
     bool gradients; /* behind the sums over ranks */
     bool weights;   /* the others' are not gathered behind the update */
-} update_parts;
+} update_sharding;
 
 typedef struct updater {
     run_context *run;
@@ -77,9 +77,9 @@ typedef struct updater {
     bool has_kernels;   /* every group has one on the run's device */
     bool reads_numbers; /* and all read there what changes from step to step */
     uint32_t nslots;
-    update_parts parts;
-    struct world *world; /* whose ranks have a part of the slots each; NULL: they are here */
-    float *slots[TUTTI_OPTIMIZER_MAX_SLOTS]; /* as the layout says, or this rank's part */
+    update_sharding sharding;
+    struct world *world; /* whose ranks have shards of the slots; NULL: they are here */
+    float *slots[TUTTI_OPTIMIZER_MAX_SLOTS]; /* as the layout says, or this rank's shards */
     int64_t count;                           /* of the arena that the slots fit */
     update_layout layout;
     uint64_t version;           /* of the net that all this fits */

@@ -59,7 +59,7 @@ tutti_status weights_find_slot(const updater *u, uint32_t k, uint32_t slot, tutt
 
 tutti_status weights_show(const updater *u, tutti_error *err)
 {
-    if (u->parts.gradients)
+    if (u->sharding.gradients)
         return tutti_fail(err, TUTTI_E_STATE,
                           "gradients are divided among the processes since nobody asked for "
                           "them; want a plugin that asks for " TUTTI_WEIGHTS_V1

@@ -15,9 +15,9 @@ void weights_service_init(weights_service *w, updater *u);
 TUTTI_NODISCARD tutti_status weights_find(const updater *u, uint32_t k,
                                           tutti_weight *ret_weight, tutti_error *err);
 /* Before weights are given out: those that are blank get their first values.  Whoever wants gradients of a batch must
- * have asked before: E_STATE where the ranks have parts of them. */
+ * have asked before: E_STATE where they are sharded. */
 TUTTI_NODISCARD tutti_status weights_show(const updater *u, tutti_error *err);
-/* Slot `slot` of weight k where it is.  Errors: E_RANGE; E_UNSUPPORTED the ranks have parts of it. */
+/* Slot `slot` of weight k where it is.  Errors: E_RANGE; E_UNSUPPORTED it is sharded. */
 TUTTI_NODISCARD tutti_status weights_find_slot(const updater *u, uint32_t k, uint32_t slot,
                                                tutti_slot *ret_slot, tutti_error *err);
 

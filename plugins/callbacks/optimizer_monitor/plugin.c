@@ -158,7 +158,7 @@ static tutti_status log_all(optimizer_monitor *m, const char *what, int32_t glob
     return status;
 }
 
-/* Moments that ranks have parts of are told of once, and left out. */
+/* Moments that are sharded are told of once, and left out. */
 static tutti_status log_moments(optimizer_monitor *m, tutti_error *err)
 {
     char text[sizeof(tutti_error) + 64];

@@ -94,21 +94,21 @@ START_TEST(ranks_of_a_machine_sum_before_machines_do)
         3; /* of 3 and 1: a machine has slots 0 to 5, two blocks, the other one block */
     forecast_step(&run, 4, &f);
     ck_assert_uint_eq(f.crossing, (uint64_t)(4000000.0 / 2 / 3 * (2 + 1)));
-    run.shards = run.rounds = true; /* slots 0, 1, 2 and 3 in a round */
+    run.shards_state = run.rounds = true; /* slots 0, 1, 2 and 3 in a round */
     run.together = 2;
     forecast_step(&run, 4, &f);
     ck_assert_uint_eq(f.crossing, 3 * 1000000);
 }
 END_TEST
 
-START_TEST(state_in_parts_is_a_part)
+START_TEST(sharded_state_is_a_shard)
 {
     forecast f;
     forecast_run run = example();
-    run.shards = true;
+    run.shards_state = true;
     forecast_step(&run, 4, &f);
     ck_assert_uint_eq(f.state, 2000000);
-    ck_assert_uint_eq(f.sent, 6000000); /* gradients' shares, then weights */
+    ck_assert_uint_eq(f.sent, 6000000); /* gradients' shards, then weights */
     run.gathers = true;
     forecast_step(&run, 4, &f);
     ck_assert_uint_eq(f.sent, 9000000);
@@ -117,11 +117,11 @@ END_TEST
 
 /* 8 slots on 4 ranks in two rounds: a rank has 250,000 gradients, and of others three quarters of the 60,000 of the weight
  * that is computed and of two buckets of 10,000 that wait; between the rounds one sum of its own 250,000; and a bucket sent and a bucket received. */
-START_TEST(gradients_in_parts_are_a_part)
+START_TEST(sharded_gradients_are_a_shard)
 {
     forecast f;
     forecast_run run = example();
-    run.shards = run.rounds = true;
+    run.shards_state = run.rounds = true;
     run.largest = 60000;
     run.bucket = 10000;
     run.waiting = 2;
@@ -132,7 +132,7 @@ START_TEST(gradients_in_parts_are_a_part)
     ck_assert_uint_eq(f.state, 2000000);
     ck_assert_int_eq(f.most_slots, 2);
     ck_assert_uint_eq(f.blocks, 1);
-    ck_assert_uint_eq(f.sent, 9000000); /* gradients' shares twice, then weights */
+    ck_assert_uint_eq(f.sent, 9000000); /* gradients' shards twice, then weights */
     forecast_step(&run, 3, &f); /* rounds of 3, 3 and 2: three, then two and four slots wait */
     ck_assert_int_eq(f.most_slots, 3);
     ck_assert_uint_eq(f.sums, 2 * 1333333 + 4 * 20000);
@@ -153,11 +153,11 @@ END_TEST
 
 /* The same run: 250,000 weights, and of others three quarters of the 60,000 of the largest and of three buckets of 10,000; both
  * passes of both slots gather. */
-START_TEST(weights_in_parts_are_a_part)
+START_TEST(sharded_weights_are_a_shard)
 {
     forecast f;
     forecast_run run = example();
-    run.shards = run.rounds = run.parts = true;
+    run.shards_state = run.rounds = run.shards_weights = true;
     run.largest = 60000;
     run.bucket = 10000;
     run.waiting = run.ahead = 2;
@@ -226,9 +226,9 @@ int main(void)
     tcase_add_test(c, one_rank_waits_for_nobody);
     tcase_add_test(c, what_the_link_takes_longer_than_the_backward_pass_is_exposed);
     tcase_add_test(c, ranks_of_a_machine_sum_before_machines_do);
-    tcase_add_test(c, state_in_parts_is_a_part);
-    tcase_add_test(c, gradients_in_parts_are_a_part);
-    tcase_add_test(c, weights_in_parts_are_a_part);
+    tcase_add_test(c, sharded_state_is_a_shard);
+    tcase_add_test(c, sharded_gradients_are_a_shard);
+    tcase_add_test(c, sharded_weights_are_a_shard);
     tcase_add_test(c, statistics_of_the_batch_are_waited_for);
     tcase_add_test(c, better_sizes_give_every_rank_one_block);
     suite_add_tcase(suite, c);
