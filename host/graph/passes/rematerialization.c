@@ -75,7 +75,7 @@ static void survey(offer *o, const tutti_value *kept, uint32_t nkept)
     }
 }
 
-/* What gives the first result of `n` again. */
+/* What rematerializes the first result of `n`. */
 static tutti_substitute substitute_of(const graph_node *n)
 {
     tutti_value out[TUTTI_OP_MAX_OUT];
@@ -141,8 +141,8 @@ static bool is_possible(const offer *o, const graph_node *n, uint64_t bytes, int
 
 /* ---- the second nodes ---- */
 
-/* Emits `s` for `n`; notes it as `n->out` again.  Without attributes of its own it has those of `n`. */
-static tutti_value emit_again(offer *o, const graph_node *n, const tutti_substitute *s)
+/* Emits `s` for `n`; notes it as `n->out`, rematerialized.  Without attributes of its own it has those of `n`. */
+static tutti_value emit_rematerialized(offer *o, const graph_node *n, const tutti_substitute *s)
 {
     graph *g = o->g;
     tutti_graph *b = graph_builder(g);
@@ -170,8 +170,8 @@ static tutti_value emit_again(offer *o, const graph_node *n, const tutti_substit
     return o->made[from.out] = out;
 }
 
-/* `v` as the group's nodes read it: again, a view of what is there again, or itself. */
-static tutti_value value_again(offer *o, tutti_value v, uint64_t bytes, int depth)
+/* `v` as the group's nodes read it: rematerialized, a view of what is, or itself. */
+static tutti_value rematerialized_value(offer *o, tutti_value v, uint64_t bytes, int depth)
 {
     const graph_node *n = maker(o, v);
     if (o->made[v] || !n)
@@ -179,15 +179,15 @@ static tutti_value value_again(offer *o, tutti_value v, uint64_t bytes, int dept
     const graph_node node = *n;
     if (is_view(&node)) {
         tutti_substitute view = {.op = node.op->name, .nin = 1};
-        view.in[0] = value_again(o, node.in[0], bytes, depth);
-        return view.in[0] == node.in[0] ? v : emit_again(o, &node, &view);
+        view.in[0] = rematerialized_value(o, node.in[0], bytes, depth);
+        return view.in[0] == node.in[0] ? v : emit_rematerialized(o, &node, &view);
     }
     if (depth && is_there(o, v, bytes))
         return v;
     tutti_substitute s = substitute_of(&node);
     for (uint32_t j = 0; j < s.nin; j++)
-        s.in[j] = value_again(o, s.in[j], bytes, depth + 1);
-    return emit_again(o, &node, &s);
+        s.in[j] = rematerialized_value(o, s.in[j], bytes, depth + 1);
+    return emit_rematerialized(o, &node, &s);
 }
 
 /* Readers of `r` in segment 1 get the group's instead. */
@@ -207,7 +207,7 @@ static void redirect_readers(offer *o, tutti_value r, uint64_t bytes)
         const uint32_t nin = n->nin;
         for (uint32_t j = 0; j < nin; j++)
             if (in[j] < o->nvalues && o->root[in[j]] == r)
-                in[j] = value_again(o, in[j], bytes, 0);
+                in[j] = rematerialized_value(o, in[j], bytes, 0);
         tutti_value *own = pool_take(&g->memory, sizeof *own * nin);
         if (!own) {
             (void)graph_out_of_memory(g);

@@ -5,7 +5,7 @@
 
 #include "graph/ir/graph.h"
 
-/* How much a training plan may compute again in the backward pass instead of keeping it. */
+/* How much a training plan may rematerialize in the backward pass instead of keeping it. */
 enum {
     REMATERIALIZE_OFF,   /* nothing */
     REMATERIALIZE_CHEAP, /* for less than a hundredth of a step's time */
@@ -17,7 +17,7 @@ enum {
  * product) a second node just before its first reader there:
  * the same operation of the same inputs, or batch_norm_apply, which gives the same bits.  Each such group
  * can run, or its results can be those of the first nodes: program.h decides.  `kept` values may
- * change between the segments: they are neither computed again nor read for that.  Nothing must be
+ * change between the segments: they are neither rematerialized nor read for that.  Nothing must be
  * emitted afterwards.  Errors: E_NOMEM. */
 TUTTI_NODISCARD tutti_status rematerialization_offer(graph *g, const tutti_value *kept,
                                                      uint32_t nkept, bool host,

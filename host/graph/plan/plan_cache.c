@@ -213,7 +213,7 @@ static tutti_status check_request(const net *n, const plan_request *r, tutti_err
     return s ? s : check_descs("target", r->targets, r->ntargets, err);
 }
 
-/* How a plan is made: what it computes again, and the part of the memory that it may take. */
+/* How a plan is made: what it rematerializes, and the part of the memory that it may take. */
 typedef struct plan_manner {
     int rematerialize; /* REMATERIALIZE_* */
     double part;
@@ -271,7 +271,7 @@ static tutti_status build_so(net *n, plan *p, const plan_manner *m, tutti_error 
 }
 
 /* Traces, compiles and finds memory for `p`, whose request is set.  A device with memory of its own, and enough of it,
- * computes nothing again that it may keep: there that saves no time, as it does where results leave a cache. */
+ * rematerializes nothing that it may keep: there that saves no time, as it does where results leave a cache. */
 static tutti_status build_plan(net *n, plan *p, tutti_error *err)
 {
     const plan_manner frugal = {n->options.rematerialize, 1.0},

@@ -38,7 +38,7 @@ static void write_fast(const plan *p, FILE *file)
                       fast, possible + more);
 }
 
-static void write_again(const plan *p, FILE *file)
+static void write_rematerialized(const plan *p, FILE *file)
 {
     const program_rematerialization a =
         program_rematerialized(p->model_graph->compiled.program);
@@ -54,7 +54,7 @@ static void write_again(const plan *p, FILE *file)
 void plan_dump(const plan *p, FILE *file)
 {
     write_sizes(p, file);
-    write_again(p, file);
+    write_rematerialized(p, file);
     write_fast(p, file);
     graph_dump(p->model_graph->compiled.g, file);
     program_dump(p->model_graph->compiled.program, file);

@@ -48,8 +48,8 @@ typedef struct program_spec {
     uint64_t cut_bytes; /* wanted in the arena between segments 0 and 1 */
     int32_t threads;
     int32_t
-        rematerialize;    /* REMATERIALIZE_*: how much of what the graph offers again may run */
-    autotuner *autotuner; /* NULL: kernels are not measured */
+        rematerialize; /* REMATERIALIZE_*: how much of what the graph offers to rematerialize runs */
+    autotuner *autotuner;       /* NULL: kernels are not measured */
     const tutti_device *device; /* where all of that memory is; NULL: the host's */
     capture_log *captures;      /* what becomes of its graphs; NULL: nobody asks */
 } program_spec;
@@ -143,7 +143,7 @@ TUTTI_NODISCARD tutti_status program_find_unsound(program *p, const tutti_step *
                                                   const char **ret_scope, const char **ret_op,
                                                   tutti_error *err);
 
-/* What is computed again because that makes the arena smaller. */
+/* What is rematerialized because that makes the arena smaller. */
 typedef struct program_rematerialization {
     uint32_t results;
     uint32_t offered;

@@ -16,7 +16,7 @@
 
 /* Steps that run together or not at all. */
 typedef struct group {
-    uint32_t first; /* in again.steps */
+    uint32_t first; /* in rematerialization.steps */
     uint32_t count;
     double work; /* bytes */
     double gain; /* by work */
@@ -177,17 +177,18 @@ void rematerialize_choose(rematerialization *a)
 
 /* ---- beginning and end ---- */
 
-static bool is_again(const step *s)
+static bool is_rematerialized(const step *s)
 {
     return s->node && s->node->group;
 }
 
-tutti_status rematerialize_begin(schedule *s, rematerialization **ret_again, tutti_error *err)
+tutti_status rematerialize_begin(schedule *s, rematerialization **ret_rematerialization,
+                                 tutti_error *err)
 {
     program *p = s->p;
     uint32_t count = 0, kept = 0;
     for (uint32_t k = 0; k < p->nsteps; k++)
-        count += is_again(&p->steps[k]);
+        count += is_rematerialized(&p->steps[k]);
     if (!count)
         return TUTTI_OK;
     rematerialization *a = calloc(1, sizeof *a);
@@ -201,7 +202,7 @@ tutti_status rematerialize_begin(schedule *s, rematerialization **ret_again, tut
     }
     for (uint32_t k = 0; k < p->nsteps; k++) { /* those of a group follow each other */
         const step *it = &p->steps[k];
-        if (!is_again(it)) {
+        if (!is_rematerialized(it)) {
             p->steps[kept++] = *it;
             continue;
         }
@@ -215,7 +216,7 @@ tutti_status rematerialize_begin(schedule *s, rematerialization **ret_again, tut
     p->rematerialization.offered = a->ngroups;
     for (uint32_t k = 0; k < a->ngroups; k++)
         set_own(a, &a->groups[k], false);
-    *ret_again = a;
+    *ret_rematerialization = a;
     return TUTTI_OK;
 }
 

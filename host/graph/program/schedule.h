@@ -38,10 +38,11 @@ void schedule_search(schedule *s);
 /* Whether step `b` reads or writes what step `a` writes. */
 bool schedule_reads(const schedule *s, const step *b, const step *a);
 
-/* rematerialize.c: which of the steps that compute something again run. */
+/* rematerialize.c: which of the steps that rematerialize something run. */
 typedef struct rematerialization rematerialization;
 /* Takes all of them out of p->steps; their results are then what they repeat.  NULL: there are none. */
-tutti_status rematerialize_begin(schedule *s, rematerialization **ret_again, tutti_error *err);
+tutti_status rematerialize_begin(schedule *s, rematerialization **ret_rematerialization,
+                                 tutti_error *err);
 /* Puts those back that are worth it. */
 void rematerialize_choose(rematerialization *a);
 /* Gives the others up; NULL is allowed. */

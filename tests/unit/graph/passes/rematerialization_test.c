@@ -1,4 +1,4 @@
-/* rematerialization_test.c - computed again instead of kept: less memory, the same bits. */
+/* rematerialization_test.c - rematerialized instead of kept: less memory, the same bits. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/passes/rematerialization.h"
 #include "graph/program/program_internal.h"
@@ -95,7 +95,7 @@ static plan *plan_of(net *n, int kind)
     return p;
 }
 
-static program_rematerialization again_of(const plan *p)
+static program_rematerialization rematerialization_of(const plan *p)
 {
     return program_rematerialized(p->model_graph->compiled.program);
 }
@@ -122,9 +122,10 @@ START_TEST(the_bits_are_the_same_and_the_arena_is_smaller)
     for (uint32_t k = 0; k < net_weight_count(n[0]); k++)
         ck_assert_mem_eq(net_weight(n[0], k)->data.data, net_weight(n[1], k)->data.data,
                          tutti_nbytes(&net_weight(n[0], k)->data.desc));
-    ck_assert_uint_eq(again_of(p[0]).offered, 0);
-    ck_assert_uint_ge(again_of(p[1]).results, BLOCKS + 1);
-    ck_assert_uint_ge(again_of(p[1]).saved, BLOCKS * B * SIDE * SIDE * C * (_i ? 2u : 4u));
+    ck_assert_uint_eq(rematerialization_of(p[0]).offered, 0);
+    ck_assert_uint_ge(rematerialization_of(p[1]).results, BLOCKS + 1);
+    ck_assert_uint_ge(rematerialization_of(p[1]).saved,
+                      BLOCKS * B * SIDE * SIDE * C * (_i ? 2u : 4u));
     ck_assert_uint_lt(program_bytes(p[1]->model_graph->compiled.program),
                       program_bytes(p[0]->model_graph->compiled.program));
     for (int k = 0; k < 2; k++)
@@ -171,16 +172,16 @@ END_TEST
 START_TEST(cheap_stays_within_half_a_hundredth_of_the_work)
 {
     net *n = make(NET_FP32, REMATERIALIZE_CHEAP);
-    ck_assert(again_of(plan_of(n, PLAN_TRAIN)).work <= 0.005);
+    ck_assert(rematerialization_of(plan_of(n, PLAN_TRAIN)).work <= 0.005);
     net_destroy(n);
 }
 END_TEST
 
-START_TEST(plans_without_a_backward_pass_compute_nothing_again)
+START_TEST(plans_without_a_backward_pass_rematerialize_nothing)
 {
     net *n = make(NET_FP32, REMATERIALIZE_FULL);
-    ck_assert_uint_eq(again_of(plan_of(n, PLAN_LOSSES)).offered, 0);
-    ck_assert_uint_eq(again_of(plan_of(n, PLAN_EVAL)).offered, 0);
+    ck_assert_uint_eq(rematerialization_of(plan_of(n, PLAN_LOSSES)).offered, 0);
+    ck_assert_uint_eq(rematerialization_of(plan_of(n, PLAN_EVAL)).offered, 0);
     net_destroy(n);
 }
 END_TEST
@@ -207,15 +208,15 @@ START_TEST(dtypes_are_those_of_before)
     (void)tutti_matmul(b, out[0], dy, 0, 1, 0);
     (void)b->emit(b, "layer_norm_grad", late, 5, NULL, 0, NULL, 0);
     ck_assert_ok(rematerialization_offer(g, NULL, 0, false, &err), err);
-    uint32_t again = 0;
+    uint32_t rematerialized = 0;
     for (uint32_t k = 0; k < graph_nnodes(g); k++)
         if (graph_node_at(g, k)->recomputes) {
-            again++;
+            rematerialized++;
             ck_assert_uint_eq(graph_node_at(g, k)->recomputes, out[0]);
             ck_assert_int_eq(graph_value_at(g, graph_node_at(g, k)->out)->desc.dtype,
                              TUTTI_BF16);
         }
-    ck_assert_uint_eq(again, 1);
+    ck_assert_uint_eq(rematerialized, 1);
     graph_destroy(g);
 }
 END_TEST
@@ -228,7 +229,7 @@ int main(void)
     tcase_add_test(t, the_interpreter_agrees);
     tcase_add_test(t, what_is_cheap_is_offered_once_a_result);
     tcase_add_test(t, cheap_stays_within_half_a_hundredth_of_the_work);
-    tcase_add_test(t, plans_without_a_backward_pass_compute_nothing_again);
+    tcase_add_test(t, plans_without_a_backward_pass_rematerialize_nothing);
     tcase_add_test(t, dtypes_are_those_of_before);
     suite_add_tcase(suite, t);
     return tutti_run(suite);
