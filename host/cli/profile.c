@@ -110,8 +110,8 @@ static void name_total(const char *name, char *text, size_t size)
         (void)snprintf(text, size, "%s", who ? who + 1 : name);
 }
 
-/* The totals whose names begin with one of `kinds`, under `head` if there are any. */
-static void print_totals(const profiler *p, const char *head, const char *const *kinds,
+/* The totals whose names begin with one of `kinds`, under `header` if there are any. */
+static void print_totals(const profiler *p, const char *header, const char *const *kinds,
                          double batches, double batch_ns)
 {
     profiler_total t;
@@ -122,7 +122,7 @@ static void print_totals(const profiler *p, const char *head, const char *const 
             if (!t.count || strncmp(t.name, *kind, strlen(*kind)) != 0)
                 continue;
             if (!any)
-                (void)printf("\n%-36s %8s %10s %8s %9s\n", head, "a batch", "ms", "of time",
+                (void)printf("\n%-36s %8s %10s %8s %9s\n", header, "a batch", "ms", "of time",
                              "ms alone");
             any = true;
             name_total(t.name, text, sizeof text);

@@ -14,7 +14,7 @@ static void add_real(text_buffer *b, const char *key, double value)
     text_add(b, ", \"%s\": %s", key, text_real(value, text));
 }
 
-static void add_head(text_buffer *b, const trainer *t, double batches, double ns)
+static void add_header(text_buffer *b, const trainer *t, double batches, double ns)
 {
     const run_facts f = trainer_facts(t);
     text_add(b, "{\"threads\": %d", trainer_threads(t));
@@ -65,7 +65,7 @@ tutti_status profile_print_json(const trainer *t, double batches, double ns, tut
 {
     text_buffer b = {NULL, 0, 0, 0};
     const step_profile *s = trainer_steps(t);
-    add_head(&b, t, batches, ns);
+    add_header(&b, t, batches, ns);
     add_operations(&b, s, batches);
     add_totals(&b, trainer_profiler(t), true, batches);
     add_totals(&b, trainer_profiler(t), false, batches);

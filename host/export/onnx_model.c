@@ -292,7 +292,7 @@ static void add_ends(maker *k)
     }
 }
 
-static void add_head(maker *k, const onnx_options *o)
+static void add_header(maker *k, const onnx_options *o)
 {
     Onnx__ModelProto *m = &k->m->proto;
     Onnx__GraphProto *g = take(k, sizeof *g);
@@ -319,7 +319,7 @@ static void add_head(maker *k, const onnx_options *o)
 static void make(maker *k, const onnx_options *o)
 {
     const onnx_graph *from = &k->t->g;
-    add_head(k, o);
+    add_header(k, o);
     k->names = take(k, from->nvalues * sizeof *k->names);
     if (k->status)
         return;

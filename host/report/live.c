@@ -66,7 +66,7 @@ static bool is_new(const live_mark *m, const run_folder *r)
 
 static void add_points(text_buffer *b, const series *s, size_t from, double start)
 {
-    report_series_head(b, s);
+    report_series_header(b, s);
     report_numbers(b, "x", s->step + from, NULL, s->count - from, 0);
     report_numbers(b, "t", s->time + from, NULL, s->count - from, start);
     report_numbers(b, "y", s->value + from, NULL, s->count - from, 0);

@@ -23,7 +23,7 @@ typedef struct workspace {
     double step[PARTS], time[PARTS], value[PARTS];
 } workspace;
 
-void report_series_head(text_buffer *b, const series *s)
+void report_series_header(text_buffer *b, const series *s)
 {
     double step;
     text_add(b, "{\"name\":");
@@ -37,7 +37,7 @@ void report_series_head(text_buffer *b, const series *s)
 static void add_series(text_buffer *b, const series *s, double start, workspace *w)
 {
     const size_t n = decimate(s, PARTS, w->kept);
-    report_series_head(b, s);
+    report_series_header(b, s);
     report_numbers(b, "x", s->step, w->kept, n, 0);
     report_numbers(b, "t", s->time, w->kept, n, start);
     report_numbers(b, "y", s->value, w->kept, n, 0);

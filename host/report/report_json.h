@@ -17,7 +17,7 @@ void report_numbers(text_buffer *b, const char *key, const double *values, const
                     size_t n, double minus);
 
 /* "name":..., "n":..., "least":..., "greatest":...: a series without its points, with the brace before. */
-void report_series_head(text_buffer *b, const series *s);
+void report_series_header(text_buffer *b, const series *s);
 /* ,"media":[...]: the tables and images of the run, of each name at most a dozen, evenly apart, each with what it has of
  * rows; `from` on, in the order of the log.  What can no longer be read is left out. */
 void report_media(text_buffer *b, const run_folder *r, size_t from);

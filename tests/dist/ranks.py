@@ -103,10 +103,10 @@ def write(folder, run):
 
 def write_npy(path, kind, shape, data):
     """A file of NumPy's."""
-    head = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}, }}".encode()
-    head += b" " * (63 - (10 + len(head)) % 64) + b"\n"
+    header = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}, }}".encode()
+    header += b" " * (63 - (10 + len(header)) % 64) + b"\n"
     with open(path, "wb") as f:
-        f.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head + data)
+        f.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + data)
 
 
 def changed(**more):

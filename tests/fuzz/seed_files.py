@@ -99,7 +99,7 @@ def pictures():
 
 # ---- ELF ----
 
-def elf_head(machine, kind, programs, sections, at):
+def elf_header(machine, kind, programs, sections, at):
     """programs, sections: how many headers; at: where they are."""
     return struct.pack("<16sHHIQQQIHHHHHH", b"\x7fELF\2\1\1", kind, machine, 1, 0, at[0] if programs else 0, at[1], 0, 64,
                        56 if programs else 0, programs, 64, sections, 0)
@@ -127,7 +127,7 @@ def library(machine, names=(ENTRY, KERNEL), dynamic=((DT_NEEDED, "libm.so.6"), (
         return struct.pack("<IIQQQQIIQQ", 0, kind, 0, at, at, size, link, 0, 8, entry)
     programs = program(1, 5, 0, end) + program(2, 6, at_dynamic, 16 * len(entries)) + program(0x6474E551, stack, 0, 0)
     sections = bytes(64) + section(3, at_strings, len(strings), 0, 0) + section(11, at_symbols, len(symbols), 1, 24)
-    return elf_head(machine, 3, 3, 3, (64, end)) + programs + body + sections
+    return elf_header(machine, 3, 3, 3, (64, end)) + programs + body + sections
 
 
 def libraries():
@@ -148,7 +148,7 @@ def cubin(entry, sizes):
         info += struct.pack("<HHIHHI", 0x1704, 12, 0, k, offsets[k], sizes[k] << 18)
     sections = b"".join(struct.pack("<IIQQQQIIQQ", name, kind, 0, 0, at, size, 0, 0, 1, 0)
                         for name, kind, at, size in ((0, 3, 64, len(names)), (1, 0x70000000, 64 + len(names), len(info))))
-    return elf_head(CUDA, 2, 0, 2, (0, 64 + len(names) + len(info))) + names + info + sections
+    return elf_header(CUDA, 2, 0, 2, (0, 64 + len(names) + len(info))) + names + info + sections
 
 
 def device_codes():

@@ -66,10 +66,10 @@ static inline const char *server_header(const server_request *r, const char *nam
 }
 
 /* Reads a whole request; 0: the other side hung up. */
-static inline size_t server_read(int fd, char *data, size_t room, size_t *ret_head)
+static inline size_t server_read(int fd, char *data, size_t room, size_t *ret_header)
 {
     size_t have = 0, want = SIZE_MAX;
-    *ret_head = 0;
+    *ret_header = 0;
     while (have < want) {
         const ssize_t n = recv(fd, data + have, room - 1 - have, 0);
         if (n <= 0)
@@ -77,12 +77,12 @@ static inline size_t server_read(int fd, char *data, size_t room, size_t *ret_he
         have += (size_t)n;
         data[have] = '\0';
         const char *end = strstr(data, "\r\n\r\n");
-        if (end && !*ret_head) {
+        if (end && !*ret_header) {
             char length[32];
             const server_request r = {.headers = data};
-            *ret_head = (size_t)(end - data) + 4;
+            *ret_header = (size_t)(end - data) + 4;
             want =
-                *ret_head +
+                *ret_header +
                 strtoul(server_header(&r, "Content-Length", length, sizeof length), NULL, 10);
         }
     }
@@ -91,9 +91,9 @@ static inline size_t server_read(int fd, char *data, size_t room, size_t *ret_he
 
 static inline void server_serve(server *s, int fd, char *in, size_t room, char *out)
 {
-    size_t head;
-    const size_t size = server_read(fd, in, room, &head);
-    server_request r = {.headers = in, .body = in + head, .size = size - head};
+    size_t header;
+    const size_t size = server_read(fd, in, room, &header);
+    server_request r = {.headers = in, .body = in + header, .size = size - header};
     if (!size || sscanf(in, "%7s %1023s", r.method, r.path) != 2)
         return;
     (void)pthread_mutex_lock(&s->lock);

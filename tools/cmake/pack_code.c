@@ -21,7 +21,7 @@ typedef struct image {
 } image;
 
 typedef struct package {
-    code_head *head;
+    code_header *header;
     code_entry *entries; /* behind it */
     FILE *file;
     char path[PATH_MAX];
@@ -93,7 +93,7 @@ static void put(package *p, const void *data, uint64_t size, uint64_t at)
 static void add(package *p, const image *i)
 {
     char hex[BYTES_HEX_SIZE];
-    code_entry *e = &p->entries[p->head->count++];
+    code_entry *e = &p->entries[p->header->count++];
     char *data = read_image(i, &e->bytes);
     if (!data)
         give_up(i->name, "no memory");
@@ -110,14 +110,14 @@ static void add(package *p, const image *i)
 static void pack(const image *list, size_t count, const char *folder, FILE *ids)
 {
     char hex[BYTES_HEX_SIZE];
-    package p = {.end = sizeof *p.head + count * sizeof *p.entries};
+    package p = {.end = sizeof *p.header + count * sizeof *p.entries};
     const size_t size = p.end;
-    p.head = calloc(1, size);
-    if (!p.head)
+    p.header = calloc(1, size);
+    if (!p.header)
         give_up(folder, "no memory");
-    p.entries = (code_entry *)(void *)(p.head + 1);
-    memcpy(p.head->magic, CODE_MAGIC, sizeof p.head->magic);
-    p.head->capability = (uint32_t)list->capability;
+    p.entries = (code_entry *)(void *)(p.header + 1);
+    memcpy(p.header->magic, CODE_MAGIC, sizeof p.header->magic);
+    p.header->capability = (uint32_t)list->capability;
     if (list->capability)
         (void)snprintf(p.path, sizeof p.path, "%s/sm_%d.code", folder, list->capability);
     else
@@ -127,12 +127,12 @@ static void pack(const image *list, size_t count, const char *folder, FILE *ids)
         give_up(p.path, "cannot be written");
     for (size_t k = 0; k < count; k++)
         add(&p, &list[k]);
-    put(&p, p.head, size, 0);
+    put(&p, p.header, size, 0);
     if (fclose(p.file))
         give_up(p.path, "cannot be written");
-    digest(p.head, size, p.path, hex);
+    digest(p.header, size, p.path, hex);
     (void)fprintf(ids, "    {%d, \"%s\"},\n", list->capability, hex);
-    free(p.head);
+    free(p.header);
 }
 
 int main(int argc, char **argv)

@@ -63,7 +63,7 @@ static bool is_written(const conversion *c, int64_t shard, uint64_t *ret_bytes)
 static tutti_status write_shard(conversion *c, data_set *d, int64_t shard, tutti_error *err)
 {
     const int64_t n = samples_of(c, shard), first = shard * c->shard_samples;
-    const size_t head = 4 + 4 * ((size_t)n + 1);
+    const size_t header = 4 + 4 * ((size_t)n + 1);
     text_buffer b = {.data = NULL};
     uint32_t *offsets = calloc((size_t)n + 2, sizeof *offsets);
     char path[PATH_SIZE];
@@ -71,8 +71,8 @@ static tutti_status write_shard(conversion *c, data_set *d, int64_t shard, tutti
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for a shard");
     tutti_status s = TUTTI_OK;
     offsets[0] = (uint32_t)n;
-    text_add_bytes(&b, (const char *)offsets, head);
-    offsets[1] = (uint32_t)head;
+    text_add_bytes(&b, (const char *)offsets, header);
+    offsets[1] = (uint32_t)header;
     for (int64_t k = 0; k < n && !s; k++) {
         s = data_set_read(d, first + k, err);
         if (!s)
@@ -84,7 +84,7 @@ static tutti_status write_shard(conversion *c, data_set *d, int64_t shard, tutti
         offsets[2 + k] = (uint32_t)b.size;
     }
     if (!s) {
-        memcpy(b.data, offsets, head);
+        memcpy(b.data, offsets, header);
         c->bytes[shard] = b.size;
         shard_path(c, shard, path);
         s = begun_write(path, &b, err);

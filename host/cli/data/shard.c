@@ -172,8 +172,8 @@ static tutti_status add_array(const shard_column *c, const tutti_tensor *t, text
         return tutti_fail(err, TUTTI_E_SHAPE, "column %s is empty, which MDS cannot hold",
                           c->name);
     if (c->size < 0) {
-        const char head = (char)(t->desc.rank << 2 | SHAPE_U32);
-        text_add_bytes(b, &head, 1);
+        const char header = (char)(t->desc.rank << 2 | SHAPE_U32);
+        text_add_bytes(b, &header, 1);
     }
     for (int32_t k = 0; k < t->desc.rank && c->size < 0; k++) {
         const uint32_t n = (uint32_t)t->desc.dim[k];

@@ -18,12 +18,12 @@
 
 struct code_file {
     held file;
-    code_head *head; /* and its entries */
+    code_header *header; /* and its entries */
 };
 
 static const code_entry *entries_of(const code_file *f)
 {
-    return (const code_entry *)(const void *)(f->head + 1);
+    return (const code_entry *)(const void *)(f->header + 1);
 }
 
 /* ---- which one, and where ---- */
@@ -150,26 +150,27 @@ static tutti_status read_at(const held *file, void *to, uint64_t size, uint64_t 
 /* Of the size that the file's first bytes tell; E_FORMAT, without a sentence, where they are no such file's. */
 static tutti_status read_entries(code_file *f, size_t *ret_size, tutti_error *err)
 {
-    code_head head;
-    tutti_status s = read_at(&f->file, &head, sizeof head, 0, err);
+    code_header header;
+    tutti_status s = read_at(&f->file, &header, sizeof header, 0, err);
     if (s)
         return s;
-    if (memcmp(head.magic, CODE_MAGIC, sizeof head.magic) != 0 || head.count > CODE_MOST_IMAGES)
+    if (memcmp(header.magic, CODE_MAGIC, sizeof header.magic) != 0 ||
+        header.count > CODE_MOST_IMAGES)
         return TUTTI_E_FORMAT;
-    *ret_size = sizeof head + head.count * sizeof(code_entry);
-    f->head = malloc(*ret_size);
-    if (!f->head)
+    *ret_size = sizeof header + header.count * sizeof(code_entry);
+    f->header = malloc(*ret_size);
+    if (!f->header)
         return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory to read it", f->file.path);
-    return read_at(&f->file, f->head, *ret_size, 0, err);
+    return read_at(&f->file, f->header, *ret_size, 0, err);
 }
 
-static tutti_status read_head(code_file *f, const code_id *id, tutti_error *err)
+static tutti_status read_header(code_file *f, const code_id *id, tutti_error *err)
 {
     char hex[BYTES_HEX_SIZE];
     size_t size = 0;
     tutti_status s = read_entries(f, &size, err);
     if (!s) {
-        const bytes b = {(unsigned char *)f->head, size, -1};
+        const bytes b = {(unsigned char *)f->header, size, -1};
         s = bytes_sha256(&b, f->file.path, hex, err);
     }
     if (!s && strcmp(hex, id->sha256) != 0)
@@ -196,7 +197,7 @@ tutti_status code_file_open(const code_id *ids, int capability, code_file **ret,
         (void)snprintf(name, sizeof name, "sm_%d.code", id->capability);
     tutti_status s = find(name, &f->file, err);
     if (!s)
-        s = read_head(f, id, err);
+        s = read_header(f, id, err);
     if (s)
         code_file_close(f);
     else
@@ -209,7 +210,7 @@ void code_file_close(code_file *f)
     if (!f)
         return;
     held_close(&f->file);
-    free(f->head);
+    free(f->header);
     free(f);
 }
 
@@ -217,7 +218,7 @@ tutti_status code_file_read(const code_file *f, const char *name, void **ret_dat
                             tutti_error *err)
 {
     char hex[BYTES_HEX_SIZE];
-    const code_entry *e = entries_of(f), *end = e + f->head->count;
+    const code_entry *e = entries_of(f), *end = e + f->header->count;
     while (e < end && strcmp(e->name, name) != 0)
         e++;
     if (e == end)

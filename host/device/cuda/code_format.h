@@ -1,4 +1,4 @@
-/* code_format.h - files of device code: a head, an entry for each image, then the images. */
+/* code_format.h - files of device code: a header, an entry for each image, then the images. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef HOST_DEVICE_CUDA_CODE_FORMAT_H
 #define HOST_DEVICE_CUDA_CODE_FORMAT_H
@@ -11,11 +11,11 @@
 enum { CODE_MOST_IMAGES = 4096, CODE_ALIGN = 64 };
 
 /* In the bytes of the machine that writes and reads it. */
-typedef struct code_head {
+typedef struct code_header {
     char magic[8];
     uint32_t capability; /* 90; 0: for the stand-in */
     uint32_t count;      /* of entries, which follow */
-} code_head;
+} code_header;
 
 typedef struct code_entry {
     char name[64];   /* "kernels/exp", ended by a 0 */
@@ -24,7 +24,7 @@ typedef struct code_entry {
     uint64_t bytes;
 } code_entry;
 
-/* A file that belongs to this build: SHA-256 of its head and entries in hexadecimal digits. */
+/* A file that belongs to this build: SHA-256 of its header and entries in hexadecimal digits. */
 typedef struct code_id {
     int capability;
     const char *sha256; /* NULL ends the list */

@@ -148,7 +148,7 @@ static void put_text(FILE *f, const char *text)
 }
 
 /* What tells a viewer whose time line this is. */
-static void put_head(const profiler *p, FILE *f)
+static void put_header(const profiler *p, FILE *f)
 {
     struct timespec real;
     (void)clock_gettime(CLOCK_REALTIME, &real);
@@ -212,7 +212,7 @@ static bool put_merged(const profiler *p, FILE *f)
     const bool fresh = fseek(f, 0, SEEK_END) == 0 && ftell(f) == 0;
     if (fresh) {
         (void)fputs("[\n", f);
-        put_head(p, f);
+        put_header(p, f);
     } else if (fseek(f, -(long)(sizeof file_end - 1), SEEK_END)) {
         return false;
     }
@@ -225,7 +225,7 @@ static bool put_merged(const profiler *p, FILE *f)
 static bool put_single(const profiler *p, FILE *f)
 {
     (void)fputs("[\n", f);
-    put_head(p, f);
+    put_header(p, f);
     for (size_t k = 0; k < p->nrecords; k++)
         put_record(p, &p->records[k], f);
     (void)fputs(file_end, f);

@@ -13,12 +13,12 @@
 #endif
 
 /* A fatbin is a header and then pieces, each with a header of its own. */
-typedef struct fatbin_head {
+typedef struct fatbin_header {
     uint32_t magic;
     uint16_t version;
     uint16_t header_bytes;
     uint64_t bytes;
-} fatbin_head;
+} fatbin_header;
 typedef struct fatbin_piece {
     uint16_t kind;
     uint16_t version;
@@ -30,11 +30,11 @@ typedef struct fatbin_piece {
 enum { FATBIN_MAGIC = (int)0xBA55ED50, PIECE_CUBIN = 2, MOST_ARGS = 256 };
 
 /* A section .nv.info.<function> is a list of these, each before its value of 4 bytes or of `size`. */
-typedef struct info_head {
+typedef struct info_header {
     uint8_t format;
     uint8_t attribute;
     uint16_t size;
-} info_head;
+} info_header;
 typedef struct param_info {
     uint32_t index;
     uint16_t ordinal;
@@ -94,7 +94,7 @@ static tutti_status check_info(const image *m, const Elf64_Shdr *s, const cubin_
     if (at > m->bytes.size || s->sh_size > m->bytes.size - at)
         return torn(m, err);
     while (at < s->sh_offset + s->sh_size) {
-        info_head h;
+        info_header h;
         param_info p;
         param_bank b;
         if (!mapped_fetch(&m->bytes, at, &h, sizeof h))
@@ -180,17 +180,18 @@ tutti_status cubin_check_bytes(const char *path, const void *data, size_t size,
                                cubin_function *functions, size_t count, tutti_error *err)
 {
     const image m = {{path, data, size}, 0};
-    fatbin_head head;
+    fatbin_header header;
     for (size_t k = 0; k < count; k++)
         functions[k].checked = 0;
     if (is_elf(&m))
         return check_cubin(&m, functions, count, err);
-    if (!mapped_fetch(&m.bytes, 0, &head, sizeof head) || head.magic != (uint32_t)FATBIN_MAGIC)
+    if (!mapped_fetch(&m.bytes, 0, &header, sizeof header) ||
+        header.magic != (uint32_t)FATBIN_MAGIC)
         return tutti_fail(err, TUTTI_E_FORMAT, "%s: neither a fatbin nor a cubin", path);
-    if (head.header_bytes > size || head.bytes > size - head.header_bytes)
+    if (header.header_bytes > size || header.bytes > size - header.header_bytes)
         return torn(&m, err);
-    const uint64_t end = head.header_bytes + head.bytes;
-    for (uint64_t at = head.header_bytes; at < end;) {
+    const uint64_t end = header.header_bytes + header.bytes;
+    for (uint64_t at = header.header_bytes; at < end;) {
         fatbin_piece piece;
         tutti_status s = TUTTI_OK;
         if (!mapped_fetch(&m.bytes, at, &piece, sizeof piece) ||

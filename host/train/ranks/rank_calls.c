@@ -16,7 +16,7 @@ tutti_status call_no_memory(uint64_t bytes, tutti_error *err)
                       (unsigned long long)bytes);
 }
 
-static void describe(const call_head *h, char *text, size_t size)
+static void describe(const call_header *h, char *text, size_t size)
 {
     const unsigned long long n = h->count;
     switch ((call_kind)h->kind) {
@@ -48,25 +48,25 @@ static void describe(const call_head *h, char *text, size_t size)
 }
 
 /* All ranks find the same. */
-static tutti_status check_heads(const call_frame *all, int32_t size, tutti_error *err)
+static tutti_status check_headers(const call_frame *all, int32_t size, tutti_error *err)
 {
     char other[96], first[96];
     for (int32_t r = 1; r < size; r++) {
-        if (memcmp(&all[r].head, &all[0].head, sizeof all[0].head) == 0)
+        if (memcmp(&all[r].header, &all[0].header, sizeof all[0].header) == 0)
             continue;
-        describe(&all[r].head, other, sizeof other);
-        describe(&all[0].head, first, sizeof first);
+        describe(&all[r].header, other, sizeof other);
+        describe(&all[0].header, first, sizeof first);
         return tutti_fail(err, TUTTI_E_ARG, TUTTI_RANKS_V1 ": rank %d calls %s; rank 0 %s", r,
                           other, first);
     }
     return TUTTI_OK;
 }
 
-tutti_status call_meet(world *w, const call_head *head, const void *mine, uint64_t bytes,
+tutti_status call_meet(world *w, const call_header *header, const void *mine, uint64_t bytes,
                        call_frame **ret_all, tutti_error *err)
 {
     const int32_t size = world_size(w);
-    call_frame frame = {.head = *head, .bytes = bytes};
+    call_frame frame = {.header = *header, .bytes = bytes};
     call_frame *all = malloc((size_t)size * sizeof *all);
     if (!all)
         return call_no_memory((uint64_t)size * sizeof *all, err);
@@ -74,7 +74,7 @@ tutti_status call_meet(world *w, const call_head *head, const void *mine, uint64
         memcpy(frame.data, mine, bytes);
     tutti_status s = world_exchange(w, &frame, all, sizeof frame, err);
     if (!s)
-        s = check_heads(all, size, err);
+        s = check_headers(all, size, err);
     if (s)
         free(all);
     else

@@ -14,9 +14,10 @@ enum { PIECE_BYTES = 1 << 20 };
 static tutti_status meet_without_data(const ranks_service *r, call_kind kind, int32_t op,
                                       tutti_error *err)
 {
-    const call_head head = {.kind = kind, .op = op};
+    const call_header header = {.kind = kind, .op = op};
     call_frame *all = NULL;
-    const tutti_status s = r->world ? call_meet(r->world, &head, NULL, 0, &all, err) : TUTTI_OK;
+    const tutti_status s =
+        r->world ? call_meet(r->world, &header, NULL, 0, &all, err) : TUTTI_OK;
     free(all);
     return s;
 }
@@ -98,7 +99,7 @@ static tutti_status all_reduce(void *ctx, void *data, uint64_t n, int32_t dtype,
                                tutti_error *err)
 {
     const ranks_service *r = ctx;
-    const call_head head = {.kind = ALL_REDUCE, .count = n, .dtype = dtype, .op = op};
+    const call_header header = {.kind = ALL_REDUCE, .count = n, .dtype = dtype, .op = op};
     call_frame *all = NULL;
     uint64_t bytes;
     tutti_status s = reduce_check(dtype, op, err);
@@ -107,7 +108,7 @@ static tutti_status all_reduce(void *ctx, void *data, uint64_t n, int32_t dtype,
     if (__builtin_mul_overflow(n, tutti_dtype_size(dtype), &bytes))
         return tutti_fail(err, TUTTI_E_ARG, "all_reduce: %llu numbers are too many",
                           (unsigned long long)n);
-    if ((s = call_meet(r->world, &head, data, bytes, &all, err)))
+    if ((s = call_meet(r->world, &header, data, bytes, &all, err)))
         return s;
     const reduce_input from = {all->data, sizeof *all, world_size(r->world)};
     if (bytes <= FRAME_BYTES)
@@ -122,14 +123,14 @@ static tutti_status all_gather(void *ctx, const void *mine, void *ret_all, uint6
                                tutti_error *err)
 {
     const ranks_service *r = ctx;
-    const call_head head = {.kind = ALL_GATHER, .count = bytes};
+    const call_header header = {.kind = ALL_GATHER, .count = bytes};
     call_frame *all = NULL;
     if (!r->world) {
         if (bytes)
             memcpy(ret_all, mine, bytes);
         return TUTTI_OK;
     }
-    tutti_status s = call_meet(r->world, &head, mine, bytes, &all, err);
+    tutti_status s = call_meet(r->world, &header, mine, bytes, &all, err);
     if (s)
         return s;
     for (int32_t k = 0; bytes && bytes <= FRAME_BYTES && k < world_size(r->world); k++)
@@ -141,16 +142,16 @@ static tutti_status all_gather(void *ctx, const void *mine, void *ret_all, uint6
 }
 
 /* Before a rank's piece. */
-typedef struct piece_head {
+typedef struct piece_header {
     int32_t failed; /* the rank has no memory for what all have */
     int32_t reserved;
-} piece_head;
+} piece_header;
 
 /* Of many bytes: how they go from rank to rank. */
 typedef struct gathering {
     const call_frame *all;  /* how many bytes each rank has */
     uint64_t most, sum;     /* of a rank, of all */
-    uint64_t piece, stride; /* bytes of a piece, and with its head */
+    uint64_t piece, stride; /* bytes of a piece, and with its header */
     char *pieces;           /* of all ranks, then this one's */
 } gathering;
 
@@ -164,9 +165,9 @@ static uint64_t bytes_at(const gathering *g, int32_t k, uint64_t at)
 static tutti_status check_pieces(const gathering *g, int32_t size, tutti_error *err)
 {
     for (int32_t k = 0; k < size; k++) {
-        piece_head head;
-        memcpy(&head, g->pieces + (uint64_t)k * g->stride, sizeof head);
-        if (head.failed)
+        piece_header header;
+        memcpy(&header, g->pieces + (uint64_t)k * g->stride, sizeof header);
+        if (header.failed)
             return tutti_fail(err, TUTTI_E_NOMEM,
                               TUTTI_RANKS_V1
                               ": rank %d has no memory for %llu bytes of all ranks",
@@ -177,22 +178,22 @@ static tutti_status check_pieces(const gathering *g, int32_t size, tutti_error *
 
 /* What ranks have from byte `at` of each on, to its place in r->all. */
 static tutti_status gather_piece(const ranks_service *r, const gathering *g, const char *mine,
-                                 const piece_head *head, uint64_t at, tutti_error *err)
+                                 const piece_header *header, uint64_t at, tutti_error *err)
 {
     const int32_t size = world_size(r->world), rank = world_rank(r->world);
     char *own = g->pieces + (uint64_t)size * g->stride;
     const uint64_t bytes = bytes_at(g, rank, at);
     memset(own, 0, g->stride);
-    memcpy(own, head, sizeof *head);
+    memcpy(own, header, sizeof *header);
     if (bytes)
-        memcpy(own + sizeof *head, mine + at, bytes);
+        memcpy(own + sizeof *header, mine + at, bytes);
     tutti_status s = world_exchange(r->world, own, g->pieces, g->stride, err);
     if (s || (s = check_pieces(g, size, err)))
         return s;
     uint64_t first = 0;
     for (int32_t k = 0; k < size; first = r->ends[k++])
-        memcpy((char *)r->all + first + at, g->pieces + (uint64_t)k * g->stride + sizeof *head,
-               bytes_at(g, k, at));
+        memcpy((char *)r->all + first + at,
+               g->pieces + (uint64_t)k * g->stride + sizeof *header, bytes_at(g, k, at));
     return TUTTI_OK;
 }
 
@@ -200,14 +201,14 @@ static tutti_status gather_piece(const ranks_service *r, const gathering *g, con
 static tutti_status gather_pieces(const ranks_service *r, gathering *g, const void *mine,
                                   bool has_memory, tutti_error *err)
 {
-    const piece_head head = {.failed = !has_memory};
+    const piece_header header = {.failed = !has_memory};
     g->piece = g->most < PIECE_BYTES ? g->most : PIECE_BYTES;
-    g->stride = sizeof head + g->piece;
+    g->stride = sizeof header + g->piece;
     const uint64_t bytes = ((uint64_t)world_size(r->world) + 1) * g->stride;
     g->pieces = malloc(bytes);
     tutti_status s = g->pieces ? TUTTI_OK : call_no_memory(bytes, err);
     for (uint64_t at = 0; at < g->most && !s; at += g->piece)
-        s = gather_piece(r, g, mine, &head, at, err);
+        s = gather_piece(r, g, mine, &header, at, err);
     free(g->pieces);
     return s;
 }
@@ -267,9 +268,9 @@ static tutti_status gather_alone(ranks_service *r, const void *mine, uint64_t by
 static tutti_status gather_met(ranks_service *r, const void *mine, uint64_t bytes,
                                tutti_error *err)
 {
-    const call_head head = {.kind = ALL_GATHER_ANY};
+    const call_header header = {.kind = ALL_GATHER_ANY};
     call_frame *all = NULL;
-    tutti_status s = call_meet(r->world, &head, mine, bytes, &all, err);
+    tutti_status s = call_meet(r->world, &header, mine, bytes, &all, err);
     if (!s)
         s = place_gathered(r, all, world_size(r->world), mine, err);
     free(all);
@@ -294,14 +295,14 @@ static tutti_status broadcast(void *ctx, void *data, uint64_t bytes, int32_t roo
                               tutti_error *err)
 {
     const ranks_service *r = ctx;
-    const call_head head = {.kind = BROADCAST, .count = bytes, .op = root};
+    const call_header header = {.kind = BROADCAST, .count = bytes, .op = root};
     call_frame *all = NULL;
     if (root < 0 || root >= get_size(ctx))
         return tutti_fail(err, TUTTI_E_ARG, "broadcast: there is no rank %d, want 0 to %d",
                           root, get_size(ctx) - 1);
     if (!r->world)
         return TUTTI_OK;
-    tutti_status s = call_meet(r->world, &head, data, bytes, &all, err);
+    tutti_status s = call_meet(r->world, &header, data, bytes, &all, err);
     if (s)
         return s;
     if (bytes > FRAME_BYTES)

@@ -8,11 +8,11 @@
 #include <string.h>
 
 /* What each rank sends with a sum; numbers of its slots follow, room for the most that a rank has. */
-typedef struct sum_head {
+typedef struct sum_header {
     uint32_t number; /* of the sum in the batch */
     uint32_t failed; /* this rank makes no more of them */
     uint64_t reserved;
-} sum_head;
+} sum_header;
 
 static tutti_status no_memory(uint64_t bytes, tutti_error *err)
 {
@@ -36,7 +36,8 @@ int64_t sums_most_slots(const slot_sums *s, int64_t slots)
 
 static uint64_t message_bytes(const slot_sums *s, int64_t count)
 {
-    return sizeof(sum_head) + (uint64_t)(sums_most_slots(s, s->slots) * count) * sizeof(double);
+    return sizeof(sum_header) +
+           (uint64_t)(sums_most_slots(s, s->slots) * count) * sizeof(double);
 }
 
 static tutti_status reserve(slot_sums *s, tutti_error *err)
@@ -84,30 +85,30 @@ static slot_list slots_of(const slot_sums *s, int32_t rank)
     return slots_in_row(s->slots, world_size(s->world), rank);
 }
 
-static sum_head *pack(const slot_sums *s, double *const *numbers, int64_t count, bool failed)
+static sum_header *pack(const slot_sums *s, double *const *numbers, int64_t count, bool failed)
 {
-    sum_head *head = (sum_head *)(void *)s->message;
-    double *to = (double *)(void *)(head + 1);
-    memset(head, 0, message_bytes(s, count));
-    head->number = s->done;
-    head->failed = failed;
+    sum_header *header = (sum_header *)(void *)s->message;
+    double *to = (double *)(void *)(header + 1);
+    memset(header, 0, message_bytes(s, count));
+    header->number = s->done;
+    header->failed = failed;
     for (int64_t k = 0; k < s->mine.count && numbers; k++)
         memcpy(to + k * count, numbers[k], (size_t)count * sizeof *to);
-    return head;
+    return header;
 }
 
 /* Numbers of a rank's slots, at these slots' places. */
-static tutti_status unpack(slot_sums *s, const sum_head *head, int32_t rank, int64_t count,
+static tutti_status unpack(slot_sums *s, const sum_header *header, int32_t rank, int64_t count,
                            tutti_error *err)
 {
     const slot_list slots = slots_of(s, rank);
-    s->stopped = s->stopped || head->failed;
-    if (head->number != s->done)
+    s->stopped = s->stopped || header->failed;
+    if (header->number != s->done)
         return tutti_fail(
             err, TUTTI_E_STATE,
             "rank %d makes sum %u of a batch's statistics, not sum %u as this rank", rank,
-            head->number, s->done);
-    memcpy(s->rows + slots.first * count, head + 1,
+            header->number, s->done);
+    memcpy(s->rows + slots.first * count, header + 1,
            (size_t)(slots.count * count) * sizeof *s->rows);
     return TUTTI_OK;
 }
@@ -118,7 +119,7 @@ static tutti_status gather(slot_sums *s, double *const *numbers, bool failed, tu
     const int32_t size = world_size(s->world);
     const int64_t count = s->sizes[s->done];
     const uint64_t bytes = message_bytes(s, count);
-    const sum_head *mine = pack(s, numbers, count, failed);
+    const sum_header *mine = pack(s, numbers, count, failed);
     unsigned char *all = s->message + bytes;
     tutti_status status = TUTTI_OK;
     if (size == 1)
@@ -126,7 +127,7 @@ static tutti_status gather(slot_sums *s, double *const *numbers, bool failed, tu
     else
         status = world_exchange(s->world, mine, all, bytes, err);
     for (int32_t r = 0; r < size && !status; r++)
-        status = unpack(s, (const sum_head *)(const void *)(all + (uint64_t)r * bytes), r,
+        status = unpack(s, (const sum_header *)(const void *)(all + (uint64_t)r * bytes), r,
                         count, err);
     s->done++;
     return status;

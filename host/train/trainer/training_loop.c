@@ -459,11 +459,11 @@ int32_t training_ranks(const trainer *t)
 tutti_status training_exchange(trainer *t, int32_t event, const void *mine, void *all,
                                uint64_t bytes, tutti_error *err)
 {
-    const call_head head = {.kind = LOOP_EVENT, .op = event};
+    const call_header header = {.kind = LOOP_EVENT, .op = event};
     call_frame *frames = NULL;
     world *w = t->distributed.world;
     world_tell(w, (uint64_t)t->run.clock.now.batch, event_name(event));
-    const tutti_status s = call_meet(w, &head, mine, bytes, &frames, err);
+    const tutti_status s = call_meet(w, &header, mine, bytes, &frames, err);
     for (int32_t r = 0; !s && r < world_size(w); r++)
         memcpy((char *)all + (uint64_t)r * bytes, frames[r].data, bytes);
     free(frames);

@@ -31,11 +31,11 @@ typedef struct mlperf {
     bool writes; /* in this process */
     bool counts_samples;
     system_facts system;
-    /* To the head, then to the file; NULL: another process writes, or the timed run is over. */
+    /* To the header, then to the file; NULL: another process writes, or the timed run is over. */
     FILE *out;
     /* What a run that begins has on top of its file; NULL once training has begun. */
-    char *head;
-    size_t head_bytes;
+    char *header;
+    size_t header_bytes;
     off_t eval_at;       /* bytes of the file before the evaluation under way; -1: none is */
     off_t epoch_at;      /* bytes of the file before the epoch began */
     int64_t epoch;       /* which one that is */
@@ -62,7 +62,7 @@ static tutti_status check_written(const mlperf *m, tutti_error *err)
 /* Training has begun, and the target is not met. */
 static bool is_timed(const mlperf *m)
 {
-    return m->out && !m->head;
+    return m->out && !m->header;
 }
 
 /* ---- init ---- */
@@ -135,7 +135,7 @@ static tutti_status clear_cache(const mlperf *m, tutti_error *err)
 }
 
 /* The file itself waits for training: whether the run has one already is known once a checkpoint has been taken. */
-static tutti_status open_head(mlperf *m, tutti_error *err)
+static tutti_status open_header(mlperf *m, tutti_error *err)
 {
     char below[1024], description[PATH_SIZE];
     (void)snprintf(below, sizeof below, "systems/%s.json", m->system.name);
@@ -146,7 +146,7 @@ static tutti_status open_head(mlperf *m, tutti_error *err)
                    m->benchmark, (long long)m->index);
     if ((s = set_path(m, m->path, below, err)))
         return s;
-    m->out = open_memstream(&m->head, &m->head_bytes);
+    m->out = open_memstream(&m->header, &m->header_bytes);
     return m->out ? TUTTI_OK : tutti_fail(err, TUTTI_E_NOMEM, "mlperf: no memory");
 }
 
@@ -160,7 +160,7 @@ static tutti_status mlperf_begin(mlperf *m, tutti_error *err)
                                     {"submission_status", m->system.status}};
     m->system.device = m->monitor.state->device(m->monitor.state->ctx);
     system_look(&m->system, m->system_name);
-    tutti_status s = open_head(m, err);
+    tutti_status s = open_header(m, err);
     if (s || (s = clear_cache(m, err)))
         return s;
     mllog_line(m->out, MLLOG_START, "init_start", NULL, NULL, __LINE__);
@@ -190,7 +190,7 @@ static tutti_status cut_result(const mlperf *m, off_t bytes, tutti_error *err)
                : TUTTI_OK;
 }
 
-/* The run goes on behind what its checkpoint knows of: what came after that is done again.  The head stays the first
+/* The run goes on behind what its checkpoint knows of: what came after that is done again.  The header stays the first
  * process's, so that time between processes counts too. */
 static tutti_status continue_result(mlperf *m, tutti_error *err)
 {
@@ -216,7 +216,7 @@ static tutti_status begin_result(mlperf *m, tutti_error *err)
     if (!s)
         synced_name(m->path);
     if (!s)
-        (void)fwrite(m->head, 1, m->head_bytes, m->out);
+        (void)fwrite(m->header, 1, m->header_bytes, m->out);
     return s;
 }
 
@@ -230,7 +230,7 @@ static void tell_late(const mlperf *m)
     m->log->write(m->log->ctx, TUTTI_LOG_WARNING, text);
 }
 
-/* The head is whole; *ret_new: it is in the file. */
+/* The header is whole; *ret_new: it is in the file. */
 static tutti_status take_result(mlperf *m, bool *ret_new, tutti_error *err)
 {
     const bool resumed = m->monitor.state->time->batch > 0;
@@ -267,11 +267,11 @@ static tutti_status start_run(mlperf *m, tutti_error *err)
         state->data(state->ctx, 2, &more))
         return tutti_fail(err, TUTTI_E_ARG,
                           "mlperf: want training data and exactly one evaluation");
-    if (!m->head)
+    if (!m->header)
         return TUTTI_OK;
     const tutti_status s = take_result(m, &is_new, err);
-    free(m->head);
-    m->head = NULL;
+    free(m->header);
+    m->header = NULL;
     if (s || !is_new)
         return s;
     add_count(m, "seed", (int64_t)*state->seed);
@@ -423,7 +423,7 @@ static tutti_status mlperf_close(void *self, tutti_error *err)
     const tutti_status s = check_written(m, err);
     if (m->out)
         (void)fclose(m->out);
-    free(m->head);
+    free(m->header);
     free(m);
     return s;
 }

@@ -355,11 +355,11 @@ static tutti_status encoding_one(int32_t kind, image_pool *pool, const mds_field
 static tutti_status list_count(const mds_encoding *e, const mds_field *f, uint64_t *ret,
                                char *why)
 {
-    const uint64_t head = (uint64_t)e->skip + 4;
-    *ret = f->size >= head ? encoding_little(f->data + e->skip, 4) : 0;
-    uint64_t bytes = head + 4 * *ret;
-    for (uint64_t k = 0; k < *ret && head + 4 * *ret <= f->size; k++)
-        bytes += encoding_little(f->data + head + 4 * k, 4);
+    const uint64_t header = (uint64_t)e->skip + 4;
+    *ret = f->size >= header ? encoding_little(f->data + e->skip, 4) : 0;
+    uint64_t bytes = header + 4 * *ret;
+    for (uint64_t k = 0; k < *ret && header + 4 * *ret <= f->size; k++)
+        bytes += encoding_little(f->data + header + 4 * k, 4);
     if (*ret == 0 || bytes != f->size)
         return encoding_wrong(why, "a list whose %llu images do not fill its %llu bytes",
                               (unsigned long long)*ret, (unsigned long long)f->size);

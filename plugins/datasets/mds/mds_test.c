@@ -218,9 +218,9 @@ START_TEST(lists_of_images_are_stacked)
         uint8_t field[8192] = {0}, pixels[2 * 4 * 4 * 3];
         const bytes one = set_picture(cases[k].kind, 4, 4, 3, 10);
         const bytes two = set_picture(cases[k].kind, 4, 4, 3, 150);
-        const uint32_t head[3] = {2, (uint32_t)one.size, (uint32_t)two.size};
+        const uint32_t header[3] = {2, (uint32_t)one.size, (uint32_t)two.size};
         uint8_t *to = field + cases[k].skip;
-        memcpy(to, head, sizeof head);
+        memcpy(to, header, sizeof header);
         memcpy(to + 12, one.data, one.size);
         memcpy(to + 12 + one.size, two.data, two.size);
         const bytes whole = {field, (size_t)cases[k].skip + 12 + one.size + two.size};

@@ -128,14 +128,14 @@ static inline void writer_finish(writer *w)
 {
     static uint8_t raw[WRITER_ROOM + 4096], zip[WRITER_ROOM + 8192];
     char path[128];
-    const uint32_t n = (uint32_t)w->nsamples, head = 4 + 4 * (n + 1);
+    const uint32_t n = (uint32_t)w->nsamples, header = 4 + 4 * (n + 1);
     memcpy(raw, &n, 4);
     for (uint32_t k = 0; k <= n; k++) {
-        const uint32_t at = head + w->ends[k];
+        const uint32_t at = header + w->ends[k];
         memcpy(raw + 4 + 4 * k, &at, 4);
     }
-    memcpy(raw + head, w->data, w->used);
-    const size_t size = head + w->used;
+    memcpy(raw + header, w->data, w->used);
+    const size_t size = header + w->used;
     const size_t zipped = ZSTD_compress(zip, sizeof zip, raw, size, 3);
     if (w->zip)
         writer_file(w, "shard.0.mds.zstd", zip, zipped - (size_t)w->cut);

@@ -37,7 +37,7 @@ static size_t read_at(int fd, void *to, size_t size, int64_t at)
     return whole_read(fd, to, size, at);
 }
 
-static bool write_head(const spool *s)
+static bool write_header(const spool *s)
 {
     header h = {.head = s->head};
     memcpy(h.magic, magic, sizeof magic);
@@ -72,12 +72,12 @@ static tutti_status take_up(spool *s, tutti_error *err)
         return fail_io("read", s->path, err);
     s->head = s->end = sizeof h;
     if (st.st_size == 0)
-        return write_head(s) ? TUTTI_OK : fail_io("write", s->path, err);
+        return write_header(s) ? TUTTI_OK : fail_io("write", s->path, err);
     if (read_at(s->fd, &h, sizeof h, 0) != sizeof h ||
         memcmp(h.magic, magic, sizeof magic) != 0 || h.head < (int64_t)sizeof h)
         return tutti_fail(err, TUTTI_E_FORMAT, "%s is not a file of waiting records", s->path);
     if (h.head > st.st_size) /* killed while it was emptied */
-        return write_head(s) ? TUTTI_OK : fail_io("write", s->path, err);
+        return write_header(s) ? TUTTI_OK : fail_io("write", s->path, err);
     s->head = h.head;
     s->inherited = s->end = sound_end(s, st.st_size);
     s->damaged = st.st_size - s->end;
@@ -168,7 +168,7 @@ void spool_take(spool *s, int64_t size)
         s->inherited = 0;
         (void)!ftruncate(s->fd, s->end);
     }
-    (void)write_head(s); /* else the records are sent twice after a kill */
+    (void)write_header(s); /* else the records are sent twice after a kill */
 }
 
 tutti_status spool_sync(spool *s, tutti_error *err)

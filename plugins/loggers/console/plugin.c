@@ -102,7 +102,7 @@ static void print_train(console *c)
     c->shown = true;
 }
 
-static void print_eval_head(const console *c)
+static void print_eval_header(const console *c)
 {
     const tutti_state_v1 *s = c->state;
     const int64_t len = s->dataloader_len(s->ctx);
@@ -133,7 +133,7 @@ static void print_eval_end(console *c)
     char prefix[128];
     const char *label = c->state->eval_label(c->state->ctx);
     (void)snprintf(prefix, sizeof prefix, "metrics/%s/", label ? label : "");
-    print_eval_head(c);
+    print_eval_header(c);
     print_values(c, "Eval", prefix);
 }
 
@@ -167,7 +167,7 @@ static tutti_status console_event(void *self, const tutti_event *event, tutti_er
         break;
     case TUTTI_EVENT_EVAL_BATCH_END:
         if (eval_point(c)) {
-            print_eval_head(c);
+            print_eval_header(c);
             (void)fputc('\n', c->out);
         }
         break;

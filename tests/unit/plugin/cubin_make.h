@@ -22,9 +22,9 @@ static inline void put(made *m, const void *data, size_t size)
 
 static inline void put_argument(made *m, uint32_t k, uint32_t at, uint32_t size)
 {
-    const uint16_t head[] = {0x1704, 12, 0, 0, (uint16_t)k, (uint16_t)at};
+    const uint16_t header[] = {0x1704, 12, 0, 0, (uint16_t)k, (uint16_t)at};
     const uint32_t bits = size << 18;
-    put(m, head, sizeof head);
+    put(m, header, sizeof header);
     put(m, &bits, sizeof bits);
 }
 
@@ -53,16 +53,16 @@ static inline made make_cubin(const char *entry, const uint32_t *sizes, uint32_t
     for (uint32_t k = nargs; k-- > 0;)
         put_argument(&m, k, offsets[k], sizes[k]);
     info.sh_size = m.size - info.sh_offset;
-    const Elf64_Ehdr head = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, 1, 65},
-                             .e_type = 2,
-                             .e_machine = 190,
-                             .e_shoff = m.size,
-                             .e_shentsize = sizeof info,
-                             .e_shnum = 2,
-                             .e_shstrndx = 0};
+    const Elf64_Ehdr header = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, 1, 65},
+                               .e_type = 2,
+                               .e_machine = 190,
+                               .e_shoff = m.size,
+                               .e_shentsize = sizeof info,
+                               .e_shnum = 2,
+                               .e_shstrndx = 0};
     put(&m, &table, sizeof table);
     put(&m, &info, sizeof info);
-    memcpy(m.bytes, &head, sizeof head);
+    memcpy(m.bytes, &header, sizeof header);
     return m;
 }
 
