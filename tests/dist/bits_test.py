@@ -327,13 +327,13 @@ def sharded_weights(tutti, folder, report):
 
 def late_reader(tutti, folder, report):
     """Who wants gradients without having said so gets one sentence where they are sharded, and gets them elsewhere."""
-    options = ["--plugin-path", os.path.join(os.environ["FIXTURES"], "onlooker")]
+    options = ["--plugin-path", os.path.join(os.environ["FIXTURES"], "observer")]
     text = "gradients are divided among the processes since nobody asked for them; want a plugin that asks for " \
            "tutti.weights/1 when it opens, or \"sharding\": \"none\" of \"distributed\""
     for sharding, more, size in (("gradients", [], 2), ("states", [], 2), ("gradients", [], 1), ("none", [], 2),
                                  ("gradients", [{"name": "lr_monitor"}], 2)):
         run = changed(max_duration="2ba")
-        run["callbacks"] += [{"name": "onlooker", "spans": True}, *more]
+        run["callbacks"] += [{"name": "observer", "spans": True}, *more]
         run["distributed"]["sharding"] = sharding
         where = os.path.join(folder, f"{sharding}-{len(more)}-{size}")
         write(where, run)
@@ -346,11 +346,11 @@ def late_reader(tutti, folder, report):
 def late_activations(tutti, folder, report):
     """Who asks for activations only once weights are sharded gets one sentence, elsewhere the activations; one that asks
     when it opens gets those of whole weights."""
-    options = ["--plugin-path", os.path.join(os.environ["FIXTURES"], "onlooker")]
+    options = ["--plugin-path", os.path.join(os.environ["FIXTURES"], "observer")]
     text = "weights are divided among the processes since nobody asked for them; want a plugin that asks for " \
            "tutti.activations/1 when it opens, or \"sharding\": \"gradients\" of \"distributed\""
     for sharding in ("gradients", "weights"):
-        run = changed(max_duration="2ba", eval=[], callbacks=[{"name": "onlooker", "training": False, "activations": True}])
+        run = changed(max_duration="2ba", eval=[], callbacks=[{"name": "observer", "training": False, "activations": True}])
         run["distributed"]["sharding"] = sharding
         where = os.path.join(folder, sharding)
         write(where, run)
@@ -543,14 +543,14 @@ def explained(tutti, folder, report):
         report.check(f"and how much of the gradients a rank keeps: {want}", f"gradients on a rank: {want}\n" in out, out)
 
 
-def onlookers(tutti, folder, report):
+def observers(tutti, folder, report):
     """A callback that reads columns, outputs and losses sees all of them on every rank, whoever computes."""
-    options = ["--plugin-path", os.path.join(os.environ["FIXTURES"], "onlooker")]
+    options = ["--plugin-path", os.path.join(os.environ["FIXTURES"], "observer")]
     for training in (True, False):
         run = changed(max_duration="2ep")
-        run["callbacks"].append({"name": "onlooker", "training": training})
-        same(tutti, folder, report, f"onlooker training {training}", run, (3,), options)
-        said = [text for text in messages(os.path.join(folder, f"onlooker_training_{training}-3")) if "onlooker reads" in text]
+        run["callbacks"].append({"name": "observer", "training": training})
+        same(tutti, folder, report, f"observer training {training}", run, (3,), options)
+        said = [text for text in messages(os.path.join(folder, f"observer_training_{training}-3")) if "observer reads" in text]
         report.check(f"which is said once where it is so: {training}", len(said) == training, f"{said}")
 
 
@@ -562,16 +562,16 @@ def predictions(tutti, folder, report):
     World(tutti, trained, 1).end()
     weights = os.path.join(trained, "runs/ranks/checkpoints/latest.safetensors")
     alone = {key: value for key, value in run.items() if key != "distributed"}
-    alone["callbacks"] = run["callbacks"] = [{"name": "onlooker"}]
-    options = ["--checkpoint", weights, "--output", "out.csv", "--plugin-path", os.path.join(os.environ["FIXTURES"], "onlooker")]
+    alone["callbacks"] = run["callbacks"] = [{"name": "observer"}]
+    options = ["--checkpoint", weights, "--output", "out.csv", "--plugin-path", os.path.join(os.environ["FIXTURES"], "observer")]
     files, notes = {}, {}
     for size in (0, 1, 2, 3, 5, 7):  # 0: without "distributed"; there are 5 batches of 9 and 4
         where = os.path.join(folder, str(size))
         run["distributed"]["sharding"] = "weights" if size == 3 else "none"
         write(where, run if size else alone)
-        os.environ["ONLOOKER_NOTES"] = os.path.join(where, "notes")
+        os.environ["OBSERVER_NOTES"] = os.path.join(where, "notes")
         status, out, err = World(tutti, where, max(1, size), options, command="predict").end()
-        del os.environ["ONLOOKER_NOTES"]
+        del os.environ["OBSERVER_NOTES"]
         report.check(f"{size} ranks predict, and one says so", not any(status) and out[0] == "40 predictions\n" and not any(out[1:]),
                      f"{status} {out} {err}")
         for kept, name in (files, "out.csv"), (notes, "notes"):
@@ -633,5 +633,5 @@ def samplers(tutti, folder, report):
 
 
 if __name__ == "__main__":
-    sys.exit(main([plain, precisions, caches, metrics, algorithms, collectives, machines, halves, syncs, buffers, sharded_states, shards_resume, memory, sharded_gradients, sharded_weights, late_reader, late_activations, states_memory, shards_memory, whole_weights, groups_resume, explained, onlookers, predictions,
+    sys.exit(main([plain, precisions, caches, metrics, algorithms, collectives, machines, halves, syncs, buffers, sharded_states, shards_resume, memory, sharded_gradients, sharded_weights, late_reader, late_activations, states_memory, shards_memory, whole_weights, groups_resume, explained, observers, predictions,
                    full_disk, own_order, samplers]))

@@ -169,14 +169,14 @@ profiled() { # profiled <steps>
 check "the time of launches is told of all steps" test "$(profiled 0)" = 4
 check "or without the first two" test "$(profiled 2)" = 2
 # Outputs that stay in 16 bits on the GPU are those that somebody sees who hears the forward pass.
-onlooker="$(dirname "$TUTTI")/tests/fixtures/onlooker"
+observer="$(dirname "$TUTTI")/tests/fixtures/observer"
 outputs() { # outputs <events>
-  echo "{\"eval\": [], \"precision\": \"amp_bf16\", \"callbacks\": [{\"name\": \"onlooker\", \"training\": false, \"outputs\": true}],
+  echo "{\"eval\": [], \"precision\": \"amp_bf16\", \"callbacks\": [{\"name\": \"observer\", \"training\": false, \"outputs\": true}],
     \"loggers\": [{\"name\": \"jsonl\", \"filename\": \"$PWD/outputs.jsonl\"}], \"handlers\": [{\"on\": [$1], \"call\": \"demo.mark\"}]}" >members.json
   rm -f outputs.jsonl
   small_run | python3 "$e2e/small_run.py" members.json >outputs.json
-  gpu leaks=1 "$TUTTI" train outputs.json --device cuda --duration 4ba --plugin-path "$onlooker" >/dev/null &&
-    grep -oE '"(metrics/onlooker/outputs|loss/train/total)": ?[^,}]*' outputs.jsonl
+  gpu leaks=1 "$TUTTI" train outputs.json --device cuda --duration 4ba --plugin-path "$observer" >/dev/null &&
+    grep -oE '"(metrics/observer/outputs|loss/train/total)": ?[^,}]*' outputs.jsonl
 }
 outputs '"batch_end"' >hidden.txt
 outputs '"after_forward", "batch_end"' >shown.txt
