@@ -106,7 +106,7 @@ chmod -R g-w own
 check "trains" train noisy.json --plugin-path own
 
 # ---- a program that embeds the host ----
-awk '/^```c$/ {on = 1; next} /^```$/ {on = 0} on' "$SOURCE/host/README.md" >fit.c
+python3 "$e2e/guide.py" shown "$SOURCE/docs/embedding.md" fit.c >fit.c
 library=$(dirname "$(find p -name libtutti.so)")
 check "a program of one's own" cc -std=c11 fit.c -Ip/include -L"$library" -ltutti -lm -o fit
 check "learns" bash -c "LD_LIBRARY_PATH='$library' ./fit | grep -q '^epoch .*: w 2\.0'"
