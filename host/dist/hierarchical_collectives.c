@@ -193,14 +193,18 @@ static void sum_shard(hierarchy *h, float *from, int64_t own, float *result)
 {
     slot_span blocks[SLOT_BLOCKS];
     slot_stack stack = {.rounded = h->one->half ? own : 0};
+    slot_sum last = {NULL, {0, 0}};
     sum_take_up(h->w, h->one, &stack);
     for (int32_t r = 0; r < h->w->info.size; r++) {
         const bool gives = carries(h->w, r, h->w->info.rank);
         const uint32_t count = gives ? machine_blocks(h, r, blocks) : 0;
-        for (uint32_t k = 0; k < count; k++, from += own)
-            slot_stack_push(&stack, (slot_sum){from, blocks[k]}, own, 1);
+        for (uint32_t k = 0; k < count; k++, from += own) {
+            if (last.data)
+                slot_stack_push(&stack, last, own, 1);
+            last = (slot_sum){from, blocks[k]};
+        }
     }
-    sum_put_down(h->w, h->one, &stack, result, own);
+    sum_put_down(h->w, h->one, &stack, last, result, own);
 }
 
 static uint64_t larger(uint64_t a, uint64_t b)

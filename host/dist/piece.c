@@ -28,13 +28,14 @@ bool sum_is_over(const world *w, const world_piece *one)
     return !one->rounds || (one->round + 1) * w->info.size >= one->slots;
 }
 
-void sum_put_down(const world *w, const world_piece *one, slot_stack *stack, float *result,
-                  int64_t n)
+void sum_put_down(const world *w, const world_piece *one, slot_stack *stack, slot_sum last,
+                  float *result, int64_t n)
 {
     if (sum_is_over(w, one)) {
-        memcpy(result, slot_stack_finish(stack, n, 1), (size_t)n * sizeof *result);
+        slot_stack_finish_to(stack, last, n, 1, result);
         return;
     }
+    slot_stack_push(stack, last, n, 1);
     for (uint32_t k = 0; k < stack->count; k++) {
         float *to = one->rounds->sums[k] + one->own_at;
         if (to != stack->sums[k].data)

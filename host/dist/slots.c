@@ -75,22 +75,23 @@ void slots_round(float *numbers, int64_t n, int threads)
 }
 
 /* The first `rounded` of the sums are. */
-static void add(float *to, const float *from, int64_t n, int64_t rounded, int threads)
+static void add(float *to, const float *left, const float *right, int64_t n, int64_t rounded,
+                int threads)
 {
     if (rounded > n)
         rounded = n;
-#pragma omp parallel for num_threads(threads) schedule(static)
+#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
     for (int64_t i = 0; i < rounded; i++)
-        to[i] = round_one(to[i] + from[i]);
-#pragma omp parallel for num_threads(threads) schedule(static)
+        to[i] = round_one(left[i] + right[i]);
+#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
     for (int64_t i = rounded; i < n; i++)
-        to[i] += from[i];
+        to[i] = left[i] + right[i];
 }
 
 static void join_last(slot_stack *s, int64_t n, int threads)
 {
     slot_sum *left = &s->sums[s->count - 2];
-    add(left->data, left[1].data, n, s->rounded, threads);
+    add(left->data, left->data, left[1].data, n, s->rounded, threads);
     left->span.count += left[1].span.count;
     s->count--;
 }
@@ -119,8 +120,9 @@ void slot_stack_add_part(const slot_stack *s, const float *part, int64_t at, int
 {
     const int64_t rounded = s->rounded > at ? s->rounded - at : 0;
     for (uint32_t k = s->count; k > 0; k--) {
-        add(s->sums[k - 1].data + at, part, n, rounded, threads);
-        part = s->sums[k - 1].data + at;
+        float *sum = s->sums[k - 1].data + at;
+        add(sum, sum, part, n, rounded, threads);
+        part = sum;
     }
 }
 
@@ -136,6 +138,18 @@ void slots_add_rows(double *rows, int64_t slots, int64_t n)
         for (int64_t first = 0; first + size < slots; first += 2 * size)
             for (int64_t i = 0; i < n; i++)
                 rows[first * n + i] += rows[(first + size) * n + i];
+}
+
+void slot_stack_finish_to(slot_stack *s, slot_sum last, int64_t n, int threads, float *to)
+{
+    s->sums[s->count++] = last;
+    while (s->count > 2)
+        join_last(s, n, threads);
+    if (s->count == 2)
+        add(to, s->sums[0].data, s->sums[1].data, n, s->rounded, threads);
+    else if (to != last.data)
+        memcpy(to, last.data, (size_t)n * sizeof *to);
+    s->count = 0;
 }
 
 float *slot_stack_finish(slot_stack *s, int64_t n, int threads)

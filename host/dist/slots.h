@@ -65,6 +65,9 @@ int slot_stack_takes(const slot_stack *s, int64_t slot);
 void slots_add_rows(double *rows, int64_t slots, int64_t n);
 /* Numbers as such a stack's: rounded to bf16. */
 void slots_round(float *numbers, int64_t n, int threads);
+/* Pushes `last` and adds up all, with the last addition stored to `to`, which may be any of the arrays; the others but
+ * `last` are overwritten, and nothing is left on the stack. */
+void slot_stack_finish_to(slot_stack *s, slot_sum last, int64_t n, int threads, float *to);
 /* The sum of all, in the first one's place; NULL where nothing was pushed. */
 float *slot_stack_finish(slot_stack *s, int64_t n, int threads);
 

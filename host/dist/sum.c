@@ -16,31 +16,53 @@ enum { MOST_RANKS = 4096 };
 typedef struct piece {
     world *w;
     const world_piece *one;
+    bool in_place; /* this rank's blocks are added where they lie, and not sent to itself */
     uint64_t offsets[2][MOST_RANKS], bytes[2][MOST_RANKS]; /* of the all-to-all */
 } piece;
 
-/* Lays this rank's blocks out by shard. */
-static void pack(piece *p, void *to)
+/* Whether this rank's numbers stay as they are until they are added. */
+static bool may_stay(const world_piece *one)
+{
+    bool there = !one->half && !one->rounds && !one->was_read;
+    for (uint32_t k = 0; k < one->count && there; k++)
+        there = one->mine[k].data != NULL;
+    return there;
+}
+
+static int64_t shard_numbers(const piece *p, int32_t r)
+{
+    return world_shard_begin(p->w, p->one->n, r + 1) - world_shard_begin(p->w, p->one->n, r);
+}
+
+static bool is_sent(const piece *p, int32_t r)
+{
+    return !p->in_place || r != p->w->info.rank;
+}
+
+/* One block alone is sent from where it lies, several, by shard, from `to`.  What is sent begins there. */
+static const void *lay_out(piece *p, float *to)
 {
     const world_piece *one = p->one;
     const uint64_t unit = wire_unit(one);
+    const bool stays = p->in_place && one->count == 1;
     uint64_t end = 0;
     for (int32_t r = 0; r < p->w->info.size; r++) {
-        const int64_t first = world_shard_begin(p->w, one->n, r),
-                      n = world_shard_begin(p->w, one->n, r + 1) - first;
-        p->offsets[0][r] = end * unit;
-        p->bytes[0][r] = (uint64_t)n * one->count * unit;
-        for (uint32_t k = 0; k < one->count; k++, end += (uint64_t)n) {
+        const int64_t first = world_shard_begin(p->w, one->n, r), n = shard_numbers(p, r);
+        p->offsets[0][r] = (stays ? (uint64_t)first : end) * unit;
+        p->bytes[0][r] = is_sent(p, r) ? (uint64_t)n * one->count * unit : 0;
+        for (uint32_t k = 0; k < one->count && is_sent(p, r) && !stays; k++) {
             const float *data = one->mine[k].data;
             wire_put(one, to, end, data ? data + one->at + first : NULL, n);
+            end += (uint64_t)n;
         }
     }
+    return stays ? one->mine[0].data + one->at : to;
 }
 
-static tutti_status transpose(piece *p, void *send, void *receive, tutti_error *err)
+static tutti_status transpose(piece *p, const void *send, void *receive, tutti_error *err)
 {
     const tutti_parts out = {.struct_size = sizeof out,
-                             .data = send,
+                             .data = (void *)(uintptr_t)send,
                              .offsets = p->offsets[0],
                              .bytes = p->bytes[0]};
     const tutti_parts in = {.struct_size = sizeof in,
@@ -50,46 +72,61 @@ static tutti_status transpose(piece *p, void *send, void *receive, tutti_error *
     return world_all_to_all(p->w, &out, &in, err);
 }
 
-/* What every rank gives to this one's shard of n numbers; returns how many numbers. */
+/* What every rank sends for this one's shard of n numbers; returns how many numbers. */
 static uint64_t expect(piece *p, int64_t n)
 {
     slot_span blocks[SLOT_BLOCKS];
     const uint64_t unit = wire_unit(p->one);
     uint64_t all = 0;
     for (int32_t r = 0; r < p->w->info.size; r++) {
-        const uint64_t count = (uint64_t)n * sum_blocks(p->w, p->one, r, blocks);
+        const uint32_t count = is_sent(p, r) ? sum_blocks(p->w, p->one, r, blocks) : 0;
         p->offsets[1][r] = all * unit;
-        p->bytes[1][r] = count * unit;
-        all += count;
+        p->bytes[1][r] = (uint64_t)n * count * unit;
+        all += (uint64_t)n * count;
     }
     return all;
 }
 
-/* Reduce-scatter: this rank's shard of the piece, n numbers, summed in the tree's order. */
+/* Adds what all ranks have of this one's shard, in the tree's order; what others have lies at `received`. */
+static void add_up(const piece *p, float *received, float *result, int64_t n)
+{
+    const world_piece *one = p->one;
+    const int64_t first = world_shard_begin(p->w, one->n, p->w->info.rank);
+    slot_span blocks[SLOT_BLOCKS];
+    slot_stack stack = {.rounded = one->half ? n : 0};
+    slot_sum last = {NULL, {0, 0}};
+    sum_take_up(p->w, one, &stack);
+    for (int32_t r = 0; r < p->w->info.size; r++) {
+        const uint32_t count = sum_blocks(p->w, one, r, blocks);
+        for (uint32_t k = 0; k < count; k++) {
+            if (last.data)
+                slot_stack_push(&stack, last, n, 1);
+            last = (slot_sum){is_sent(p, r) ? received : one->mine[k].data + one->at + first,
+                              blocks[k]};
+            received += is_sent(p, r) ? n : 0;
+        }
+    }
+    sum_put_down(p->w, one, &stack, last, result, n);
+}
+
+/* This rank's shard of the piece, n numbers, summed. */
 static tutti_status sum_shard(piece *p, float *result, int64_t n, tutti_error *err)
 {
     world *w = p->w;
     const world_piece *one = p->one;
-    slot_span blocks[SLOT_BLOCKS];
-    slot_stack stack = {.rounded = one->half ? n : 0};
-    const uint64_t sent = (uint64_t)one->n * one->count, all = expect(p, n);
+    const uint64_t sent = p->in_place && one->count == 1 ? 0 : (uint64_t)one->n * one->count;
+    const uint64_t all = expect(p, n);
     tutti_status s = world_reserve(&w->memory, sent + all + 1, err);
     if (s)
         return s;
     float *received = w->memory.data + sent;
-    pack(p, w->memory.data);
+    const void *send = lay_out(p, w->memory.data);
     if (one->was_read)
         one->was_read(one->ctx, one->at, one->n);
-    if ((s = transpose(p, w->memory.data, wire_place(one, received, all), err)))
+    if ((s = transpose(p, send, wire_place(one, received, all), err)))
         return s;
     wire_open(one, received, all);
-    sum_take_up(w, one, &stack);
-    for (int32_t r = 0; r < w->info.size; r++) {
-        const uint32_t count = sum_blocks(w, one, r, blocks);
-        for (uint32_t k = 0; k < count; k++, received += n)
-            slot_stack_push(&stack, (slot_sum){received, blocks[k]}, n, 1);
-    }
-    sum_put_down(w, one, &stack, result, n);
+    add_up(p, received, result, n);
     return TUTTI_OK;
 }
 
@@ -135,6 +172,7 @@ static tutti_status sum_at_once(world *w, const world_piece *one, float *result,
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for the world of ranks");
     p->w = w;
     p->one = one;
+    p->in_place = may_stay(one);
     const tutti_status s = sum_shard(p, result, n, err);
     free(p);
     return s;

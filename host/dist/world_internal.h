@@ -103,9 +103,9 @@ uint32_t sum_blocks(const world *w, const world_piece *one, int32_t r,
 void sum_take_up(const world *w, const world_piece *one, slot_stack *stack);
 /* No round follows. */
 bool sum_is_over(const world *w, const world_piece *one);
-/* The sum where the piece's result is, or, if rounds follow, what there is of it. */
-void sum_put_down(const world *w, const world_piece *one, slot_stack *stack, float *result,
-                  int64_t n);
+/* The sum of `stack` and its last block to `result`, or, if rounds follow, what there is of it to the piece's rounds. */
+void sum_put_down(const world *w, const world_piece *one, slot_stack *stack, slot_sum last,
+                  float *result, int64_t n);
 /* A piece's numbers as they travel: bytes of one, n of them put at number `at` (no data: zeros), and where `n` of them are
  * received that wire_open then makes f32. */
 uint64_t wire_unit(const world_piece *one);

@@ -149,23 +149,45 @@ static void shared_memory_set_timeout(void *self, uint32_t timeout_ms)
 
 /* ---- operations: every rank puts a piece into its mailbox, and takes what is for it from the others' ---- */
 
-/* Copies what of [first, first + bytes) of a rank's data lies in the piece [at, at + room) of it. */
+/* Bytes [first, end) of a rank's data. */
+typedef struct byte_range {
+    uint64_t first, end;
+} byte_range;
+
+/* What of a part lies in the piece [at, at + room) of its rank's data; nothing: `end` is no more than `first`. */
+static byte_range part_in_piece(uint64_t first, uint64_t bytes, uint64_t at, uint64_t room)
+{
+    return (byte_range){first > at ? first : at,
+                        first + bytes < at + room ? first + bytes : at + room};
+}
+
 static void shared_memory_take(char *to, uint64_t first, uint64_t bytes, const char *piece,
                                uint64_t at, uint64_t room)
 {
-    const uint64_t from = first > at ? first : at;
-    const uint64_t end = first + bytes < at + room ? first + bytes : at + room;
-    if (from < end)
-        memcpy(to + (from - first), piece + (from - at), end - from);
+    const byte_range r = part_in_piece(first, bytes, at, room);
+    if (r.first < r.end)
+        memcpy(to + (r.first - first), piece + (r.first - at), r.end - r.first);
 }
 
-static uint64_t end_of_parts(const segment_rank *r, int32_t size)
+static void shared_memory_put(char *piece, const char *data, uint64_t first, uint64_t bytes,
+                              uint64_t at, uint64_t room)
 {
-    uint64_t end = 0;
-    for (int32_t k = 0; k < size; k++)
-        if (r->bytes[k] && r->offsets[k] + r->bytes[k] > end)
-            end = r->offsets[k] + r->bytes[k];
-    return end;
+    const byte_range r = part_in_piece(first, bytes, at, room);
+    if (r.first < r.end)
+        memcpy(piece + (r.first - at), data + r.first, r.end - r.first);
+}
+
+/* From the first to the last byte that a rank sends. */
+static byte_range range_of_parts(const segment_rank *r, int32_t size)
+{
+    byte_range all = {UINT64_MAX, 0};
+    for (int32_t k = 0; k < size; k++) {
+        if (r->bytes[k] && r->offsets[k] < all.first)
+            all.first = r->offsets[k];
+        if (r->bytes[k] && r->offsets[k] + r->bytes[k] > all.end)
+            all.end = r->offsets[k] + r->bytes[k];
+    }
+    return all.end ? all : (byte_range){0, 0};
 }
 
 /* Data is sent piece by piece, as much at a time as a mailbox has room for. */
@@ -179,12 +201,13 @@ static tutti_status shared_memory_all_to_all(void *self, const tutti_parts *send
     const size_t n = (size_t)g->size * sizeof(uint64_t);
     memcpy(ranks[g->rank].offsets, send->offsets, n);
     memcpy(ranks[g->rank].bytes, send->bytes, n);
-    const uint64_t mine = end_of_parts(&ranks[g->rank], g->size);
+    byte_range sent[SEGMENT_RANKS];
     uint64_t longest = 0;
     tutti_status s = segment_wait(g, err);
     for (int32_t k = 0; k < g->size && !s; k++) {
-        const uint64_t end = end_of_parts(&ranks[k], g->size);
-        longest = end > longest ? end : longest;
+        sent[k] = range_of_parts(&ranks[k], g->size);
+        const uint64_t length = sent[k].end - sent[k].first;
+        longest = length > longest ? length : longest;
         if (ranks[k].bytes[g->rank] != receive->bytes[k])
             s = tutti_fail(
                 err, TUTTI_E_ARG,
@@ -193,14 +216,14 @@ static tutti_status shared_memory_all_to_all(void *self, const tutti_parts *send
                 (unsigned long long)receive->bytes[k]);
     }
     for (uint64_t at = 0; at < longest && !s; at += room) {
-        if (at < mine)
-            memcpy(segment_mailbox(g, g->rank), (const char *)send->data + at,
-                   mine - at < room ? mine - at : room);
+        for (int32_t k = 0; k < g->size; k++)
+            shared_memory_put(segment_mailbox(g, g->rank), send->data, send->offsets[k],
+                              send->bytes[k], sent[g->rank].first + at, room);
         s = segment_wait(g, err);
         for (int32_t k = 0; k < g->size && !s; k++)
             shared_memory_take((char *)receive->data + receive->offsets[k],
                                ranks[k].offsets[g->rank], ranks[k].bytes[g->rank],
-                               segment_mailbox(g, k), at, room);
+                               segment_mailbox(g, k), sent[k].first + at, room);
         if (!s)
             s = segment_wait(g, err);
     }

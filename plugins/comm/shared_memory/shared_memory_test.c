@@ -80,20 +80,21 @@ static uint64_t sent(int from, int to)
     return from == to ? 0 : (uint64_t)(from + to + 1) * ODD / 5;
 }
 
-static void check_all_to_all(member *m)
+/* What is sent lies `gap` numbers apart, and begins behind as many. */
+static void check_all_to_all(member *m, uint64_t gap)
 {
     const int me = m->info.rank;
     uint64_t out[SIZE], out_bytes[SIZE], in[SIZE], in_bytes[SIZE], request;
-    uint64_t out_end = 0, in_end = 0;
+    uint64_t out_end = gap, in_end = 0;
     for (int k = 0; k < SIZE; k++) {
         out[k] = out_end * sizeof(float);
         in[k] = in_end * sizeof(float);
         out_bytes[k] = sent(me, k) * sizeof(float);
         in_bytes[k] = sent(k, me) * sizeof(float);
-        out_end += sent(me, k);
+        out_end += sent(me, k) + gap;
         in_end += sent(k, me);
     }
-    float *send = malloc(out_end * sizeof *send), *receive = malloc(in_end * sizeof *receive);
+    float *send = calloc(out_end, sizeof *send), *receive = malloc(in_end * sizeof *receive);
     for (int k = 0; k < SIZE; k++)
         for (uint64_t i = 0; i < sent(me, k); i++)
             send[out[k] / sizeof(float) + i] = element(me, k, i);
@@ -142,7 +143,8 @@ static void operations(int rank)
             want(all[k] == k * 10 + round, "exchange");
         want_ok(m.table->broadcast(m.subject.self, &word, sizeof word, 2, &err), &err);
         want(word == 77 + round, "broadcast");
-        check_all_to_all(&m);
+        check_all_to_all(&m, 0);
+        check_all_to_all(&m, round == 2 ? 3 * ODD : 7);
         check_all_gather(&m);
     }
     m.table->leave(m.subject.self, 0);
