@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""pairs.py MODEL [--every] - ordered pairs of the algorithms that fit a model, in runs of three batches.
+"""pairs.py MODEL [--every | ALGORITHM] - ordered pairs of the algorithms that fit a model, in runs of three batches.
 
 For each pair, a run and one that takes it up after its first batch end with the same bytes, and every surgery
-finds as many modules beside the other algorithm as it does alone, whichever comes first.  Without --every:
-each surgery with each other where SURGERY_OF says so, and some of the rest.  The environment has TUTTI, the
-program, and SOURCE."""
+finds as many modules beside the other algorithm as it does alone, whichever comes first.  With an algorithm: the
+pairs that it is in.  With neither: each surgery with each other where SURGERY_OF says so, and some of the rest.
+The environment has TUTTI, the program, and SOURCE."""
 import concurrent.futures
 import itertools
 import json
@@ -20,7 +20,7 @@ TUTTI, SOURCE = os.environ["TUTTI"], os.environ["SOURCE"]
 sys.path.insert(0, f"{SOURCE}/tests/e2e")
 from checkpoint import tensors  # noqa: E402
 
-SHARE = 40  # without --every: one pair in so many,
+SHARE = 40  # where nothing is asked for: one pair in so many,
 SURGERY_OF = ("resnet", "gpt2", "bert")  # and all of two surgeries for these
 GLYPHS = {"dataset": {"name": "glyphs", "samples": 16},
           "transforms": [{"name": "normalize", "mean": [0.13], "std": [0.31]}], "batch_size": 8, "workers": 1}
@@ -101,8 +101,10 @@ def trial(work, base, names, fits):
     return fault, found
 
 
-def chosen(model, pair, every):
-    return (every or (model in SURGERY_OF and set(pair) <= set(CHANGED)) or
+def chosen(model, pair, asked):
+    if asked:
+        return asked == "--every" or asked in pair
+    return (model in SURGERY_OF and set(pair) <= set(CHANGED) or
             zlib.crc32("-".join((model, *pair)).encode()) % SHARE == 0)
 
 
@@ -112,13 +114,14 @@ def apart(pair):
 
 
 def main():
-    model, every = sys.argv[1], "--every" in sys.argv[2:]
+    model, asked = (*sys.argv[1:3], "")[:2]
     base = MODELS[model]
     fits = {name: of["settings"] for name, of in ALGORITHMS.items() if model in of["models"]}
     here = {p.name for p in pathlib.Path(SOURCE, "plugins/algorithms").iterdir() if p.is_dir()}
     wrong = [f"plugins/algorithms/{n} has no pairs.json" for n in sorted(here - set(ALGORITHMS))]
     wrong += [f"{n}: no model is called {m}" for n, of in ALGORITHMS.items() for m in of["models"] if m not in MODELS]
-    pairs = [p for p in itertools.permutations(sorted(fits), 2) if chosen(model, p, every) and not apart(p)]
+    pairs = [p for p in itertools.permutations(sorted(fits), 2) if chosen(model, p, asked) and not apart(p)]
+    wrong += [] if pairs else [f"there is no pair of {asked or 'algorithms'}"]
     surgeries = sorted({n for p in pairs for n in p} & set(CHANGED))
     with tempfile.TemporaryDirectory() as tmp, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         work = pathlib.Path(tmp)
