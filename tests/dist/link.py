@@ -79,7 +79,8 @@ class Link:
             self.do(side, "ip", "link", "set", "link0", "up")
             # The system gives a dead connection up within seconds, not after a quarter of an hour.
             self.do(side, "sh", "-c", "echo 4 >/proc/sys/net/ipv4/tcp_retries2")
-            self.do(side, "tc", "qdisc", "add", "dev", "link0", "root", "tbf", "rate", self.rate, "burst", "64kb",
+            # A burst above the largest segment of TCP's offload: smaller ones are cut up by the CPU, not by a network card.
+            self.do(side, "tc", "qdisc", "add", "dev", "link0", "root", "tbf", "rate", self.rate, "burst", "256kb",
                     "latency", "200ms")
 
     def cut(self):

@@ -3,7 +3,7 @@
 #ifndef TUTTI_EVENTS_H
 #define TUTTI_EVENTS_H
 
-/* Composer's 40 events in its order: NAME, value, canonical name (the before/after partners share
+/* Composer's events in its order: NAME, value, canonical name (the before/after partners share
  * it), side (B before, A after, N neither).  The value is the name in lower case. */
 #define TUTTI_COMPOSER_EVENTS(X)                                                               \
     X(INIT, "init", "init", N)                                                                 \
