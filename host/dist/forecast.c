@@ -110,6 +110,18 @@ static void fill_shards(const forecast_run *run, int32_t ranks, forecast *ret)
     ret->sums = slots_waiting(ret->slots, ranks) * own;
 }
 
+/* Numbers of a bucket of `n` that are laid out to be sent, and that have come.  A rank's only block is sent from where it
+ * lies, and own numbers are added where they lie (sum.c); of machines with several ranks (hierarchical_collectives.c), in 16
+ * bits and in rounds all are copied. */
+static uint64_t under_way(const forecast_run *run, const division *d, uint64_t ranks,
+                          uint64_t n)
+{
+    const bool copied = run->half || run->rounds || (d->machines > 1 && d->together > 1);
+    const uint64_t sent = copied || d->blocks > 1 ? d->blocks : 0;
+    const uint64_t came = copied ? d->all_blocks : d->all_blocks - 1;
+    return sent * n + (came * n + ranks - 1) / ranks;
+}
+
 static void fill_memory(const forecast_run *run, const division *d, int32_t ranks,
                         forecast *ret)
 {
@@ -119,9 +131,8 @@ static void fill_memory(const forecast_run *run, const division *d, int32_t rank
     ret->sums = (uint64_t)d->arrays * (uint64_t)(run->weights + run->buffers) * sizeof(float);
     if (run->rounds && ranks > 1)
         fill_shards(run, ranks, ret);
-    if (ranks > 1) /* of a bucket: what is sent, and what has come */
-        ret->sums += (uint64_t)bucket * sizeof(float) *
-                     (d->blocks + (d->all_blocks + (uint64_t)ranks - 1) / (uint64_t)ranks);
+    if (ranks > 1)
+        ret->sums += under_way(run, d, (uint64_t)ranks, (uint64_t)bucket) * sizeof(float);
     ret->results = run->plan;
     if (run->statistics.waits && d->most_slots > 1) { /* side by side */
         ret->results *= (uint64_t)d->most_slots;

@@ -117,6 +117,23 @@ END_TEST
 
 /* 8 slots on 4 ranks in two rounds: a rank has 250,000 gradients, and of others three quarters of the 60,000 of the weight
  * that is computed and of two buckets of 10,000 that wait; between the rounds one sum of its own 250,000; and a bucket sent and a bucket received. */
+START_TEST(sums_copy_no_more_than_they_must)
+{
+    forecast f;
+    forecast_run run = example();
+    forecast_step(&run, 8, &f); /* a slot a rank: seven shards come */
+    ck_assert_uint_eq(f.sums, 4 * 7 * 250000 / 8);
+    run.half = true; /* sent, and eight shards come */
+    forecast_step(&run, 8, &f);
+    ck_assert_uint_eq(f.sums, 4 * 2 * 250000);
+    run.half = false;
+    run.together = 4;
+    run.copied_per_s = 1e9;
+    forecast_step(&run, 8, &f);
+    ck_assert_uint_eq(f.sums, 4 * 2 * 250000);
+}
+END_TEST
+
 START_TEST(sharded_gradients_are_a_shard)
 {
     forecast f;
@@ -228,6 +245,7 @@ int main(void)
     tcase_add_test(c, ranks_of_a_machine_sum_before_machines_do);
     tcase_add_test(c, sharded_state_is_a_shard);
     tcase_add_test(c, sharded_gradients_are_a_shard);
+    tcase_add_test(c, sums_copy_no_more_than_they_must);
     tcase_add_test(c, sharded_weights_are_a_shard);
     tcase_add_test(c, statistics_of_the_batch_are_waited_for);
     tcase_add_test(c, better_sizes_give_every_rank_one_block);
