@@ -28,6 +28,11 @@ int64_t world_shard_begin(const world *w, int64_t n, int32_t rank)
     return first < n ? first : n;
 }
 
+int64_t world_shard_length(const world *w, int64_t n, int32_t rank)
+{
+    return world_shard_begin(w, n, rank + 1) - world_shard_begin(w, n, rank);
+}
+
 tutti_status world_all_to_all(world *w, const tutti_parts *out, const tutti_parts *in,
                               tutti_error *err)
 {

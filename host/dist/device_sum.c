@@ -95,8 +95,7 @@ static tutti_status pack(world_device *d, const world_piece *p, int64_t shard, t
     int64_t end = 0, received = 0;
     tutti_status s = TUTTI_OK;
     for (int32_t r = 0; r < w->info.size && !s; r++) {
-        const int64_t first = world_shard_begin(w, p->n, r),
-                      n = world_shard_begin(w, p->n, r + 1) - first;
+        const int64_t first = world_shard_begin(w, p->n, r), n = world_shard_length(w, p->n, r);
         d->offsets[0][r] = (uint64_t)end * sizeof(float);
         d->bytes[0][r] = (uint64_t)n * p->count * sizeof(float);
         for (uint32_t k = 0; k < p->count && !s; k++, end += n)
@@ -153,7 +152,7 @@ static tutti_status gather(world_device *d, float *data, int64_t n, tutti_error 
     for (int32_t r = 0; r < w->info.size; r++) {
         const int64_t first = world_shard_begin(w, n, r);
         d->offsets[0][r] = (uint64_t)first * sizeof(float);
-        d->bytes[0][r] = (uint64_t)(world_shard_begin(w, n, r + 1) - first) * sizeof(float);
+        d->bytes[0][r] = (uint64_t)world_shard_length(w, n, r) * sizeof(float);
     }
     const tutti_parts parts = {.struct_size = sizeof parts,
                                .data = data,
@@ -186,7 +185,7 @@ tutti_status world_device_sum(world_device *d, const world_piece *p, tutti_error
 {
     const world *w = d->world;
     const int64_t first = world_shard_begin(w, p->n, w->info.rank);
-    const int64_t n = world_shard_begin(w, p->n, w->info.rank + 1) - first;
+    const int64_t n = world_shard_length(w, p->n, w->info.rank);
     if (!d->table)
         return sum_alone(d, p, err);
     float *received = d->memory + (uint64_t)p->n * p->count;

@@ -124,7 +124,7 @@ static uint64_t largest_shard(const world *w, int64_t n)
 {
     int64_t most = 0;
     for (int32_t r = 0; r < w->info.size; r++) {
-        const int64_t one = world_shard_begin(w, n, r + 1) - world_shard_begin(w, n, r);
+        const int64_t one = world_shard_length(w, n, r);
         most = one > most ? one : most;
     }
     return (uint64_t)most;

@@ -39,17 +39,12 @@ static bool carries(const world *w, int32_t rank, int32_t owner)
     return courier(w, owner, rank) == rank;
 }
 
-static int64_t shard_length(const world *w, int64_t n, int32_t rank)
-{
-    return world_shard_begin(w, n, rank + 1) - world_shard_begin(w, n, rank);
-}
-
 /* Numbers of the shards that `rank` is the courier of. */
 static int64_t carried(const world *w, int64_t n, int32_t rank)
 {
     int64_t all = 0;
     for (int32_t r = 0; r < w->info.size; r++)
-        all += carries(w, rank, r) ? shard_length(w, n, r) : 0;
+        all += carries(w, rank, r) ? world_shard_length(w, n, r) : 0;
     return all;
 }
 
@@ -118,7 +113,7 @@ static void pack_blocks(hierarchy *h, void *to)
         for (uint32_t k = 0; is_here(w, r) && k < one->count; k++)
             for (int32_t s = 0; s < w->info.size; s++) {
                 const int64_t first = one->at + world_shard_begin(w, one->n, s);
-                const int64_t n = carries(w, r, s) ? shard_length(w, one->n, s) : 0;
+                const int64_t n = carries(w, r, s) ? world_shard_length(w, one->n, s) : 0;
                 const float *data = one->mine[k].data;
                 wire_put(one, to, end, data ? data + first : NULL, n);
                 end += (uint64_t)n;
@@ -167,7 +162,7 @@ static void pack_sums(hierarchy *h, void *to)
     int64_t first = 0;
     for (int32_t s = 0; s < h->w->info.size; s++) {
         const bool mine = carries(h->w, h->w->info.rank, s);
-        const int64_t n = mine ? shard_length(h->w, h->one->n, s) : 0;
+        const int64_t n = mine ? world_shard_length(h->w, h->one->n, s) : 0;
         const uint64_t begin = end;
         for (uint32_t k = 0; k < h->count; k++, end += (uint64_t)n)
             wire_put(h->one, to, end, h->sums[k].data + first, n);
@@ -217,7 +212,7 @@ static tutti_status sum(hierarchy *h, float *result, tutti_error *err)
     world *w = h->w;
     const world_piece *one = h->one;
     slot_span blocks[SLOT_BLOCKS];
-    const int64_t own = shard_length(w, one->n, w->info.rank);
+    const int64_t own = world_shard_length(w, one->n, w->info.rank);
     h->mine = carried(w, one->n, w->info.rank);
     const uint64_t sent = larger((uint64_t)one->n * one->count,
                                  (uint64_t)h->mine * machine_blocks(h, w->info.rank, blocks));
@@ -263,8 +258,8 @@ static void give_shard(hierarchy *h, int64_t n)
     uint64_t end = 0;
     for (int32_t r = 0; r < h->w->info.size; r++) {
         const bool gets = carries(h->w, r, rank), gives = carries(h->w, rank, r);
-        (void)set_part(h, 0, r, first, gets ? (uint64_t)shard_length(h->w, n, rank) : 0);
-        end = set_part(h, 1, r, end, gives ? (uint64_t)shard_length(h->w, n, r) : 0);
+        (void)set_part(h, 0, r, first, gets ? (uint64_t)world_shard_length(h->w, n, rank) : 0);
+        end = set_part(h, 1, r, end, gives ? (uint64_t)world_shard_length(h->w, n, r) : 0);
     }
 }
 
@@ -284,7 +279,7 @@ static void place_shards(const hierarchy *h, const char *from, char *data, int64
     for (int32_t r = 0; r < h->w->info.size; r++)
         for (int32_t s = 0; is_here(h->w, r) && s < h->w->info.size; s++) {
             const uint64_t bytes =
-                carries(h->w, r, s) ? (uint64_t)shard_length(h->w, n, s) * h->unit : 0;
+                carries(h->w, r, s) ? (uint64_t)world_shard_length(h->w, n, s) * h->unit : 0;
             memcpy(data + (uint64_t)world_shard_begin(h->w, n, s) * h->unit, from, bytes);
             from += bytes;
         }

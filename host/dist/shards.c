@@ -13,7 +13,7 @@ int64_t world_own(const world *w, int64_t n)
     int64_t own = 0;
     for (int64_t first = 0; first < n; first += most) {
         const int64_t length = n - first < most ? n - first : most;
-        own += world_shard_begin(w, length, rank + 1) - world_shard_begin(w, length, rank);
+        own += world_shard_length(w, length, rank);
     }
     return own;
 }
@@ -24,7 +24,7 @@ bool world_next_own(const world *w, int64_t n, int64_t *at, world_span *ret_span
     while (*at < n) {
         const int64_t length = n - *at < most ? n - *at : most;
         const int64_t first = world_shard_begin(w, length, w->info.rank);
-        const int64_t count = world_shard_begin(w, length, w->info.rank + 1) - first;
+        const int64_t count = world_shard_length(w, length, w->info.rank);
         *ret_span = (world_span){*at + first, count};
         *at += length;
         if (count > 0)
@@ -51,7 +51,7 @@ static void parts_fill(const world *w, shard_parts *p, int64_t n, uint64_t unit)
     for (int32_t r = 0; r < w->info.size; r++) {
         const int64_t first = world_shard_begin(w, n, r);
         p->offsets[r] = (uint64_t)first * unit;
-        p->bytes[r] = (uint64_t)(world_shard_begin(w, n, r + 1) - first) * unit;
+        p->bytes[r] = (uint64_t)world_shard_length(w, n, r) * unit;
     }
 }
 
@@ -125,7 +125,7 @@ static tutti_status collect_one(world *w, int64_t at, int64_t n, const int64_t *
                   end = at + world_shard_begin(w, n, rank + 1);
     for (int32_t r = 0; r < w->info.size; r++) {
         const int64_t first = at + world_shard_begin(w, n, r);
-        const int64_t count = at + world_shard_begin(w, n, r + 1) - first;
+        const int64_t count = world_shard_length(w, n, r);
         part_set(&p[0], r, overlap(own, end - own, bounds[r], bounds[r + 1]), own);
         part_set(&p[1], r, overlap(first, count, bounds[rank], bounds[rank + 1]), bounds[rank]);
     }
@@ -155,8 +155,7 @@ tutti_status world_collect_shards(world *w, const float *mine, int64_t n, const 
         const int64_t length = n - at < most ? n - at : most;
         w->counts.blocking++;
         s = collect_one(w, at, length, bounds, p, mine, to, err);
-        mine += world_shard_begin(w, length, w->info.rank + 1) -
-                world_shard_begin(w, length, w->info.rank);
+        mine += world_shard_length(w, length, w->info.rank);
     }
     free(p[0].offsets);
     free(p[1].offsets);

@@ -13,6 +13,7 @@ typedef struct world_span {
 /* An array is cut into buckets of world_bucket numbers, a bucket of n into shards: that of `rank` begins at
  * world_shard_begin, the next one's where it ends.  Shards begin at multiples of 16. */
 int64_t world_shard_begin(const world *w, int64_t n, int32_t rank);
+int64_t world_shard_length(const world *w, int64_t n, int32_t rank);
 /* How many of an array's n numbers are this rank's. */
 int64_t world_own(const world *w, int64_t n);
 /* The next of them, from bucket to bucket; *at is 0 at first.  False at the end. */

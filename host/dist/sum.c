@@ -29,25 +29,21 @@ static bool may_stay(const world_piece *one)
     return there;
 }
 
-static int64_t shard_numbers(const piece *p, int32_t r)
-{
-    return world_shard_begin(p->w, p->one->n, r + 1) - world_shard_begin(p->w, p->one->n, r);
-}
-
 static bool is_sent(const piece *p, int32_t r)
 {
     return !p->in_place || r != p->w->info.rank;
 }
 
 /* One block alone is sent from where it lies, several, by shard, from `to`.  What is sent begins there. */
-static const void *lay_out(piece *p, float *to)
+static void *lay_out(piece *p, float *to)
 {
     const world_piece *one = p->one;
     const uint64_t unit = wire_unit(one);
     const bool stays = p->in_place && one->count == 1;
     uint64_t end = 0;
     for (int32_t r = 0; r < p->w->info.size; r++) {
-        const int64_t first = world_shard_begin(p->w, one->n, r), n = shard_numbers(p, r);
+        const int64_t first = world_shard_begin(p->w, one->n, r),
+                      n = world_shard_length(p->w, one->n, r);
         p->offsets[0][r] = (stays ? (uint64_t)first : end) * unit;
         p->bytes[0][r] = is_sent(p, r) ? (uint64_t)n * one->count * unit : 0;
         for (uint32_t k = 0; k < one->count && is_sent(p, r) && !stays; k++) {
@@ -59,10 +55,10 @@ static const void *lay_out(piece *p, float *to)
     return stays ? one->mine[0].data + one->at : to;
 }
 
-static tutti_status transpose(piece *p, const void *send, void *receive, tutti_error *err)
+static tutti_status transpose(piece *p, void *send, void *receive, tutti_error *err)
 {
     const tutti_parts out = {.struct_size = sizeof out,
-                             .data = (void *)(uintptr_t)send,
+                             .data = send,
                              .offsets = p->offsets[0],
                              .bytes = p->bytes[0]};
     const tutti_parts in = {.struct_size = sizeof in,
@@ -120,7 +116,7 @@ static tutti_status sum_shard(piece *p, float *result, int64_t n, tutti_error *e
     if (s)
         return s;
     float *received = w->memory.data + sent;
-    const void *send = lay_out(p, w->memory.data);
+    void *send = lay_out(p, w->memory.data);
     if (one->was_read)
         one->was_read(one->ctx, one->at, one->n);
     if ((s = transpose(p, send, wire_place(one, received, all), err)))
@@ -153,7 +149,7 @@ static tutti_status gather_sums(world *w, const world_piece *one, tutti_error *e
     const int64_t first = world_shard_begin(w, one->n, w->info.rank);
     if (!s) {
         wire_put(one, w->memory.data, (uint64_t)first, result + first,
-                 world_shard_begin(w, one->n, w->info.rank + 1) - first);
+                 world_shard_length(w, one->n, w->info.rank));
         s = world_gather_piece(w, w->memory.data, one->n, wire_unit(one), err);
     }
     if (!s)
@@ -181,7 +177,7 @@ static tutti_status sum_at_once(world *w, const world_piece *one, float *result,
 static tutti_status sum_piece(world *w, const world_piece *one, tutti_error *err)
 {
     const int64_t first = world_shard_begin(w, one->n, w->info.rank);
-    const int64_t n = world_shard_begin(w, one->n, w->info.rank + 1) - first;
+    const int64_t n = world_shard_length(w, one->n, w->info.rank);
     float *result = one->result + one->at + first;
     const tutti_status s = w->machines.hierarchical
                                ? world_sum_hierarchical(w, one, result, err)

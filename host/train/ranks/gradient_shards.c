@@ -35,8 +35,7 @@ tutti_status gradient_shards_begin(gradient_shards *r, const world *w, int64_t s
 {
     const int32_t rank = world_rank(w);
     const int64_t own = world_own(w, gradients);
-    const int64_t numbers =
-        own + world_shard_begin(w, buffers, rank + 1) - world_shard_begin(w, buffers, rank);
+    const int64_t numbers = own + world_shard_length(w, buffers, rank);
     if (own != r->own || numbers != r->numbers)
         gradient_shards_close(r);
     r->own = own;
