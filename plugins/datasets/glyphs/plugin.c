@@ -1,7 +1,7 @@
 /* plugin.c - glyphs: digits drawn with strokes, a new one for every index. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "glyphs_pixels.h"
 #include "tutti/dataset.h"
-#include "tutti/rng.h"
 #include "tutti/tutti.h"
 
 #include <math.h>
@@ -9,7 +9,7 @@
 #include <string.h>
 
 enum {
-    SIDE = 28,
+    SIDE = GLYPHS_SIDE,
     MAX_POINTS = 16,
     TEST_OFFSET = 1 << 30,
     DIGITS = 10,
@@ -20,13 +20,8 @@ enum {
 /* What a sample is, in the order of the manifest's words. */
 enum { SAMPLE_SINGLE, SAMPLE_PAIR, SAMPLE_TRIPLE, SAMPLE_LINE };
 
-typedef struct point {
-    float x;
-    float y;
-} point;
-
 /* A digit is polylines through points of the unit square, y downwards; a pen-up has x < 0. */
-static const point strokes[10][MAX_POINTS] = {
+static const glyphs_point strokes[10][MAX_POINTS] = {
     {{.5f, .1f},
      {.75f, .2f},
      {.8f, .5f},
@@ -117,20 +112,9 @@ static float glyphs_between(tutti_stream *s, float low, float high)
     return low + (high - low) * (float)tutti_stream_uniform(s);
 }
 
-/* Distance from p to the segment a b. */
-static float glyphs_distance(point p, point a, point b)
-{
-    const float dx = b.x - a.x, dy = b.y - a.y, px = p.x - a.x, py = p.y - a.y;
-    const float length = dx * dx + dy * dy;
-    float t = length > 0 ? (px * dx + py * dy) / length : 0;
-    t = t < 0 ? 0 : t > 1 ? 1 : t;
-    const float ex = px - t * dx, ey = py - t * dy;
-    return sqrtf(ex * ex + ey * ey);
-}
-
 /* The digit's points, moved one by one and then rotated, sheared, scaled and shifted as a whole, in
  * pixels.  Returns how many there are. */
-static int glyphs_place(const glyphs *g, tutti_stream *s, int digit, point *p)
+static int glyphs_place(const glyphs *g, tutti_stream *s, int digit, glyphs_point *p)
 {
     const float d = g->distortion;
     const float angle = glyphs_between(s, -.35f, .35f) * d,
@@ -150,39 +134,23 @@ static int glyphs_place(const glyphs *g, tutti_stream *s, int digit, point *p)
     return n;
 }
 
-/* Adds the ink of one segment: a soft edge one pixel wide. */
-static void glyphs_draw(float *ink, point a, point b, float half)
-{
-    const float margin = half + 1.5f;
-    const int x0 = (int)fmaxf(0, fminf(a.x, b.x) - margin);
-    const int y0 = (int)fmaxf(0, fminf(a.y, b.y) - margin);
-    const int x1 = (int)fminf(SIDE - 1, fmaxf(a.x, b.x) + margin);
-    const int y1 = (int)fminf(SIDE - 1, fmaxf(a.y, b.y) + margin);
-    for (int y = y0; y <= y1; y++)
-        for (int x = x0; x <= x1; x++) {
-            const point at = {(float)x + .5f, (float)y + .5f};
-            float v = half + .5f - glyphs_distance(at, a, b);
-            v = v < 0 ? 0 : v > 1 ? 1 : v;
-            if (v > ink[y * SIDE + x])
-                ink[y * SIDE + x] = v;
-        }
-}
-
 /* One drawing into SIDE rows, `stride` pixels from each other; a digit of -1 is grain alone. */
 static void glyphs_picture(const glyphs *g, tutti_stream *s, int digit, uint8_t *pixels,
                            int64_t stride)
 {
-    float ink[SIDE * SIDE] = {0};
-    point p[MAX_POINTS];
+    float ink[GLYPHS_PIXELS] = {0}, grain[GLYPHS_PIXELS];
+    glyphs_point p[MAX_POINTS];
     const int n = digit < 0 ? 0 : glyphs_place(g, s, digit, p);
     const float half = glyphs_between(s, .7f, 1.6f), level = glyphs_between(s, .65f, 1.0f);
     for (int k = 0; k + 1 < n; k++)
-        glyphs_draw(ink, p[k], p[k + 1], half);
-    for (int k = 0; k < SIDE * SIDE; k++) {
-        const float grain = g->noise * (glyphs_between(s, -1, 1) + glyphs_between(s, -1, 1));
-        const float v = 255.0f * (level * ink[k] + grain);
-        pixels[k / SIDE * stride + k % SIDE] = (uint8_t)(v < 0 ? 0 : v > 255 ? 255 : v);
-    }
+        TUTTI_ISA_PICK(glyphs_stroke)(ink, p[k], p[k + 1], half);
+    TUTTI_ISA_PICK(glyphs_grain)(s, grain);
+    for (int y = 0; y < SIDE; y++)
+        for (int x = 0; x < SIDE; x++) {
+            const int k = y * SIDE + x;
+            const float v = 255.0f * (level * ink[k] + g->noise * grain[k]);
+            pixels[y * stride + x] = (uint8_t)(v < 0 ? 0 : v > 255 ? 255 : v);
+        }
 }
 
 /* Another digit than this. */
