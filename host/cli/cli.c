@@ -242,6 +242,11 @@ int cli_failure_status(const cli_options *o, const trainer *t, bool stopped)
                                                                               : CLI_FAILED;
 }
 
+int cli_creation_status(const tutti_error *e)
+{
+    return e->status == TUTTI_E_INTERRUPTED ? 128 + trainer_pending_signal() : CLI_USAGE;
+}
+
 int cli_finish(int status, const registry *r)
 {
     const int changes = registry_changes(r);

@@ -33,6 +33,8 @@ void cli_watch(const run_file *run);
 /* The exit status of a training that has ended with an error, `stopped` where that is a signal's.  A run that is over
  * already has done what --resume auto asks for. */
 int cli_failure_status(const cli_options *o, const trainer *t, bool stopped);
+/* That of a trainer which could not be created; a signal's where that ended the wait for other processes. */
+int cli_creation_status(const tutti_error *e);
 /* The end of cli_watch; the command's exit status, given the run's: changes of the process that
  * --check-plugins found are a failure.  Does not return when the operator would not wait. */
 int cli_finish(int status, const registry *r);

@@ -79,6 +79,7 @@ static int run(const cli_options *o, const tutti_op *const *ops)
     trainer_catch_signals(run->checkpoints.signals);
     if (trainer_create(run, r, ops, &t, &e) || loop_run_create(run, t, r, &l, &e)) {
         cli_print_failure(run, e.text);
+        status = cli_creation_status(&e);
         goto end;
     }
     trainer_on_message(t, o->talk.verbose ? message_verbose : message, run, true);

@@ -63,6 +63,7 @@ static int run(const cli_options *o, const tutti_op *const *ops)
     trainer_catch_signals(run->checkpoints.signals);
     if (trainer_create(run, r, ops, &t, &e)) {
         cli_print_failure(run, e.text);
+        status = cli_creation_status(&e);
         goto end;
     }
     trainer_on_message(t, cli_message, run, o->talk.verbose);

@@ -90,6 +90,12 @@ static tutti_status check_launcher(const world *w, tutti_error *err)
         instance_name(w->options.comm), launcher, n);
 }
 
+static int32_t join_stopped(void *ctx)
+{
+    const world_options *o = ctx;
+    return o->stopped && o->stopped() != 0;
+}
+
 tutti_status world_join(const world_options *options, world **ret_world, tutti_error *err)
 {
     const tutti_collectives_v1 *table = instance_query(options->comm, TUTTI_COLLECTIVES_V1);
@@ -110,7 +116,9 @@ tutti_status world_join(const world_options *options, world **ret_world, tutti_e
                                   .gather = service_gather};
     const tutti_join how = {.struct_size = sizeof how,
                             .timeout_ms = milliseconds(options->join_s),
-                            .run = options->run};
+                            .run = options->run,
+                            .stopped = join_stopped,
+                            .ctx = &w->options};
     instance_call c = instance_enter(options->comm, "join");
     tutti_status s = table->join(w->self, &how, &w->info, err);
     instance_leave(&c);

@@ -18,6 +18,8 @@ typedef struct world_options {
     double timeout_s; /* until a rank that does not come ends the run */
     uint64_t bucket;  /* bytes that are summed at a time */
     int threads;      /* of sums */
+    int (*stopped)(
+        void); /* the signal that ends the wait for ranks to join, or 0; may be NULL */
 } world_options;
 
 /* All ranks call the functions below in the same order.  Errors of all: E_STATE names a rank that has ended, has left, or

@@ -3,6 +3,7 @@ begin_test.py TUTTI [NAME]..."""
 # SPDX-License-Identifier: Apache-2.0
 import os
 import shutil
+import signal
 import struct
 import subprocess
 import sys
@@ -181,6 +182,28 @@ def alone(tutti, folder, report):
     report.check("nothing is written", not os.path.exists(os.path.join(folder, "out.npy")) and not os.path.exists(os.path.join(folder, "out.onnx")))
 
 
+def lonely(tutti, folder, report):
+    """A rank that waits for another: a signal ends it at once; else it names the rank, of which nothing is known."""
+    write(folder, changed())
+    before = set(os.listdir("/dev/shm"))
+    for rank in (0, 1):
+        one = subprocess.Popen([tutti, "train", "run.json"], cwd=folder, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True,
+                               env={**os.environ, "TUTTI_RANK": str(rank), "TUTTI_WORLD_SIZE": "2", "TUTTI_JOB": folder + str(rank)})
+        wait_until(lambda: rank or set(os.listdir("/dev/shm")) - before)
+        time.sleep(0.5)
+        began = time.monotonic()
+        one.send_signal(signal.SIGTERM)
+        err = one.communicate(timeout=50)[1]
+        seconds = time.monotonic() - began
+        good = one.returncode == 143 and seconds < 5 and f"stopped while rank {1 - rank} had not come" in err
+        report.check(f"a signal ends rank {rank}, which waits for another", good, f"{seconds} s {one.returncode} {err}")
+    report.check("nothing is left of it", set(os.listdir("/dev/shm")) == before, f"{set(os.listdir('/dev/shm')) - before}")
+    write(folder, changed(distributed={"comm": "shared_memory", "join_timeout_s": 1}))
+    done = subprocess.run([tutti, "train", "run.json"], cwd=folder, capture_output=True, text=True, check=False, timeout=100,
+                          env={**os.environ, "TUTTI_RANK": "0", "TUTTI_WORLD_SIZE": "2", "TUTTI_JOB": folder})
+    report.check("rank 0 names the rank that it waited for", done.returncode and "rank 1 has not come in 1 s" in done.stderr, done.stderr)
+
+
 def launcher_of_pmi(tutti, folder, report):
     """A launcher of PMI names no job and may leave all jobs in one session: one that begins while another does is not taken for it."""
     env = {key: value for key, value in os.environ.items() if not key.startswith(("TUTTI_", "PMI"))}
@@ -225,4 +248,4 @@ def wait_until(there):
 
 
 if __name__ == "__main__":
-    sys.exit(main([code, data, plugin, repeat, cpu, machines, advice, alone, launcher_of_pmi, launcher_unseen]))
+    sys.exit(main([code, data, plugin, repeat, cpu, machines, advice, alone, lonely, launcher_of_pmi, launcher_unseen]))

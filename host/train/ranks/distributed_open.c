@@ -130,7 +130,8 @@ static tutti_status join(const run_file *file, instance *comm, int threads, worl
                                    .timeout_s = file->distributed.timeout_s,
                                    .bucket =
                                        (uint64_t)(file->distributed.bucket_mib * (1 << 20)),
-                                   .threads = threads};
+                                   .threads = threads,
+                                   .stopped = trainer_pending_signal};
     return world_join(&options, ret_world, err);
 }
 

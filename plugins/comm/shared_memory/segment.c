@@ -1,5 +1,6 @@
 /* segment.c - a POSIX shared memory object with a barrier on a futex; processes that end are noticed. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#define TUTTI_USE_MINOR 2 /* stopped of tutti_join */
 #include "segment.h"
 
 #include <errno.h>
@@ -96,16 +97,16 @@ static tutti_status break_off(segment *s, int32_t rank, segment_fate fate, tutti
         culprit = seen;
     rank = (int32_t)(culprit & 0xffff) - 1;
     const segment_rank *r = &s->shared->ranks[rank];
-    char what[64];
+    const int32_t pid = atomic_load(&r->pid);
+    char process[32] = "", what[64], last[112] = "";
     tell_fate(s, (segment_fate)(culprit >> 16), what, sizeof what);
+    if (pid) /* 0: a rank that has not joined */
+        (void)snprintf(process, sizeof process, " (process %d)", pid);
+    if (r->progress.since_ns)
+        (void)snprintf(last, sizeof last, "; it was last seen at step %llu, %s",
+                       (unsigned long long)r->progress.step, r->progress.phase);
     s->why = (tutti_error)TUTTI_ERROR_INIT;
-    s->broken = r->progress.since_ns
-                    ? tutti_fail(&s->why, TUTTI_E_STATE,
-                                 "rank %d (process %d) %s; it was last seen at step %llu, %s",
-                                 rank, atomic_load(&r->pid), what,
-                                 (unsigned long long)r->progress.step, r->progress.phase)
-                    : tutti_fail(&s->why, TUTTI_E_STATE, "rank %d (process %d) %s", rank,
-                                 atomic_load(&r->pid), what);
+    s->broken = tutti_fail(&s->why, TUTTI_E_STATE, "rank %d%s %s%s", rank, process, what, last);
     return tutti_fail(err, s->broken, "%s", s->why.text);
 }
 
@@ -114,6 +115,16 @@ static int was_killed_waiting(segment *s, int32_t rank, uint32_t round)
 {
     return has_ended(s, rank) && !atomic_load(&s->shared->ranks[rank].left) &&
            atomic_load(&s->shared->round) == round;
+}
+
+/* Whether the operator does not want to wait for `rank` any more. */
+static tutti_status check_stopped(const tutti_join *how, int32_t rank, tutti_error *err)
+{
+    const int stopped =
+        how && TUTTI_HAS(how, tutti_join, ctx) && how->stopped && how->stopped(how->ctx);
+    return stopped ? tutti_fail(err, TUTTI_E_INTERRUPTED, "stopped while rank %d had not come",
+                                rank)
+                   : TUTTI_OK;
 }
 
 /* Looks for whom barrier `round` waits in vain: a rank that has not come, or one that came and was killed there. */
@@ -135,6 +146,9 @@ static tutti_status segment_look(segment *s, uint32_t round, int64_t began, tutt
             return break_off(s, k, FATE_ENDED, err);
         if (late)
             return break_off(s, k, FATE_LATE, err);
+        const tutti_status status = check_stopped(s->joins, k, err);
+        if (status)
+            return status;
     }
     return TUTTI_OK;
 }
@@ -263,13 +277,18 @@ tutti_status segment_open(segment *s, const char *name, int32_t rank, int32_t si
         if (how->timeout_ms && now_ms() - began > how->timeout_ms)
             return tutti_fail(err, TUTTI_E_STATE, "rank 0 has not come in %g s",
                               how->timeout_ms * 1e-3);
+        const tutti_status stopped = check_stopped(how, 0, err);
+        if (stopped)
+            return stopped;
         pause_ms(LOOK_MS);
     }
     if (!status && rank > 0)
         status = check_run(s, how, err);
     if (!status) {
         atomic_store(&s->shared->ranks[rank].pid, getpid());
+        s->joins = how;
         status = segment_wait(s, err);
+        s->joins = NULL;
     }
     if (rank == 0)
         (void)shm_unlink(s->name); /* all that will come have it */

@@ -44,11 +44,12 @@ typedef struct segment {
     int32_t rank, size;
     int peers[SEGMENT_RANKS]; /* a pidfd each; -1 for none */
     uint32_t timeout_ms;
-    tutti_status broken; /* what every wait says once one has failed */
+    const tutti_join *joins; /* while segment_open waits; else NULL */
+    tutti_status broken;     /* what every wait says once one has failed */
     tutti_error why;
 } segment;
 
-/* Rank 0 makes the object, the others wait for it.  Errors: E_IO, E_STATE names who is missing. */
+/* Rank 0 makes the object, the others wait for it.  Errors: E_IO, E_STATE names who is missing; E_INTERRUPTED. */
 TUTTI_NODISCARD tutti_status segment_open(segment *s, const char *name, int32_t rank,
                                           int32_t size, uint64_t room, const tutti_join *how,
                                           tutti_error *err);

@@ -14,6 +14,12 @@ typedef struct tutti_join {
     uint32_t struct_size;
     uint32_t timeout_ms; /* until all ranks are there */
     uint64_t run;        /* equal in all ranks of one run; another value is another run */
+#if TUTTI_USE_MINOR >= 2
+    /* since 1.2: not 0 once the operator wants the run to stop: `join` waits no more, E_INTERRUPTED.  May be NULL.
+     * [control] */
+    int32_t (*stopped)(void *ctx);
+    void *ctx;
+#endif
 } tutti_join;
 
 /* The world as one rank sees it.  The host owns it; the plugin fills it. */
@@ -49,7 +55,7 @@ typedef struct tutti_collectives_v1 {
     uint32_t struct_size;
     uint32_t flags; /* 0 */
     /* Waits for all ranks and fills *ret_world.  E_STATE: not all came in time; E_ARG: the environment does not
-     * say which rank this is.  [control] */
+     * say which rank this is; E_INTERRUPTED: stopped.  [control] */
     tutti_status (*join)(void *self, const tutti_join *how, tutti_world_info *ret_world,
                          tutti_error *err);
     /* This rank is done; nothing but close follows.  With `failed` the others do not know it yet: they are told, or ended,
