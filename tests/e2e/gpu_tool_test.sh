@@ -6,7 +6,7 @@ build="$(dirname "$TUTTI")"
 mkdir empty
 env PATH="$work/empty" /usr/bin/python3 "$SOURCE/tools/gpu" --output none >none.txt
 check "without a GPU there is one sentence, and status 2" test $? = 2 -a "$(head -1 none.txt)" = 'tools/gpu: there is no GPU that nvidia-smi knows of'
-says "a stage that is none" 2 'tools/gpu: there is no stage op; there are first, chosen, operations, tuned, graphs, again, ranks, parity, plugins, sanitizer, mlp, mlp-launches, profile, ncu, peers-mlp' \
+says "a stage that is none" 2 'tools/gpu: there is no stage op; there are first, chosen, operations, device, tuned, graphs, again, ranks, parity, plugins, sanitizer, mlp, mlp-launches, profile, ncu, peers-mlp' \
   python3 "$SOURCE/tools/gpu" --standin --only op
 # Three calls, each of which goes on from what the one before has left.
 for call in 1 2 3; do
@@ -18,6 +18,7 @@ out = json.load(open("out/gpu.json"))
 assert out["gpu"] == "stand-in" and out["wrong"] == [] and out["left_out"] == [], out
 assert out["operations"]["tests"] == 2 and out["operations"]["wrong"] == {}, out
 assert out["operations"]["by"]["matmul"].get("cuBLASLt 13.0.0", 0) > 9, out["operations"]
+assert len(out["device"]["tests"]) == 1 and out["device"]["wrong"] == {}, out["device"]
 assert out["tuned"]["tests"] == 1 and out["tuned"]["wrong"] == {}, out["tuned"]
 assert "MLP" in out["parity"] and len(out["plugins"]) == 2, out
 assert all(text.endswith(" of how far they have moved") for text in out["plugins"].values()), out["plugins"]

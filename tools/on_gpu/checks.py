@@ -11,6 +11,8 @@ import sys
 from machine import ROOT, Late
 from parity import BENCH, NEAR, saved, train
 
+TINY_DEVICE = ["devices/devices_cuda_graph_test"]
+SKIPPED = 77
 TINY_OPERATIONS = ["op_exp_test", "op_matmul_test"]
 OPTIMIZERS = [{"name": "adamw", "lr": 0.01}, {"name": "adamw", "lr": 0.01, "amsgrad": True},
               {"name": "decoupled_adamw", "lr": 0.01}, {"name": "sgd", "lr": 0.05},
@@ -62,7 +64,7 @@ def one_test(m, name, fork, limit, seed=None, **more):
         said = m.run([m.build / "tests" / name], limit, **extra)
     except Late as late:
         return [f"{LATE} {limit:.0f} s" if late.stage_s is None else f"{NO_TIME} {late.stage_s:.0f} s"]
-    if not said.status:
+    if said.status in (0, SKIPPED):
         return []
     marks = [line.split(":", 2)[-1] for line in said.lines() if re.search(r":\d+:[FE]:", line)]
     return marks or said.lines()[-1:] or [f"ends with {said.status}"]
@@ -77,6 +79,28 @@ def told_apart(m, name, bad, seed, extra):
     if not apart:
         return [f"{bad[0]} (not when each test is by itself)"]
     return bad if apart[0].startswith((LATE, NO_TIME)) else apart
+
+
+def device(m):
+    """What the CUDA backend promises of memory, streams, events, graphs and their blocks, errors; small nets on it and on
+    the CPU."""
+    found = sorted((m.build / "tests" / "devices").glob("devices_cuda_*_test"))
+    names = [f"devices/{p.name}" for p in found if os.access(p, os.X_OK)]
+    if m.args.standin:
+        names = [n for n in names if n in TINY_DEVICE]
+    if not names:
+        m.wrong("device", f"there are no tests in {m.build}/tests/devices")
+    code = {"TUTTI_CUDA_CODE": str(m.build / "lib/tutti/cuda")}
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        said = pool.map(lambda name: (name, one_test(m, name, "yes", 60, **code)), names)
+        wrong = {name: bad for name, bad in said if bad}
+    m.result["device"] = {"tests": names, "wrong": wrong}
+    for name, bad in sorted(wrong.items()):
+        if bad[0].startswith(NO_TIME):
+            m.leave_out(name, bad[0])
+        else:
+            m.wrong(name, "; ".join(bad))
+    m.say(f"{len(names) - len(wrong)} of {len(names)} tests of the CUDA backend are right on the device")
 
 
 def operation_tests(m):

@@ -14,7 +14,7 @@ from machine import ROOT, Late, find_tool
 
 PACK = ROOT / "build" / "gpu-pack.tar.xz"
 SOURCES = ("host", "kernels", "plugins", "sdk", "tools/bench", "tests/support", "tests/include",
-           "tests/cuda/op_device.c")
+           "tests/cuda/op_device.c", "tests/devices/cuda")
 ENDINGS = (".c", ".h", ".cu", ".cuh", ".cc", ".txt")  # of sources, and of what says how they are built
 # Of these a machine has its own, which fit its libc.
 NEVER = re.compile(r"^(ld-linux.*|lib(c|m|dl|pthread|rt|resolv|util)\.so\..*)$")
@@ -23,10 +23,10 @@ FALLBACK = re.compile(r"^lib(stdc\+\+|gcc_s|gomp|cudart|z)\.so\..*$")
 
 
 def packed_source(path, root):
-    """Whether a pack is made of it: of tests those of operations alone, of JSON what lies beside a plugin's library."""
+    """Whether a pack is made of it: of tests those of operations and the device, of JSON what lies beside a plugin's library."""
     if path.suffix == ".json":
         return path.name == "plugin.json"
-    is_test = path.stem.endswith("_test") and path.relative_to(root).parts[0] != "kernels"
+    is_test = path.stem.endswith("_test") and path.relative_to(root).parts[0] not in ("kernels", "tests")
     return path.suffix in ENDINGS and not is_test
 
 
@@ -62,7 +62,8 @@ def needed(file, env):
 
 def gather(source, to):
     """Programs, plugins and the libraries they want, as they lie in a build folder; stripped."""
-    wanted = [source / "tutti", *sorted((source / "tests").glob("op_*_test"))]
+    wanted = [source / "tutti", *sorted((source / "tests").glob("op_*_test")),
+              *sorted((source / "tests/devices").glob("devices_cuda_*_test"))]
     wanted += sorted((source / "lib/tutti/cuda").glob("*.code"))
     for folder in ("lib/tutti/plugins", "bench"):
         wanted += [p for p in sorted((source / folder).rglob("*"))
@@ -107,7 +108,7 @@ def make(args):
         to = pathlib.Path(folder, "pack")
         gather(source, to)
         about = {"architectures": [int(a) for a in re.findall(r"\d+", args.architectures)],
-                 "sources": fingerprint(), "tests": len(list((to / "tests").iterdir()))}
+                 "sources": fingerprint(), "tests": len(list((to / "tests").rglob("*_test")))}
         (to / "pack.json").write_text(json.dumps(about) + "\n", encoding="utf-8")
         # Programs have most of their bytes in common: a window that sees the one before, and little search.
         filters = [{"id": lzma.FILTER_LZMA2, "preset": 1, "dict_size": 64 << 20}]

@@ -31,6 +31,7 @@ STAGES = [
     Stage("first", 1, 8, checks.first, "a kernel, a small net, NVIDIA's libraries by their versions"),
     Stage("chosen", 1, 8, what_runs.chosen, "by which library each operation of the rows runs, and why by none"),
     Stage("operations", 1, 14, checks.operations, "every operation against its f64 reference"),
+    Stage("device", 1, 6, checks.device, "memory, streams, graphs and their blocks, errors; small nets as on the CPU"),
     Stage("tuned", 1, 26, checks.tuned, "the same by the algorithms that autotuning takes"),
     Stage("graphs", 1, 8, checks.graphs, "conditional nodes replayed, weights alike with graphs and without"),
     Stage("again", 1, 8, parity.again, "the same bits from the same run twice"),

@@ -1,4 +1,4 @@
-/* cuda_check.h - the CUDA backend on the stand-in for its runtime, and what that has recorded. */
+/* cuda_check.h - the CUDA backend on the stand-in for its runtime, and what that has recorded; or on a GPU. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef CUDA_CHECK_H
 #define CUDA_CHECK_H
@@ -6,12 +6,20 @@
 #include "tutti_check.h"
 #include "tutti_host/device.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 static char trace_path[64];
+
+/* Whether the runtime may be NVIDIA's, as tools/gpu says: it takes no settings, and tells nobody its calls. */
+static inline bool on_a_gpu(void)
+{
+    const char *device = getenv("TUTTI_TEST_DEVICE");
+    return device && strcmp(device, "cuda") == 0;
+}
 
 /* Before the runtime is loaded: what it is like ("memory=1000000"), and where it tells its calls. */
 static inline void stand_in(const char *settings)
@@ -44,6 +52,13 @@ static inline int traced(const char *what)
         n += strncmp(line, what, strlen(what)) == 0;
     (void)fclose(f);
     return n;
+}
+
+/* How many calls the stand-in has told. */
+static inline void ck_traced(const char *what, int n)
+{
+    if (!on_a_gpu())
+        ck_assert_int_eq(traced(what), n);
 }
 
 /* Nothing of it is left when the process ends (leaks=1 in the settings). */

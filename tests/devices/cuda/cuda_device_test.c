@@ -100,7 +100,7 @@ START_TEST(pinned_memory_goes_both_ways_without_waiting)
     move(&d, x, p, sizeof numbers, TUTTI_COPY_TO_DEVICE | TUTTI_COPY_NON_BLOCKING);
     ck_assert_ok(d.table->add(d.device, NULL, x, x, N, &err), err);
     move(&d, p, x, sizeof numbers, TUTTI_COPY_FROM_DEVICE | TUTTI_COPY_NON_BLOCKING);
-    ck_assert_int_eq(traced("wait"), waits);
+    ck_traced("wait", waits);
     wait_for(&d);
     for (int k = 0; k < N; k++)
         ck_assert(p[k] == 2.0f * numbers[k]);
@@ -128,7 +128,7 @@ START_TEST(many_numbers_go_there_without_waiting)
         ck_assert_ok(d.table->copy(d.device, k % 7 && k > MANY ? stream : NULL, x + k, &number,
                                    sizeof number, TUTTI_COPY_TO_DEVICE, &err),
                      err);
-        ck_assert(k > MANY || *p == -1.0f);
+        ck_assert(k > MANY || on_a_gpu() || *p == -1.0f); /* a GPU does not wait to be asked */
     }
     ck_assert_ok(d.table->synchronise(d.device, NULL, &err), err);
     d.table->stream_destroy(d.device, stream);
@@ -290,7 +290,7 @@ START_TEST(a_graph_does_it_again_with_another_step)
         ck_assert_ok(d.table->replay(d.device, NULL, graph, &now, &err), err);
         check_double(&d, y, step);
     }
-    ck_assert_int_eq(traced("launch graph"), 3);
+    ck_traced("launch graph", 3);
     ck_assert_ok(d.table->capture_begin(d.device, NULL, &err), err); /* and nothing of it */
     launch_double(&d, x, y, 5);
     ck_assert_ok(d.table->capture_end(d.device, NULL, NULL, &err), err);
@@ -481,7 +481,8 @@ int main(void)
     Suite *suite = suite_create("cuda_device");
     TCase *tc = tcase_create("all");
     suite_add_tcase(suite, tc);
-    tcase_add_test(tc, it_tells_its_devices_and_no_more);
+    if (!on_a_gpu())
+        tcase_add_test(tc, it_tells_its_devices_and_no_more);
     tcase_add_test(tc, memory_is_zeroed_and_what_goes_in_comes_out);
     tcase_add_loop_test(tc, large_copies_go_piece_by_piece, 0, 4);
     tcase_add_test(tc, pinned_memory_goes_both_ways_without_waiting);
@@ -495,6 +496,6 @@ int main(void)
     tcase_add_test(tc, a_limit_of_memory_is_kept);
     tcase_add_test(tc, an_object_of_the_device_is_made_once_and_goes_with_it);
     tcase_add_test(tc, functions_of_nvidias_libraries_are_found_or_named);
-    tcase_add_loop_test(tc, a_function_is_held_to_its_arguments, 0, 6);
+    tcase_add_loop_test(tc, a_function_is_held_to_its_arguments, 0, on_a_gpu() ? 5 : 6);
     return tutti_run(suite);
 }

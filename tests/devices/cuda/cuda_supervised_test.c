@@ -70,7 +70,7 @@ START_TEST(a_supervised_loop_trains_on_a_gpu)
     ck_assert(want > 0.0);
     ck_assert_close(train(b, 1 + _i, 12), want, 10.0 * near * want);
     close_nets(a, b);
-    ck_assert_int_gt(traced("launch graph"), 12);
+    ck_assert(on_a_gpu() || traced("launch graph") > 12);
     close_rig(a);
     close_rig(b);
 }
@@ -95,8 +95,8 @@ START_TEST(gradients_are_scaled_where_they_are)
         ck_assert_ok(net_model_calls(m).scale_gradients(m, factors[_i], &finite, &err), err);
         ck_assert_int_eq(finite, _i == 0);
         if (k) { /* the factor with a 0, and what became of that */
-            ck_assert_int_eq(traced("copy 4 bytes"), before + 1);
-            ck_assert_int_eq(traced("copy "), all + 2);
+            ck_traced("copy 4 bytes", before + 1);
+            ck_traced("copy ", all + 2);
         }
         net_model_destroy(m);
     }
