@@ -6,12 +6,14 @@
 #include "layer_norm/layer_norm_cuda.h"
 
 /* budget: layer_norm_held_8 registers=184: a row of 2048 in a warp, 64 numbers a thread */
+/* budget: layer_norm_grad_held_2 registers=168: for sm_100 and newer; the same as rows of 768 */
+/* budget: layer_norm_grad_held_2_f32 registers=168: for sm_100 and newer */
 /* budget: layer_norm_grad_held_3 registers=168: x, dy, two sums and what is added, two blocks of 192 */
 /* budget: layer_norm_grad_held_4 registers=255: the same for rows of 1024, one block of 256 */
-/* budget: layer_norm_grad_held_3_f32 registers=168: x, dy, two sums and what is added, two blocks of 192 */
+/* budget: layer_norm_grad_held_3_f32 registers=168 stack=32 spills=56: the same; spills for sm_100 and newer alone */
 /* budget: layer_norm_grad_held_4_f32 registers=255: the same for rows of 1024, one block of 256 */
 /* budget: layer_norm_grad_held_2_bf16 registers=168: x, dy, two sums and what is added, two blocks of 192 */
-/* budget: layer_norm_grad_held_3_bf16 registers=168: x, dy, two sums and what is added, two blocks of 192 */
+/* budget: layer_norm_grad_held_3_bf16 registers=168 stack=8 spills=16: the same; spills for sm_120 alone */
 /* budget: layer_norm_grad_held_4_bf16 registers=255: the same for rows of 1024, one block of 256 */
 
 /* ---- rows of any length: three reads, of which the cache serves two ---- */

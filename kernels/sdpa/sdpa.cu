@@ -12,15 +12,15 @@
 /* budget: sdpa_by_key_fma_128 registers=168: two tiles of scores and two of results */
 /* budget: sdpa_bf16_64 registers=168: blocks of 128 threads, three of them on a multiprocessor; scores and results */
 /* budget: sdpa_by_query_bf16_64 registers=168: the same; two tiles of scores and one of results */
-/* budget: sdpa_by_key_bf16_64 registers=232: two blocks; two tiles of scores and two of results */
-/* budget: sdpa_bf16_128 registers=240: two blocks, for which there is shared memory; scores and results */
-/* budget: sdpa_by_query_bf16_128 registers=248: two blocks; two halves of tiles of scores and one of results */
+/* budget: sdpa_by_key_bf16_64 registers=255: two blocks; two tiles of scores and two of results */
+/* budget: sdpa_bf16_128 registers=255: two blocks, for which there is shared memory; scores and results */
+/* budget: sdpa_by_query_bf16_128 registers=255: two blocks; two halves of tiles of scores and one of results */
 /* budget: sdpa_by_key_bf16_128 registers=255: two blocks; two halves of tiles of scores and two of results */
 /* budget: sdpa_f16_64 registers=168: blocks of 128 threads, three of them on a multiprocessor; scores and results */
 /* budget: sdpa_by_query_f16_64 registers=168: the same; two tiles of scores and one of results */
-/* budget: sdpa_by_key_f16_64 registers=232: two blocks; two tiles of scores and two of results */
-/* budget: sdpa_f16_128 registers=240: two blocks, for which there is shared memory; scores and results */
-/* budget: sdpa_by_query_f16_128 registers=248: two blocks; two halves of tiles of scores and one of results */
+/* budget: sdpa_by_key_f16_64 registers=255: two blocks; two tiles of scores and two of results */
+/* budget: sdpa_f16_128 registers=255: two blocks, for which there is shared memory; scores and results */
+/* budget: sdpa_by_query_f16_128 registers=255: two blocks; two halves of tiles of scores and one of results */
 /* budget: sdpa_by_key_f16_128 registers=255: two blocks; two halves of tiles of scores and two of results */
 
 /* By FMA, for operands of any dtypes and width; sdpa_mma.cuh does the rest.  E is by_fma, with C columns of

@@ -79,6 +79,7 @@ cuda_reduce_lane(const cuda_reduction &r, const cuda_tensor &x, int64_t base, in
         return all;
     }
     for (int64_t k = first + lane; k < end; k += 8 * r.along) {
+#pragma unroll
         for (int i = 0; i < 8; i++) {
             const int64_t at = k + i * r.along;
             some[i] = at < end ? cuda_get(x, base + cuda_index_iter_at(r.over, at)) : R::none();

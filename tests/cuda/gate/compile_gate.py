@@ -3,8 +3,8 @@
 usage: compile_gate.py SOURCE BUILD ARGUMENTS   builds the target cuda_images of SOURCE in BUILD/cuda_gate
        compile_gate.py --check FOLDER ARGUMENTS looks at the logs and fatbins that lie there
 
-A kernel may use 128 registers, no stack and no spills; for sm_80 and sm_90, and PTX is there for newer
-ones.  A line in the .cu beside the kernel allows more, and says why:
+A kernel may use 128 registers, no stack and no spills; it is there for each of TUTTI_CUDA_ARCHITECTURES of that
+build, as code and as PTX.  A line in the .cu beside the kernel allows more, and says why:
 
     /* budget: attention_cuda registers=168: the accumulators of a tile of 64 x 128 */
 
@@ -20,7 +20,6 @@ import sys
 from pathlib import Path
 
 DEFAULT = {"registers": 128, "stack": 0, "spills": 0}
-ARCHITECTURES = (80, 90)
 SKIPPED = 77
 
 
@@ -72,6 +71,12 @@ def contents(fatbin):
     return found
 
 
+def architectures(folder):
+    """Those that the build in the folder generates code for."""
+    cache = (folder / "CMakeCache.txt").read_text()
+    return [int(sm) for sm in re.search(r"^TUTTI_CUDA_ARCHITECTURES:STRING=(.+)$", cache, re.MULTILINE)[1].split(";")]
+
+
 def by_name(images):
     """(name, source, fatbins, all that was logged) of each image; those of operations have a fatbin an architecture."""
     found = {}
@@ -82,7 +87,7 @@ def by_name(images):
     return [(name, source, fatbins, "\n".join(logs)) for name, source, fatbins, logs in found.values()]
 
 
-def check_image(name, source, fatbins, log):
+def check_image(name, source, fatbins, log, wanted):
     """Sentences about what is wrong with one image, and its kernels' figures."""
     own, seen, wrong = budgets(source), figures(log), []
     kernels = sorted({kernel for kernel, _ in seen})
@@ -94,9 +99,9 @@ def check_image(name, source, fatbins, log):
         wrong += [f"{name}: {kernel} for sm_{arch} has {have[what]} {what}, its budget is {allowed[what]}"
                   for what in DEFAULT if have[what] > allowed[what]]
     wrong += [f"{name}: {kernel} was not compiled for sm_{arch}" for kernel in kernels
-              for arch in ARCHITECTURES if (kernel, arch) not in seen]
-    if all((1, max(ARCHITECTURES)) not in contents(fatbin) for fatbin in fatbins):
-        wrong.append(f"{name}: there is no PTX of compute_{max(ARCHITECTURES)}")
+              for arch in wanted if (kernel, arch) not in seen]
+    have = [item for fatbin in fatbins for item in contents(fatbin)]
+    wrong += [f"{name}: there is no PTX of compute_{arch}" for arch in wanted if (1, arch) not in have]
     return wrong, seen
 
 
@@ -114,15 +119,15 @@ def check_arguments(folder, images, program):
 def check(folder, program):
     images = json.loads((folder / "cuda_images.json").read_text())
     wrong, said = check_arguments(folder, images, program)
-    count, most = 0, ("", 0, 0)
+    count, most, wanted = 0, ("", 0, 0), architectures(folder)
     for name, source, fatbins, log in by_name(images):
-        bad, seen = check_image(name, source, fatbins, log)
+        bad, seen = check_image(name, source, fatbins, log, wanted)
         wrong += bad
         count += len(seen)
         for (kernel, arch), have in seen.items():
             if have["registers"] > most[1]:
                 most = (kernel, have["registers"], arch)
-    print("\n".join(wrong) or f"{count} kernels are within their budgets; {most[0]} for sm_{most[2]} "
+    print("\n".join(wrong) or f"{count} kernels for {', '.join(f'sm_{sm}' for sm in wanted)} are within their budgets; {most[0]} for sm_{most[2]} "
           f"has the most registers, {most[1]}; {said}")
     return 1 if wrong else 0
 
