@@ -185,22 +185,25 @@ def alone(tutti, folder, report):
 def lonely(tutti, folder, report):
     """A rank that waits for another: a signal ends it at once; else it names the rank, of which nothing is known."""
     write(folder, changed())
-    before = set(os.listdir("/dev/shm"))
+    job = f"lonely-{os.getpid()}-"
+
+    def left():
+        return [name for name in os.listdir("/dev/shm") if job in name]
+
     for rank in (0, 1):
         one = subprocess.Popen([tutti, "train", "run.json"], cwd=folder, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True,
-                               env={**os.environ, "TUTTI_RANK": str(rank), "TUTTI_WORLD_SIZE": "2", "TUTTI_JOB": folder + str(rank)})
-        wait_until(lambda: rank or set(os.listdir("/dev/shm")) - before)
-        time.sleep(0.5)
+                               env={**os.environ, "TUTTI_RANK": str(rank), "TUTTI_WORLD_SIZE": "2", "TUTTI_JOB": f"{job}{rank}"})
+        wait_until(lambda: catches(one.pid, signal.SIGTERM) and (rank or left()))
         began = time.monotonic()
         one.send_signal(signal.SIGTERM)
         err = one.communicate(timeout=50)[1]
         seconds = time.monotonic() - began
         good = one.returncode == 143 and seconds < 5 and f"stopped while rank {1 - rank} had not come" in err
         report.check(f"a signal ends rank {rank}, which waits for another", good, f"{seconds} s {one.returncode} {err}")
-    report.check("nothing is left of it", set(os.listdir("/dev/shm")) == before, f"{set(os.listdir('/dev/shm')) - before}")
+        report.check("nothing is left of it", not left(), f"{left()}")
     write(folder, changed(distributed={"comm": "shared_memory", "join_timeout_s": 1}))
     done = subprocess.run([tutti, "train", "run.json"], cwd=folder, capture_output=True, text=True, check=False, timeout=100,
-                          env={**os.environ, "TUTTI_RANK": "0", "TUTTI_WORLD_SIZE": "2", "TUTTI_JOB": folder})
+                          env={**os.environ, "TUTTI_RANK": "0", "TUTTI_WORLD_SIZE": "2", "TUTTI_JOB": f"{job}late"})
     report.check("rank 0 names the rank that it waited for", done.returncode and "rank 1 has not come in 1 s" in done.stderr, done.stderr)
 
 
@@ -238,6 +241,13 @@ def launcher_unseen(tutti, folder, report):
         return
     want = "PMI_RANK is set and PMI_JOBID is not, and no process above this one is seen to have started the ranks"
     report.check("a rank whose launcher is not seen is refused", want in told["told"] and "want TUTTI_JOB" in told["told"], told["told"])
+
+
+def catches(pid, number):
+    """Whether the process has a handler of that signal."""
+    with open(f"/proc/{pid}/status", encoding="ascii") as f:
+        caught = [int(line.split()[1], 16) for line in f if line.startswith("SigCgt:")]
+    return caught[0] >> (number - 1) & 1
 
 
 def wait_until(there):
