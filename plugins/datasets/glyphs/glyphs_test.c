@@ -1,6 +1,10 @@
 /* glyphs_test.c - drawings are a function of seed, split and index, and look like digits. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "../dataset_check.h"
+#include "tutti/isa.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
 
 enum { PIXELS = 28 * 28 };
 
@@ -173,12 +177,56 @@ START_TEST(what_is_not_there_is_refused)
 }
 END_TEST
 
+enum { DRAWN = 40 };
+
+/* What a process with kernels of that level draws; the level is chosen once a process. */
+static void draw_by(const char *level, uint8_t all[DRAWN][PIXELS])
+{
+    int ends[2];
+    ck_assert_int_eq(pipe(ends), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        uint8_t pixels[PIXELS];
+        (void)setenv("TUTTI_ISA", level, 1);
+        open_set(DRAWN, 7, 0);
+        for (int64_t k = 0; k < DRAWN; k++) {
+            (void)draw(k, pixels);
+            if (write(ends[1], pixels, sizeof pixels) != sizeof pixels)
+                _exit(1);
+        }
+        _exit(0);
+    }
+    ck_assert_int_gt(child, 0);
+    (void)close(ends[1]);
+    size_t got = 0;
+    ssize_t n = 1;
+    for (; n > 0 && got<(size_t)DRAWN * PIXELS; got += n> 0 ? (size_t)n : 0)
+        n = read(ends[0], &all[0][0] + got, (size_t)DRAWN * PIXELS - got);
+    (void)close(ends[0]);
+    ck_assert_int_eq(waitpid(child, NULL, 0), child);
+    ck_assert_uint_eq(got, (size_t)DRAWN * PIXELS);
+}
+
+/* Levels that this CPU lacks are its best one. */
+START_TEST(each_instruction_set_draws_the_same)
+{
+    static const char *const levels[] = TUTTI_ISA_NAMES;
+    static uint8_t base[DRAWN][PIXELS], other[DRAWN][PIXELS];
+    draw_by("base", base);
+    for (size_t k = 1; k < sizeof levels / sizeof *levels; k++) {
+        draw_by(levels[k], other);
+        ck_assert_mem_eq(base, other, sizeof base);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("glyphs");
     TCase *c = tcase_create("glyphs");
     tcase_add_test(c, a_drawing_has_ink_and_a_class);
     tcase_add_test(c, a_drawing_depends_on_seed_split_and_index_alone);
+    tcase_add_test(c, each_instruction_set_draws_the_same);
     tcase_add_test(c, pairs_are_alike_or_not_and_triples_both);
     tcase_add_test(c, a_line_has_digits_from_the_left_and_their_classes);
     tcase_add_test(c, what_is_not_there_is_refused);
