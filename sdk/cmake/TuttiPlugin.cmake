@@ -34,6 +34,29 @@ function(tutti_plugin_module target name manifest folder)
   tutti_plugin_manifest("${manifest}" "${folder}")
 endfunction()
 
+# tutti_cuda_architectures(<variable> <nvcc>): the compute capabilities that device code is for where nobody says
+# otherwise: Ampere, Hopper, and Blackwell (100: data center, 120: workstation) where nvcc knows it, from CUDA 12.8 on.
+function(tutti_cuda_architectures variable nvcc)
+  execute_process(COMMAND "${nvcc}" --list-gpu-code OUTPUT_VARIABLE known COMMAND_ERROR_IS_FATAL ANY)
+  set(architectures 80 90)
+  foreach(sm 100 120)
+    if(known MATCHES "sm_${sm}[\r\n]")
+      list(APPEND architectures ${sm})
+    endif()
+  endforeach()
+  set(${variable} ${architectures} PARENT_SCOPE)
+endfunction()
+
+# tutti_cuda_codes(<variable> <architectures>): nvcc's options for them.  Each has PTX: code of one major runs on no
+# other, and the driver compiles PTX for a newer one.
+function(tutti_cuda_codes variable architectures)
+  set(codes "")
+  foreach(sm IN LISTS architectures)
+    list(APPEND codes -gencode arch=compute_${sm},code=sm_${sm} -gencode arch=compute_${sm},code=compute_${sm})
+  endforeach()
+  set(${variable} ${codes} PARENT_SCOPE)
+endfunction()
+
 # tutti_install_plugin(<target> <name> <manifest> [component]): where the installed program finds it; the component is
 # `runtime` without one.
 function(tutti_install_plugin target name manifest)

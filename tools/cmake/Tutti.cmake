@@ -183,28 +183,18 @@ function(tutti_add_plugin name)
   endif()
 endfunction()
 
-# Ampere, Hopper, and Blackwell (100: data center, 120: workstation) where nvcc knows it: from CUDA 12.8 on.
 set(architectures 80 90)
 if(TUTTI_CUDA)
-  execute_process(COMMAND "${TUTTI_NVCC}" --list-gpu-code OUTPUT_VARIABLE known COMMAND_ERROR_IS_FATAL ANY)
-  foreach(sm 100 120)
-    if(known MATCHES "sm_${sm}[\r\n]")
-      list(APPEND architectures ${sm})
-    endif()
-  endforeach()
+  tutti_cuda_architectures(architectures "${TUTTI_NVCC}")
 endif()
 set(TUTTI_CUDA_ARCHITECTURES ${architectures} CACHE STRING "compute capabilities to generate code for, rising")
 
 # tutti_fatbin(<target> <name> <source> <fatbin> <architectures> [flags]): device code for the listed compute
-# capabilities, each with PTX: code of one major runs on no other, and the driver compiles PTX for a newer one.  What
-# ptxas says goes to a log, and both join cuda_images.json, at which tests/cuda/gate looks.
+# capabilities, each with PTX.  What ptxas says goes to a log, and both join cuda_images.json, at which tests/cuda/gate looks.
 option(TUTTI_CUDA_LINEINFO "Device code knows the lines of its source, for profilers" OFF)
 function(tutti_fatbin target name source file architectures)
-  set(codes "")
   set(log "${CMAKE_CURRENT_BINARY_DIR}/${target}.log")
-  foreach(sm IN LISTS architectures)
-    list(APPEND codes -gencode arch=compute_${sm},code=sm_${sm} -gencode arch=compute_${sm},code=compute_${sm})
-  endforeach()
+  tutti_cuda_codes(codes "${architectures}")
   set(lines "")
   if(TUTTI_CUDA_LINEINFO)
     set(lines -lineinfo)
