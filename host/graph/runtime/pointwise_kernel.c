@@ -16,6 +16,11 @@ static bool is_exact(const pointwise_op *l)
     return l->cast == TUTTI_F32;
 }
 
+static bool is_input(uint32_t operand)
+{
+    return operand < POINTWISE_MAX_IN;
+}
+
 static uint32_t operand(pointwise_kernel *c, const graph *g, tutti_value v)
 {
     for (uint32_t k = 0; k < c->nops; k++)
@@ -27,12 +32,22 @@ static uint32_t operand(pointwise_kernel *c, const graph *g, tutti_value v)
     c->in[c->nin] = v;
     c->whole[c->nin] = tutti_numel(&graph_value_at(g, v)->desc) == 1;
     c->in_dtype[c->nin] = graph_value_at(g, v)->desc.dtype;
-    c->in_buffer[c->nin] = c->in_dtype[c->nin] == TUTTI_F32 ? -1 : (int32_t)c->nbuffers++;
+    c->last_read[c->nin] = UINT32_MAX; /* nothing yet */
     return c->nin++;
 }
 
-static tutti_status add_link(pointwise_kernel *c, const graph *g, const graph_node *n,
-                             bool outside, pool *memory)
+/* Operand j of the op that comes next. */
+static void note_read(pointwise_kernel *c, pointwise_op *l, uint32_t j)
+{
+    uint32_t *last = is_input(l->from[j]) ? &c->last_read[l->from[j]]
+                                          : &c->ops[l->from[j] - POINTWISE_MAX_IN].last_read;
+    if (*last == UINT32_MAX)
+        l->first_uses |= 1u << j;
+    *last = c->nops;
+}
+
+static tutti_status add_op(pointwise_kernel *c, const graph *g, const graph_node *n,
+                           bool outside, pool *memory)
 {
     pointwise_op *l = &c->ops[c->nops];
     l->node = n;
@@ -42,20 +57,14 @@ static tutti_status add_link(pointwise_kernel *c, const graph *g, const graph_no
         return TUTTI_E_NOMEM;
     for (uint32_t j = 0; j < n->nin; j++) {
         l->from[j] = operand(c, g, n->in[j]);
-        const bool whole = l->from[j] < POINTWISE_MAX_IN && c->whole[l->from[j]] && c->n != 1;
-        l->descs[j] = (tutti_desc){{whole ? 1 : c->tile}, 1, TUTTI_F32};
-        if (l->from[j] < POINTWISE_MAX_IN)
-            c->last_read[l->from[j]] = c->nops;
+        note_read(c, l, j);
     }
-    l->descs[n->nin] = (tutti_desc){{c->tile}, 1, TUTTI_F32};
     l->call = (tutti_op_call){sizeof l->call,    n->nin,  1,    1,    l->descs,
                               l->descs + n->nin, n->attr, NULL, NULL, NULL};
     const int32_t dtype = graph_value_at(g, n->out)->desc.dtype;
     l->cast = traits_have_role(n->op, TUTTI_ROLE_CAST) ? dtype : TUTTI_DTYPE_NONE;
-    if (dtype_is_half(l->cast) && c->bits < 0)
-        c->bits = (int32_t)c->nbuffers++;
+    l->last_read = c->nops;
     l->out = outside ? (int32_t)c->nout : -1;
-    l->buffer = is_exact(l) || (outside && dtype == TUTTI_F32) ? -1 : (int32_t)c->nbuffers++;
     if (outside) {
         c->out_dtype[c->nout] = dtype;
         c->out[c->nout++] = n->out;
@@ -79,6 +88,30 @@ static bool read_outside(const graph *g, const bool *live, const uint32_t *ends,
     return false;
 }
 
+static int64_t tile_of(const pointwise_kernel *c)
+{
+    uint64_t bytes = c->nbuffers * sizeof(float);
+    for (uint32_t k = 0; k < c->nin; k++)
+        bytes += c->whole[k] ? 0 : tutti_dtype_size(c->in_dtype[k]);
+    for (uint32_t k = 0; k < c->nout; k++)
+        bytes += tutti_dtype_size(c->out_dtype[k]);
+    int64_t most = POINTWISE_CACHE / (int64_t)bytes / 16 * 16;
+    most = most < POINTWISE_TILE_LEAST ? POINTWISE_TILE_LEAST : most;
+    most = most > POINTWISE_TILE ? POINTWISE_TILE : most;
+    const int64_t chunk = ((c->n + c->threads - 1) / c->threads + 15) / 16 * 16;
+    return chunk < 16 ? 16 : chunk < most ? chunk : most;
+}
+
+static void describe_tile(const pointwise_kernel *c, pointwise_op *l)
+{
+    const uint32_t nin = l->node->nin;
+    for (uint32_t j = 0; j < nin; j++) {
+        const bool whole = is_input(l->from[j]) && c->whole[l->from[j]] && c->n != 1;
+        l->descs[j] = (tutti_desc){{whole ? 1 : c->tile}, 1, TUTTI_F32};
+    }
+    l->descs[nin] = (tutti_desc){{c->tile}, 1, TUTTI_F32};
+}
+
 pointwise_kernel *pointwise_kernel_make(const graph *g, const bool *live, const bool *wanted,
                                         const uint32_t *ends, uint32_t end, int32_t threads,
                                         pool *memory)
@@ -88,19 +121,18 @@ pointwise_kernel *pointwise_kernel_make(const graph *g, const bool *live, const 
         return NULL;
     const tutti_op *cast = graph_op_with_role(g, TUTTI_ROLE_CAST);
     c->cast = cast ? cast->cpu : NULL;
-    c->bits = -1;
     c->n = tutti_numel(&graph_value_at(g, graph_node_at(g, end)->out)->desc);
     c->threads = c->n < SERIAL_BELOW ? 1 : threads;
-    const int64_t chunk = ((c->n + c->threads - 1) / c->threads + 15) / 16 * 16;
-    c->tile = chunk < POINTWISE_TILE ? chunk : POINTWISE_TILE;
-    if (c->tile < 16)
-        c->tile = 16;
     for (uint32_t k = 0; k <= end; k++) {
         const graph_node *n = graph_node_at(g, k);
         if (live[k] && ends[k] == end &&
-            add_link(c, g, n, wanted[n->out] || read_outside(g, live, ends, k), memory))
+            add_op(c, g, n, wanted[n->out] || read_outside(g, live, ends, k), memory))
             return NULL;
     }
+    pointwise_buffers_assign(c);
+    c->tile = tile_of(c);
+    for (uint32_t k = 0; k < c->nops; k++)
+        describe_tile(c, &c->ops[k]);
     return c;
 }
 
@@ -116,14 +148,9 @@ bool pointwise_kernel_in_place(const pointwise_kernel *c, uint32_t out, uint32_t
         w++;
     if (c->whole[in] || c->last_read[in] > w || c->in_dtype[in] != c->out_dtype[out])
         return false;
-    const pointwise_op *l = &c->ops[w];
-    uint32_t reads = 0;
-    for (uint32_t j = 0; j < l->node->nin; j++) {
-        if (l->from[j] != in)
-            continue;
-        if (!(l->node->op->cpu->inplace >> j & 1) || reads++)
+    for (uint32_t j = 0; j < c->ops[w].node->nin; j++)
+        if (c->ops[w].from[j] == in && !pointwise_op_in_place(&c->ops[w], j))
             return false;
-    }
     return true;
 }
 
@@ -147,28 +174,27 @@ static float *buffer_at(const pointwise_kernel *c, const tile *t, int32_t k)
     return t->buffers + (int64_t)k * c->tile;
 }
 
-static void load_tile(const pointwise_kernel *c, tile *t)
+/* Input k, in f32. */
+static void load_input(const pointwise_kernel *c, tile *t, uint32_t k)
 {
-    for (uint32_t k = 0; k < c->nin; k++) {
-        const int64_t at = c->whole[k] ? 0 : t->at, n = c->whole[k] ? 1 : t->count;
-        const void *from =
-            (const unsigned char *)t->in[k] + (uint64_t)at * tutti_dtype_size(c->in_dtype[k]);
-        t->from[k] = from;
-        if (c->in_buffer[k] < 0)
-            continue;
-        float *copy = buffer_at(c, t, c->in_buffer[k]);
-        upcast_convert(c->cast, from, c->in_dtype[k], copy, TUTTI_F32, n, 1);
-        t->from[k] = copy;
-    }
+    const int64_t at = c->whole[k] ? 0 : t->at, n = c->whole[k] ? 1 : t->count;
+    const void *from =
+        (const unsigned char *)t->in[k] + (uint64_t)at * tutti_dtype_size(c->in_dtype[k]);
+    t->from[k] = from;
+    if (c->in_buffer[k] < 0)
+        return;
+    float *copy = buffer_at(c, t, c->in_buffer[k]);
+    upcast_convert(c->cast, from, c->in_dtype[k], copy, TUTTI_F32, n, 1);
+    t->from[k] = copy;
 }
 
 static const float *operand_at(const tile *t, uint32_t o)
 {
-    return o >= POINTWISE_MAX_IN ? t->results[o - POINTWISE_MAX_IN] : t->from[o];
+    return is_input(o) ? t->from[o] : t->results[o - POINTWISE_MAX_IN];
 }
 
-static tutti_status run_link(const pointwise_kernel *c, uint32_t k, tile *t,
-                             const tutti_step *step)
+static tutti_status run_op(const pointwise_kernel *c, uint32_t k, tile *t,
+                           const tutti_step *step)
 {
     const pointwise_op *l = &c->ops[k];
     tutti_desc descs[TUTTI_OP_MAX_IN + 1];
@@ -178,7 +204,7 @@ static tutti_status run_link(const pointwise_kernel *c, uint32_t k, tile *t,
     for (uint32_t j = 0; j < nin; j++)
         from[j] = operand_at(t, l->from[j]);
     void *to = t->results[k] =
-        l->buffer < 0 ? output_at(c, t, l->out) : t->buffers + (int64_t)l->buffer * c->tile;
+        l->buffer < 0 ? output_at(c, t, l->out) : buffer_at(c, t, l->buffer);
     call.step = step;
     if (t->count < c->tile) {
         for (uint32_t j = 0; j <= nin; j++) {
@@ -191,7 +217,7 @@ static tutti_status run_link(const pointwise_kernel *c, uint32_t k, tile *t,
     return l->node->op->cpu->run(NULL, &call, from, &to, NULL);
 }
 
-/* Rounds, and reads back what became of it. */
+/* Rounds, and reads back what became of it where an op reads that. */
 static void run_cast(const pointwise_kernel *c, uint32_t k, tile *t)
 {
     const pointwise_op *l = &c->ops[k];
@@ -201,23 +227,27 @@ static void run_cast(const pointwise_kernel *c, uint32_t k, tile *t)
             memcpy(output_at(c, t, l->out), from, (size_t)t->count * sizeof *from);
         return;
     }
-    void *bits = l->out >= 0 ? output_at(c, t, l->out) : buffer_at(c, t, c->bits);
-    t->results[k] = buffer_at(c, t, l->buffer);
+    void *bits = l->bits < 0 ? output_at(c, t, l->out) : buffer_at(c, t, l->bits);
     upcast_convert(c->cast, from, TUTTI_F32, bits, l->cast, t->count, 1);
+    if (l->buffer < 0)
+        return;
+    t->results[k] = buffer_at(c, t, l->buffer);
     upcast_convert(c->cast, bits, l->cast, t->results[k], TUTTI_F32, t->count, 1);
 }
 
 /* The tile through all ops. */
 static tutti_status run_tile(const pointwise_kernel *c, tile *t, const tutti_step *step)
 {
-    load_tile(c, t);
     for (uint32_t k = 0; k < c->nops; k++) {
         const pointwise_op *l = &c->ops[k];
+        for (uint32_t j = 0; j < l->node->nin; j++)
+            if (l->first_uses >> j & 1)
+                load_input(c, t, l->from[j]);
         if (l->cast != TUTTI_DTYPE_NONE) {
             run_cast(c, k, t);
             continue;
         }
-        const tutti_status s = run_link(c, k, t, step);
+        const tutti_status s = run_op(c, k, t, step);
         if (s)
             return s;
         if (l->out >= 0 && l->buffer >= 0)

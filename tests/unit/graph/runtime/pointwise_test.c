@@ -7,7 +7,7 @@
 #include "op_table.h"
 #include "toy_model.h"
 
-enum { MAX_KEPT = 4 };
+enum { MAX_KEPT = 64 };
 
 /* A program over one graph with inputs 0, 1, ... and some values kept, beside its interpreter. */
 typedef struct rig {
@@ -270,12 +270,77 @@ START_TEST(random_graphs_agree_with_the_interpreter)
             v[n++] = tutti_mul(r.b, a, tutti_reduce(r.b, "mean", b, NULL, 0, 0));
     }
     r.kept[r.nkept++] = v[n - 1];
-    while (r.nkept < MAX_KEPT)
+    while (r.nkept < 4)
         r.kept[r.nkept++] = v[3 + draw(&state, n - 3)];
     rig_compile(&r, 1 + _i % 4);
     rig_compare(&r);
     rig_compare(&r); /* in place: the inputs are still what they were */
     rig_end(&r);
+}
+END_TEST
+
+static tutti_value cast(const rig *r, tutti_value x, int32_t dtype)
+{
+    const tutti_attr to = tutti_attr_i("dtype", dtype);
+    return r->b->emit(r->b, "cast", &x, 1, &to, 1, NULL, 0);
+}
+
+/* 36 random f32 values, of which some are rounded to 16 bits on the way; the last, one more and up to three rounded
+ * ones are kept, or all. */
+static void rig_rounded(rig *r, uint64_t seed, bool all)
+{
+    static const char *const unary[] = {"relu", "tanh", "neg", "sigmoid", "abs"};
+    static const char *const binary[] = {"add", "sub", "mul", "max", "relu_grad"};
+    static const int32_t halves[] = {TUTTI_BF16, TUTTI_F16};
+    uint64_t state = seed;
+    tutti_value v[64];
+    uint32_t n = 0;
+    rig_begin(r, toy_desc(halves[draw(&state, 2)], 1, 1 + (int64_t)draw(&state, 9000), 0, 0, 0),
+              3);
+    for (int k = 0; k < 3; k++)
+        v[n++] = cast(r, r->in[k], TUTTI_F32);
+    while (n < 36) {
+        const tutti_value a = v[draw(&state, n)], b = v[draw(&state, n)];
+        const uint64_t kind = draw(&state, 8);
+        if (kind < 2)
+            v[n++] = tutti_op1(r->b, unary[draw(&state, 5)], a);
+        else if (kind < 5)
+            v[n++] = tutti_op2(r->b, binary[draw(&state, 5)], a, b);
+        else {
+            const tutti_value rounded = cast(r, a, halves[draw(&state, 2)]);
+            if (kind == 5 && r->nkept < 3)
+                r->kept[r->nkept++] = rounded;
+            v[n++] = cast(r, rounded, TUTTI_F32);
+        }
+    }
+    r->kept[r->nkept++] = v[n - 1];
+    r->kept[r->nkept++] = v[3 + draw(&state, n - 3)];
+    for (uint32_t k = 3; all && k < n; k++)
+        r->kept[r->nkept++] = v[k];
+}
+
+/* Where all are kept nothing is in a buffer but copies of 16 bits. */
+START_TEST(what_stays_in_buffers_has_the_bits_of_what_is_stored)
+{
+    rig few, all;
+    rig_rounded(&few, (uint64_t)_i + 1, false);
+    rig_rounded(&all, (uint64_t)_i + 1, true);
+    rig_compile(&few, 1 + _i % 3);
+    rig_compile(&all, 1 + _i % 3);
+    ck_assert_uint_lt(program_nsteps(few.p), program_nsteps(all.p));
+    for (int segment = 0; segment < 2; segment++) {
+        tutti_error err = TUTTI_ERROR_INIT;
+        ck_assert_ok(program_run(few.p, segment, &toy_step, &err), err);
+        ck_assert_ok(program_run(all.p, segment, &toy_step, &err), err);
+    }
+    for (uint32_t k = 0; k < few.nkept; k++) {
+        void *x = rig_fetch(&few, k), *y = rig_fetch(&all, k);
+        ck_assert_mem_eq(x, y, tutti_nbytes(&graph_value_at(few.g, few.kept[k])->desc));
+        free(x);
+        free(y);
+    }
+    rig_end(&few);
+    rig_end(&all);
 }
 END_TEST
 
@@ -292,6 +357,7 @@ int main(void)
     tcase_add_test(all, a_cast_rounds_in_the_middle_of_a_group);
     tcase_add_test(all, a_number_for_all_elements_stays_whole);
     tcase_add_loop_test(all, random_graphs_agree_with_the_interpreter, 0, 60);
+    tcase_add_loop_test(all, what_stays_in_buffers_has_the_bits_of_what_is_stored, 0, 60);
     suite_add_tcase(suite, all);
     return tutti_run(suite);
 }
