@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cast/cast.h"
 #include "common/cuda/launch.h"
-#include "common/half.h"
+#include "common/half_rows.h"
 #include "common/onnx.h"
 #include "common/op_util.h"
 #include "tutti/float8.h"
@@ -94,7 +94,7 @@ static void store_f32(const float *x, void *to, int32_t dtype, int64_t n)
     if (dtype == TUTTI_F32)
         EACH(TO(float), x[i]);
     else if (dtype == TUTTI_BF16)
-        EACH(TO(uint16_t), half_to_bf16(x[i]));
+        half_downcast(x, to, TUTTI_BF16, n);
     else if (dtype == TUTTI_F16)
         EACH(TO(uint16_t), half_to_f16(x[i]));
     else if (dtype == TUTTI_F8_E4M3)

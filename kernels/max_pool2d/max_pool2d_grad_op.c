@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include <omp.h>
+
 static const tutti_attr_field fields[] = {
     OP_FIELD_LIST(pool_attr, kernel), OP_FIELD_LIST(pool_attr, stride),
     OP_FIELD_LIST(pool_attr, padding), OP_FIELD_LIST(pool_attr, input_shape)};
@@ -43,39 +45,61 @@ static tutti_status grad_reference(const tutti_op_call *c, const double *const *
     return TUTTI_OK;
 }
 
-/* Row r of an image's dx: to each pixel of a window what the window found largest there. */
-static void grad_row(const pool_geometry *g, int64_t r, const float *dy, const int32_t *index,
-                     float *restrict dx)
+/* Row r of an image's dx: to each pixel of a window what the window found largest there.  dy is bf16 where `low`. */
+SIMD_INLINE void grad_row(const pool_geometry *g, int64_t r, const void *dy,
+                          const int32_t *index, float *restrict dx, int low)
 {
     const int64_t n = g->c, end = pool_end(r, g->sh, g->ph, g->oh);
     memset(dx, 0, (size_t)(g->w * n) * sizeof *dx);
     for (int64_t i = pool_first(r, g->kh, g->sh, g->ph); i < end; i++) {
         for (int64_t j = 0; j < g->ow; j++) {
             const pool_window w = pool_window_at(g, i, j);
-            const float *from = dy + (i * g->ow + j) * n;
+            const float *from = (const float *)dy + (i * g->ow + j) * n;
+            const uint16_t *from_bf16 = (const uint16_t *)dy + (i * g->ow + j) * n;
             const int32_t *where = index + (i * g->ow + j) * n;
             for (int64_t s = w.left; s < w.right; s++) {
                 const int32_t at = (int32_t)(r * g->w + s);
-                for (int64_t k = 0; k < n; k++)
-                    dx[s * n + k] += where[k] == at ? from[k] : 0.0f;
+                for (int64_t k = 0; k < n; k++) {
+                    const float x = low ? half_from_bf16(from_bf16[k]) : from[k];
+                    dx[s * n + k] += where[k] == at ? x : 0.0f;
+                }
             }
         }
     }
 }
 
+/* Scratch for BF16: a row of dx in f32 per thread. */
+static tutti_status grad_prepare(const tutti_op_call *c, void **ret_state,
+                                 uint64_t *ret_scratch, tutti_error *err)
+{
+    (void)ret_state, (void)err;
+    if (!max_pool2d_takes(c))
+        return TUTTI_E_UNSUPPORTED; /* the host converts around it */
+    if (max_pool2d_is_bf16(c))
+        *ret_scratch = (uint64_t)c->threads * (uint64_t)(c->out[0].dim[2] * c->out[0].dim[3]) *
+                       sizeof(float);
+    return TUTTI_OK;
+}
+
 static tutti_status grad_run(void *state, const tutti_op_call *c, const void *const *in,
                              void *const *out, void *scratch)
 {
-    (void)state, (void)scratch;
+    (void)state;
     const pool_geometry g = pool_geometry_of(c->attr, &c->out[0], &c->in[0]);
-    const float *dy = in[0];
-    const int32_t *index = in[1];
-    float *dx = out[0];
-    const int threads = op_threads(c, tutti_numel(&c->out[0]));
+    const int threads = op_threads(c, tutti_numel(&c->out[0])), low = max_pool2d_is_bf16(c);
+    const int64_t line = g.w * g.c;
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
     for (int64_t row = 0; row < g.b * g.h; row++) {
         const int64_t image = row / g.h * g.oh * g.ow * g.c;
-        grad_row(&g, row % g.h, dy + image, index + image, dx + row * g.w * g.c);
+        const int32_t *index = (const int32_t *)in[1] + image;
+        if (low) {
+            float *dx = (float *)scratch + omp_get_thread_num() * line;
+            grad_row(&g, row % g.h, (const uint16_t *)in[0] + image, index, dx, 1);
+            half_downcast(dx, (uint16_t *)out[0] + row * line, TUTTI_BF16, line);
+        } else {
+            grad_row(&g, row % g.h, (const float *)in[0] + image, index,
+                     (float *)out[0] + row * line, 0);
+        }
     }
     return TUTTI_OK;
 }
@@ -89,13 +113,13 @@ static tutti_status grad_vjp(tutti_graph *g, const tutti_node *n, const tutti_va
     return g->status(g);
 }
 
-static const tutti_kernel grad_cpu = {sizeof(tutti_kernel), 0, NULL, grad_run, NULL};
+static const tutti_kernel grad_cpu = {sizeof(tutti_kernel), 0, grad_prepare, grad_run, NULL};
 
 OP_TRAITS(max_pool2d_grad, KEEP, APART, CONSTANTS, NEVER, UNCOUNTED, NONE, OTHER,
           .batch_nin = 2, .batch_in = 3, .batch_out = 1);
 const tutti_op tutti_op_max_pool2d_grad = {.struct_size = sizeof(tutti_op),
                                            .traits = &max_pool2d_grad_traits,
-                                           .flags = TUTTI_OP_REPRODUCIBLE,
+                                           .flags = TUTTI_OP_BF16 | TUTTI_OP_REPRODUCIBLE,
                                            .name = "max_pool2d_grad",
                                            .nin_min = 2,
                                            .nin_max = 2,

@@ -1,10 +1,12 @@
 /* max_pool2d_op.c - the largest of each window, and where it was. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/onnx.h"
-#include "common/simd.h"
 #include "max_pool2d/max_pool2d.h"
 
 #include <math.h>
+
+/* Registers of channels that go through a window together, so that comparing one waits for no other. */
+enum { VECS = 4 };
 
 static const tutti_attr_field fields[] = {OP_FIELD_LIST(pool_attr, kernel),
                                           OP_FIELD_LIST(pool_attr, stride),
@@ -44,51 +46,106 @@ static tutti_status reference(const tutti_op_call *c, const double *const *in,
     return TUTTI_OK;
 }
 
-/* n channels of one pixel, SIMD_LANES at most; x and y begin at the first of them. */
-__attribute__((always_inline)) static inline void lanes(const pool_geometry *g,
-                                                        const pool_window *w, int64_t n,
-                                                        const float *x, float *y,
-                                                        int32_t *index)
+/* Where `more` is all ones x, else rest. */
+SIMD_INLINE void choose(const simd_i32 *more, const simd_i32 *x, simd_i32 *rest)
 {
-    float most[SIMD_LANES];
-    int32_t where[SIMD_LANES];
+    *rest = (*x & *more) | (*rest & ~*more);
+}
+
+/* A register from element `at` on. */
+SIMD_INLINE void load(const void *x, int64_t at, simd_f32 *ret, int low)
+{
+    if (low)
+        simd_load_bf16((const uint16_t *)x + at, ret);
+    else
+        *ret = *(const simd_f32 *)((const float *)x + at);
+}
+
+/* `vecs` registers of channels of one pixel from channel k on; `vecs` and `low` are constants after inlining. */
+SIMD_INLINE void registers(const pool_geometry *g, const pool_window *w, int vecs, int64_t k,
+                           const void *x, void *y, int32_t *index, int low)
+{
+    simd_f32 most[VECS];
+    simd_i32 where[VECS];
     const int32_t first = (int32_t)(w->top * g->w + w->left);
-    OP_LOOP
-    for (int64_t k = 0; k < n; k++) {
-        most[k] = x[first * g->c + k];
-        where[k] = first;
+    for (int v = 0; v < vecs; v++) {
+        load(x, first * g->c + k + v * SIMD_WIDTH, &most[v], low);
+        where[v] = (simd_i32){0} + first;
     }
-    for (int64_t r = w->top; r < w->bottom; r++) {
+    for (int64_t r = w->top; r < w->bottom; r++)
         for (int64_t s = w->left; s < w->right; s++) {
             const int32_t at = (int32_t)(r * g->w + s);
-            const float *from = x + at * g->c;
-            OP_LOOP
-            for (int64_t k = 0; k < n; k++) {
-                const int more = (from[k] > most[k]) | (from[k] != from[k]);
-                most[k] = more ? from[k] : most[k];
-                where[k] = more ? at : where[k];
+            const simd_i32 here = (simd_i32){0} + at;
+            for (int v = 0; v < vecs; v++) {
+                simd_f32 from;
+                load(x, at * g->c + k + v * SIMD_WIDTH, &from, low);
+                const simd_i32 more = (simd_i32)(from > most[v]) | (simd_i32)(from != from);
+                choose(&more, (const simd_i32 *)&from, (simd_i32 *)&most[v]);
+                choose(&more, &here, &where[v]);
             }
         }
-    }
-    OP_LOOP
-    for (int64_t k = 0; k < n; k++) {
-        y[k] = most[k];
-        index[k] = where[k];
+    for (int v = 0; v < vecs; v++) {
+        if (low)
+            simd_store_bf16(&most[v], (uint16_t *)y + k + v * SIMD_WIDTH);
+        else
+            *(simd_f32 *)((float *)y + k + v * SIMD_WIDTH) = most[v];
+        *(simd_i32 *)(index + k + v * SIMD_WIDTH) = where[v];
     }
 }
 
-/* Row i of y of one image. */
-static void pool_row(const pool_geometry *g, int64_t i, const float *x, float *y,
-                     int32_t *index)
+/* One channel. */
+SIMD_INLINE void channel(const pool_geometry *g, const pool_window *w, int64_t k, const void *x,
+                         void *y, int32_t *index, int low)
 {
-    for (int64_t j = 0; j < g->ow; j++) {
+    float most = 0.0f;
+    index[k] = -1;
+    for (int64_t r = w->top; r < w->bottom; r++)
+        for (int64_t s = w->left; s < w->right; s++) {
+            const int32_t at = (int32_t)(r * g->w + s);
+            const float from = low ? half_from_bf16(((const uint16_t *)x)[at * g->c + k])
+                                   : ((const float *)x)[at * g->c + k];
+            if (index[k] < 0 || from > most || from != from) {
+                most = from;
+                index[k] = at;
+            }
+        }
+    if (low)
+        ((uint16_t *)y)[k] = half_to_bf16(most);
+    else
+        ((float *)y)[k] = most;
+}
+
+/* Row i of y of one image. */
+SIMD_INLINE void pool_row(const pool_geometry *g, int64_t i, const char *x, char *y,
+                          int32_t *index, int low)
+{
+    for (int64_t j = 0; j < g->ow; j++, y += g->c * (low ? 2 : 4), index += g->c) {
         const pool_window w = pool_window_at(g, i, j);
         int64_t k = 0;
-        for (; k + SIMD_LANES <= g->c; k += SIMD_LANES)
-            lanes(g, &w, SIMD_LANES, x + k, y + j * g->c + k, index + j * g->c + k);
-        if (k < g->c)
-            lanes(g, &w, g->c - k, x + k, y + j * g->c + k, index + j * g->c + k);
+        for (; k + VECS * SIMD_WIDTH <= g->c; k += VECS * SIMD_WIDTH)
+            registers(g, &w, VECS, k, x, y, index, low);
+        for (; k + SIMD_WIDTH <= g->c; k += SIMD_WIDTH)
+            registers(g, &w, 1, k, x, y, index, low);
+        for (; k < g->c; k++)
+            channel(g, &w, k, x, y, index, low);
     }
+}
+
+/* Row `row` of all rows of y. */
+SIMD_INLINE void pool_one(const pool_geometry *g, int64_t row, const char *x, char *y,
+                          int32_t *index, int low)
+{
+    const int64_t size = low ? 2 : 4;
+    pool_row(g, row % g->oh, x + row / g->oh * g->h * g->w * g->c * size,
+             y + row * g->ow * g->c * size, index + row * g->ow * g->c, low);
+}
+
+static tutti_status prepare(const tutti_op_call *c, void **ret_state, uint64_t *ret_scratch,
+                            tutti_error *err)
+{
+    (void)ret_state, (void)ret_scratch, (void)err;
+    return max_pool2d_takes(c) ? TUTTI_OK
+                               : TUTTI_E_UNSUPPORTED; /* the host converts around it */
 }
 
 static tutti_status run(void *state, const tutti_op_call *c, const void *const *in,
@@ -96,14 +153,14 @@ static tutti_status run(void *state, const tutti_op_call *c, const void *const *
 {
     (void)state, (void)scratch;
     const pool_geometry g = pool_geometry_of(c->attr, &c->in[0], &c->out[0]);
-    const float *x = in[0];
-    float *y = out[0];
-    int32_t *index = out[1];
-    const int threads = op_threads(c, tutti_numel(&c->in[0]));
+    const int threads = op_threads(c, tutti_numel(&c->in[0])), low = max_pool2d_is_bf16(c);
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
-    for (int64_t row = 0; row < g.b * g.oh; row++)
-        pool_row(&g, row % g.oh, x + row / g.oh * g.h * g.w * g.c, y + row * g.ow * g.c,
-                 index + row * g.ow * g.c);
+    for (int64_t row = 0; row < g.b * g.oh; row++) {
+        if (low)
+            pool_one(&g, row, in[0], out[0], out[1], 1);
+        else
+            pool_one(&g, row, in[0], out[0], out[1], 0);
+    }
     return TUTTI_OK;
 }
 
@@ -117,7 +174,7 @@ static tutti_status vjp(tutti_graph *g, const tutti_node *n, const tutti_value *
     return g->status(g);
 }
 
-static const tutti_kernel cpu = {sizeof(tutti_kernel), 0, NULL, run, NULL};
+static const tutti_kernel cpu = {sizeof(tutti_kernel), 0, prepare, run, NULL};
 
 static tutti_value max_pool2d_onnx(const tutti_onnx *o)
 {
@@ -128,7 +185,7 @@ OP_TRAITS(max_pool2d, KEEP, APART, CONSTANTS, NEVER, UNCOUNTED, NONE, OTHER, .ba
           .batch_in = 1, .batch_out = 3, .onnx = max_pool2d_onnx);
 const tutti_op tutti_op_max_pool2d = {.struct_size = sizeof(tutti_op),
                                       .traits = &max_pool2d_traits,
-                                      .flags = TUTTI_OP_REPRODUCIBLE,
+                                      .flags = TUTTI_OP_BF16 | TUTTI_OP_REPRODUCIBLE,
                                       .name = "max_pool2d",
                                       .nin_min = 1,
                                       .nin_max = 1,

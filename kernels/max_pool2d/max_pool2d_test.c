@@ -95,6 +95,126 @@ START_TEST(an_index_outside_the_image_is_refused)
 }
 END_TEST
 
+/* ---- 16 bits: the numbers of F32, rounded at the end ---- */
+
+enum { ROWS = 17, COLS = 15, OUT_ROWS = 9, OUT_COLS = 8, MOST = 37 };
+
+/* 3 images of `channels`, by windows of (3, 3), stride 2: in BF16, and in F32 of the same numbers. */
+typedef struct pair {
+    tutti_desc x[2], y[2], index; /* [0] F32, [1] BF16 */
+    float x32[3 * ROWS * COLS * MOST], y32[3 * OUT_ROWS * OUT_COLS * MOST];
+    uint16_t x16[3 * ROWS * COLS * MOST], y16[3 * OUT_ROWS * OUT_COLS * MOST];
+    int32_t index32[3 * OUT_ROWS * OUT_COLS * MOST], index16[3 * OUT_ROWS * OUT_COLS * MOST];
+} pair;
+
+static const pool_attr strided = {
+    .kernel = {2, {3, 3}}, .stride = {2, {2, 2}}, .padding = {2, {1, 1}}};
+
+static void pair_begin(pair *p, int64_t channels)
+{
+    const tutti_desc x = DESC(F32, 4, 3, ROWS, COLS, channels);
+    const tutti_desc y = DESC(F32, 4, 3, OUT_ROWS, OUT_COLS, channels);
+    p->x[0] = p->x[1] = x;
+    p->y[0] = p->y[1] = p->index = y;
+    p->x[1].dtype = p->y[1].dtype = TUTTI_BF16;
+    p->index.dtype = TUTTI_I32;
+}
+
+/* Few values, so that many are equal, and every bit pattern now and then. */
+static void pair_fill(uint16_t *low, float *high, int64_t n, uint32_t seed)
+{
+    for (int64_t k = 0; k < n; k++) {
+        seed = seed * 1664525u + 1013904223u;
+        low[k] = seed >> 28 ? half_to_bf16((float)(seed >> 29) - 3.5f) : (uint16_t)(seed >> 8);
+        high[k] = half_from_bf16(low[k]);
+    }
+}
+
+static void run_pooling(const tutti_op *op, const tutti_op_call *c, const void *const *in,
+                        void *const *out)
+{
+    void *state = NULL, *scratch;
+    uint64_t bytes = 0;
+    tutti_error err = TUTTI_ERROR_INIT;
+    ck_assert_ok(op->cpu->prepare(c, &state, &bytes, &err), err);
+    scratch = malloc(bytes + 1);
+    ck_assert_int_eq(op->cpu->run(state, c, in, out, scratch), TUTTI_OK);
+    free(scratch);
+}
+
+static void forward(pair *p, int low, int threads)
+{
+    const tutti_desc out[2] = {p->y[low], p->index};
+    const tutti_op_call c = {sizeof c, 1,        2,    threads, &p->x[low],
+                             out,      &strided, NULL, NULL,    NULL};
+    const void *in[1] = {low ? (void *)p->x16 : p->x32};
+    void *to[2] = {low ? (void *)p->y16 : p->y32, low ? p->index16 : p->index32};
+    run_pooling(&tutti_op_max_pool2d, &c, in, to);
+}
+
+/* y is dy here, x is dx. */
+static void backward(pair *p, int low, int threads)
+{
+    const tutti_desc in[2] = {p->y[low], p->index};
+    const tutti_op_call c = {sizeof c,   2,        1,    threads, in,
+                             &p->x[low], &strided, NULL, NULL,    NULL};
+    const void *from[2] = {low ? (void *)p->y16 : p->y32, p->index32};
+    void *to[1] = {low ? (void *)p->x16 : p->x32};
+    run_pooling(&tutti_op_max_pool2d_grad, &c, from, to);
+}
+
+static void same_rounded(const uint16_t *low, const float *high, int64_t n)
+{
+    for (int64_t k = 0; k < n; k++)
+        ck_assert_msg(low[k] == half_to_bf16(high[k]), "%lld: %x is not %g", (long long)k,
+                      (unsigned)low[k], (double)high[k]);
+}
+
+static const int64_t channels_of[] = {1, 16, 32, 37};
+
+START_TEST(bf16_has_the_numbers_of_f32)
+{
+    pair *p = malloc(sizeof *p);
+    for (int threads = 1; threads < 4; threads += 2) {
+        pair_begin(p, channels_of[_i]);
+        pair_fill(p->x16, p->x32, tutti_numel(p->x), (uint32_t)_i + 1);
+        forward(p, 0, threads);
+        forward(p, 1, threads);
+        same_rounded(p->y16, p->y32, tutti_numel(p->y));
+        ck_assert_mem_eq(p->index16, p->index32, tutti_nbytes(&p->index));
+        pair_fill(p->y16, p->y32, tutti_numel(p->y), (uint32_t)_i + 7);
+        backward(p, 0, threads);
+        backward(p, 1, threads);
+        same_rounded(p->x16, p->x32, tutti_numel(p->x));
+    }
+    free(p);
+}
+END_TEST
+
+START_TEST(other_dtypes_are_left_to_the_host)
+{
+    const int32_t pairs[][2] = {{TUTTI_F16, TUTTI_F16},
+                                {TUTTI_BF16, TUTTI_F32},
+                                {TUTTI_F32, TUTTI_BF16},
+                                {TUTTI_F16, TUTTI_F32}};
+    for (int k = 0; k < OP_COUNT(pairs); k++) {
+        pair p;
+        void *state = NULL;
+        uint64_t bytes = 0;
+        pair_begin(&p, 2);
+        p.x[0].dtype = pairs[k][0];
+        tutti_desc y[2] = {p.y[0], p.index};
+        y[0].dtype = pairs[k][1];
+        const tutti_op_call c = {sizeof c, 1, 2, 1, p.x, y, &strided, NULL, NULL, NULL};
+        const tutti_op_call back = {sizeof c, 2, 1, 1, y, p.x, &strided, NULL, NULL, NULL};
+        ck_assert_int_eq(tutti_op_max_pool2d.cpu->prepare(&c, &state, &bytes, NULL),
+                         TUTTI_E_UNSUPPORTED);
+        ck_assert_int_eq(tutti_op_max_pool2d_grad.cpu->prepare(&back, &state, &bytes, NULL),
+                         TUTTI_E_UNSUPPORTED);
+    }
+}
+END_TEST
+
 static const pool_attr two = {.kernel = {2, {2, 2}}}, none = {.kernel = {0}};
 static const pool_attr wide = {.kernel = {2, {3, 3}}, .padding = {2, {2, 1}}};
 static const pool_attr big = {.kernel = {2, {5, 2}}};
@@ -162,6 +282,8 @@ int main(void)
                         OP_COUNT(cases));
     tcase_add_test(t, the_first_of_equals_wins_and_nan_beats_all);
     tcase_add_test(t, an_index_outside_the_image_is_refused);
+    tcase_add_loop_test(t, bf16_has_the_numbers_of_f32, 0, OP_COUNT(channels_of));
+    tcase_add_test(t, other_dtypes_are_left_to_the_host);
     tcase_add_test(t, what_does_not_fit_is_refused_in_one_sentence);
     return tutti_run(s);
 }
