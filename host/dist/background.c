@@ -16,40 +16,56 @@ void background_init(background *b)
     (void)pthread_cond_init(&b->changed, NULL);
 }
 
+/* Without the lock, which is held before and behind it.  Pieces of a world that is broken are over at once. */
+static void go_on(background *b, const world_piece *one)
+{
+    tutti_error error = TUTTI_ERROR_INIT;
+    uint64_t done = 0;
+    const uint64_t taken = b->started - b->count;
+    if (!b->error.status) {
+        (void)pthread_mutex_unlock(&b->lock);
+        const tutti_status s = one ? b->work->begin(b->ctx, one, &done, &error)
+                                   : b->work->flush(b->ctx, &done, &error);
+        (void)pthread_mutex_lock(&b->lock);
+        if (s)
+            b->error = error;
+    }
+    b->done = b->error.status ? taken : b->done + done;
+    (void)pthread_cond_broadcast(&b->changed);
+}
+
 static void *work(void *argument)
 {
     background *b = argument;
     crash_thread_begin();
     (void)pthread_mutex_lock(&b->lock);
-    for (;;) {
-        while (!b->stop && b->count == 0)
+    while (!b->stop) {
+        if (b->flush) {
+            b->flush = false;
+            go_on(b, NULL);
+        } else if (b->count > 0) {
+            const background_entry next = b->entries[b->first];
+            b->first = (b->first + 1) % b->capacity;
+            b->count--;
+            b->flush = next.flush;
+            go_on(b, &next.one);
+        } else {
             (void)pthread_cond_wait(&b->changed, &b->lock);
-        if (b->stop)
-            break;
-        const world_piece one = b->pieces[b->first];
-        tutti_error error = TUTTI_ERROR_INIT;
-        const bool broken = b->error.status != TUTTI_OK;
-        (void)pthread_mutex_unlock(&b->lock);
-        const tutti_status s = broken ? TUTTI_OK : b->run(b->ctx, &one, &error);
-        (void)pthread_mutex_lock(&b->lock);
-        if (s)
-            b->error = error;
-        b->first = (b->first + 1) % b->capacity;
-        b->count--;
-        b->done++;
-        (void)pthread_cond_broadcast(&b->changed);
+        }
     }
     (void)pthread_mutex_unlock(&b->lock);
+    if (!b->error.status)
+        b->work->abandon(b->ctx);
     crash_thread_end();
     return NULL;
 }
 
-static tutti_status start_thread(background *b, background_run *run, void *ctx,
+static tutti_status start_thread(background *b, const background_work *of, void *ctx,
                                  tutti_error *err)
 {
     if (b->running)
         return TUTTI_OK;
-    b->run = run; /* before the thread is there, which reads them without the lock */
+    b->work = of; /* before the thread is there, which reads them without the lock */
     b->ctx = ctx;
     if (pthread_create(&b->thread, NULL, work, b) != 0)
         return tutti_fail(err, TUTTI_E_NOMEM, "cannot start the thread that sums gradients");
@@ -62,53 +78,57 @@ static tutti_status append(background *b, const world_piece *piece, tutti_error 
 {
     if (b->count == b->capacity) {
         const uint32_t capacity = b->capacity ? 2 * b->capacity : 16;
-        world_piece *pieces = calloc(capacity, sizeof *pieces);
-        if (!pieces)
+        background_entry *entries = calloc(capacity, sizeof *entries);
+        if (!entries)
             return tutti_fail(err, TUTTI_E_NOMEM, "no memory for sums of gradients");
         for (uint32_t k = 0; k < b->count; k++)
-            pieces[k] = b->pieces[(b->first + k) % b->capacity];
-        free(b->pieces);
-        b->pieces = pieces;
+            entries[k] = b->entries[(b->first + k) % b->capacity];
+        free(b->entries);
+        b->entries = entries;
         b->capacity = capacity;
         b->first = 0;
     }
-    b->pieces[(b->first + b->count++) % b->capacity] = *piece;
+    b->entries[(b->first + b->count++) % b->capacity] = (background_entry){*piece, false};
+    b->started++;
     return TUTTI_OK;
+}
+
+/* The thread waits with the end of a piece for the next one, unless it is told that the caller waits.  It is told at this
+ * place of the pieces' order even where all are over: elsewhere they may not be, and all ranks do the same.  Called with
+ * the lock held. */
+static void ask_for_end(background *b)
+{
+    if (b->count > 0)
+        b->entries[(b->first + b->count - 1) % b->capacity].flush = true;
+    else
+        b->flush = true;
+    (void)pthread_cond_broadcast(&b->changed);
 }
 
 /* Until fewer than `most` pieces are there.  Called with the lock held. */
 static void wait_for_room(background *b, uint32_t most)
 {
     const int64_t began = monotonic_ns();
-    while (b->count >= most)
+    while (b->started - b->done >= most)
         (void)pthread_cond_wait(&b->changed, &b->lock);
     b->waited_ns += monotonic_ns() - began;
 }
 
-tutti_status background_start(background *b, background_run *run, void *ctx,
+tutti_status background_start(background *b, const background_work *of, void *ctx,
                               const world_piece *piece, tutti_error *err)
 {
-    tutti_status s = start_thread(b, run, ctx, err);
+    tutti_status s = start_thread(b, of, ctx, err);
     if (s)
         return s;
     (void)pthread_mutex_lock(&b->lock);
-    if (piece->most)
+    if (piece->most) {
+        ask_for_end(b);
         wait_for_room(b, piece->most);
+    }
     s = append(b, piece, err);
-    b->started += !s;
     (void)pthread_cond_broadcast(&b->changed);
     (void)pthread_mutex_unlock(&b->lock);
     return s;
-}
-
-void background_drain(background *b)
-{
-    if (!b->running)
-        return;
-    (void)pthread_mutex_lock(&b->lock);
-    while (b->count > 0)
-        (void)pthread_cond_wait(&b->changed, &b->lock);
-    (void)pthread_mutex_unlock(&b->lock);
 }
 
 void background_wait(background *b, uint64_t n)
@@ -117,17 +137,23 @@ void background_wait(background *b, uint64_t n)
     if (!b->running)
         return;
     (void)pthread_mutex_lock(&b->lock);
+    ask_for_end(b);
     while (b->done < n)
         (void)pthread_cond_wait(&b->changed, &b->lock);
     (void)pthread_mutex_unlock(&b->lock);
     b->waited_ns += monotonic_ns() - began;
 }
 
+void background_drain(background *b)
+{
+    const int64_t waited = b->waited_ns;
+    background_wait(b, b->started);
+    b->waited_ns = waited;
+}
+
 tutti_status background_finish(background *b, tutti_error *err)
 {
-    const int64_t began = monotonic_ns();
-    background_drain(b);
-    b->waited_ns += monotonic_ns() - began;
+    background_wait(b, b->started);
     return b->error.status ? tutti_fail(err, b->error.status, "%s", b->error.text) : TUTTI_OK;
 }
 
@@ -141,13 +167,13 @@ bool background_stop(background *b)
         (void)pthread_join(b->thread, NULL);
         b->running = false;
     }
-    return b->count > 0;
+    return b->done < b->started;
 }
 
 void background_fini(background *b)
 {
     (void)background_stop(b);
-    free(b->pieces);
+    free(b->entries);
     (void)pthread_cond_destroy(&b->changed);
     (void)pthread_mutex_destroy(&b->lock);
 }

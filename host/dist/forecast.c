@@ -122,6 +122,15 @@ static uint64_t under_way(const forecast_run *run, const division *d, uint64_t r
     return sent * n + (came * n + ranks - 1) / ranks;
 }
 
+/* Buckets that are under way at once; one where a rank's gradients are sharded, whose memory is given back. */
+static uint64_t at_once(const forecast_run *run, int64_t bucket)
+{
+    const int64_t all = bucket > 0 ? (run->weights + bucket - 1) / bucket : 1;
+    if (run->rounds && !run->gathers && !run->whole)
+        return 1;
+    return (uint64_t)(all < PIPELINE_BUCKETS ? larger(1, all) : PIPELINE_BUCKETS);
+}
+
 static void fill_memory(const forecast_run *run, const division *d, int32_t ranks,
                         forecast *ret)
 {
@@ -132,7 +141,8 @@ static void fill_memory(const forecast_run *run, const division *d, int32_t rank
     if (run->rounds && ranks > 1)
         fill_shards(run, ranks, ret);
     if (ranks > 1)
-        ret->sums += under_way(run, d, (uint64_t)ranks, (uint64_t)bucket) * sizeof(float);
+        ret->sums += at_once(run, bucket) *
+                     under_way(run, d, (uint64_t)ranks, (uint64_t)bucket) * sizeof(float);
     ret->results = run->plan;
     if (run->statistics.waits && d->most_slots > 1) { /* side by side */
         ret->results *= (uint64_t)d->most_slots;

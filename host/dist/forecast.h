@@ -6,6 +6,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Buckets under way at once (pipeline.c): one is scattered while the one before it is added up and a third one gathered. */
+enum { PIPELINE_BUCKETS = 3 };
+
 /* Statistics of the batch: sums over slots that passes wait for, and the numbers of all of these. */
 typedef struct forecast_statistics {
     uint32_t waits;

@@ -46,42 +46,14 @@ static tutti_status parts_take(const world *w, shard_parts *p, tutti_error *err)
                       : tutti_fail(err, TUTTI_E_NOMEM, "no memory for the world of ranks");
 }
 
-static void parts_fill(const world *w, shard_parts *p, int64_t n, uint64_t unit)
-{
-    for (int32_t r = 0; r < w->info.size; r++) {
-        const int64_t first = world_shard_begin(w, n, r);
-        p->offsets[r] = (uint64_t)first * unit;
-        p->bytes[r] = (uint64_t)world_shard_length(w, n, r) * unit;
-    }
-}
-
-static tutti_status gather_one(world *w, const shard_parts *p, void *data, tutti_error *err)
-{
-    const tutti_parts parts = {
-        .struct_size = sizeof parts, .data = data, .offsets = p->offsets, .bytes = p->bytes};
-    uint64_t request = 0;
-    world_count_told(w, p->bytes[w->info.rank]);
-    instance_call c = instance_enter(w->options.comm, "all_gather");
-    tutti_status s = w->table->all_gather(w->self, &parts, &request, err);
-    if (!s)
-        s = w->table->wait(w->self, request, err);
-    instance_leave(&c);
-    return world_note(w, s);
-}
-
 tutti_status world_gather_piece(world *w, void *data, int64_t n, uint64_t unit,
                                 tutti_error *err)
 {
-    shard_parts p;
-    if (w->machines.hierarchical)
-        return world_gather_hierarchical(w, data, n, unit, err);
-    tutti_status s = parts_take(w, &p, err);
-    if (!s) {
-        parts_fill(w, &p, n, unit);
-        s = gather_one(w, &p, data, err);
-    }
-    free(p.offsets);
-    return s;
+    tutti_status s = bucket_reserve(&w->alone, w, err);
+    w->alone.unit = unit;
+    if (!s)
+        s = bucket_gather(&w->alone, data, n, err);
+    return world_note(w, s ? s : bucket_gathered(&w->alone, err));
 }
 
 tutti_status world_gather_shards(world *w, float *data, int64_t n, tutti_error *err)

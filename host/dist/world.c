@@ -157,8 +157,8 @@ void world_leave(world *w, bool failed)
     w->table->leave(w->self, failed && !w->agreed);
     instance_leave(&c);
     forget_machines(w);
-    free(w->memory.data);
-    free(w->gathered.data);
+    pipeline_fini(&w->pipeline);
+    bucket_fini(&w->alone);
     free(w);
 }
 

@@ -3,6 +3,7 @@
 #ifndef HOST_DIST_WORLD_INTERNAL_H
 #define HOST_DIST_WORLD_INTERNAL_H
 
+#include "dist/forecast.h"
 #include "dist/world.h"
 #include "tutti/collectives.h"
 
@@ -13,18 +14,33 @@
  * where so many pages a rank make that no matter. */
 enum { SHARD_UNIT = 16, PAGE_NUMBERS = 1024, PAGES_EVEN = 16 };
 
+/* What the thread beside the caller does with pieces.  `*done` counts pieces that are over, in their order. */
+typedef struct background_work {
+    /* Begins one piece more, and goes on with those before it. */
+    tutti_status (*begin)(void *ctx, const world_piece *one, uint64_t *done, tutti_error *err);
+    /* Ends all that have begun: no other one follows soon. */
+    tutti_status (*flush)(void *ctx, uint64_t *done, tutti_error *err);
+    /* Waits for what is under way and begins nothing. */
+    void (*abandon)(void *ctx);
+} background_work;
+
+typedef struct background_entry {
+    world_piece one;
+    bool flush; /* behind it: the caller waits, or has waited, before it began the next one */
+} background_entry;
+
 /* Sums that go on beside the caller: one thread takes the pieces in their order. */
-typedef tutti_status background_run(void *ctx, const world_piece *one, tutti_error *err);
 typedef struct background {
-    background_run *run;
+    const background_work *work;
     void *ctx;
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    world_piece *pieces; /* a ring; the oldest at `first` */
+    background_entry *entries; /* a ring of what has not been taken; the oldest at `first` */
     uint32_t first, count, capacity;
     uint64_t started; /* pieces so far; the caller's */
     uint64_t done;    /* of these */
+    bool flush;       /* behind the last one that was taken */
     bool running;     /* the thread is there */
     bool stop;
     tutti_error error; /* the first one */
@@ -49,6 +65,37 @@ typedef struct world_machines {
         hierarchical; /* sums go on machines first: there are several, and one has several ranks */
 } world_machines;
 
+/* One piece on its way: an operation that has begun and is waited for later. */
+typedef struct bucket {
+    world *w;
+    world_piece one;
+    uint64_t unit;                   /* bytes of a number on its way */
+    uint64_t *offsets[2], *bytes[2]; /* sent, received; by rank; one block of memory */
+    tutti_parts out, in;             /* of these */
+    uint64_t request;
+    const char *waits;     /* the operation that is under way; NULL: none */
+    world_memory memory;   /* of sums: what is sent, then what is received */
+    world_memory gathered; /* of gathers from machine to machine */
+    float *received;
+    uint64_t count; /* numbers there */
+    bool in_place;  /* this rank's blocks are added where they lie, and not sent to itself */
+    /* The all-gather. */
+    void *data;
+    int64_t n;
+    /* From machine to machine. */
+    int64_t carried;            /* numbers of the shards that this rank is the courier of */
+    slot_sum sums[SLOT_BLOCKS]; /* of this machine's blocks, `carried` numbers each */
+    uint32_t nsums;
+} bucket;
+
+/* Sums one behind the other: while a bucket's blocks are on their way to those who add them, the sums of the one before it
+ * are on their way back.  All ranks begin these operations in one order, whenever they are done. */
+typedef struct pipeline {
+    bucket buckets[PIPELINE_BUCKETS];
+    uint64_t scattered, reduced,
+        gathered; /* how many buckets so far: each is scattered, reduced, gathered */
+} pipeline;
+
 struct world {
     world_options options;
     const tutti_collectives_v1 *table;
@@ -60,11 +107,11 @@ struct world {
     atomic_bool broken;
     world_machines machines;
     world_place place;
-    world_memory memory;   /* of sums: what is sent, then what is received */
-    world_memory gathered; /* of gathers */
-    uint64_t step;         /* world_tell */
-    uint64_t buckets[2];   /* pieces since then: sums, gathers */
-    world_counts counts;   /* of whoever speaks with the other ranks */
+    pipeline pipeline;
+    bucket alone;        /* of operations that are waited for at once */
+    uint64_t step;       /* world_tell */
+    uint64_t buckets[2]; /* pieces since then: sums, gathers */
+    world_counts counts; /* of whoever speaks with the other ranks */
     background background;
 };
 
@@ -74,6 +121,8 @@ tutti_status world_note(world *w, tutti_status s);
 void world_tell_phase(world *w, const char *phase);
 /* `bytes` go to each of the others. */
 void world_count_told(world *w, uint64_t bytes);
+/* The parts go to the other ranks. */
+void world_count_sent(world *w, const tutti_parts *out);
 /* What is there is lost where it grows. */
 TUTTI_NODISCARD tutti_status world_reserve(world_memory *m, uint64_t numbers, tutti_error *err);
 /* Whether the ranks of each machine follow each other; `all` says by rank where they are.  `m` has room for `size`. */
@@ -84,18 +133,38 @@ world_place machines_place(const rank_place *all, int32_t size, int32_t rank, bo
 /* All-to-all: part r of `out` goes to rank r, part r of `in` comes from it; waits.  Errors: the comm's. */
 TUTTI_NODISCARD tutti_status world_all_to_all(world *w, const tutti_parts *out,
                                               const tutti_parts *in, tutti_error *err);
+/* The same, waited for by bucket_wait: the bucket's parts of `send` and `receive`. */
+TUTTI_NODISCARD tutti_status bucket_all_to_all(bucket *b, void *send, void *receive,
+                                               tutti_error *err);
+/* What has begun is done.  Nothing has: OK. */
+TUTTI_NODISCARD tutti_status bucket_wait(bucket *b, tutti_error *err);
+/* Makes room for the parts of all ranks, once. */
+TUTTI_NODISCARD tutti_status bucket_reserve(bucket *b, world *w, tutti_error *err);
+void bucket_fini(bucket *b);
+/* Rank `r` gets (side 0) or gives (side 1) so many numbers, at number `at`; returns where the next ones begin. */
+uint64_t bucket_part(bucket *b, int side, int32_t r, uint64_t at, uint64_t numbers);
+/* A piece's sum: its blocks are on their way to those who add them; this rank's shard is added up, and its sum on the way
+ * to all; the sums of all are there. */
+TUTTI_NODISCARD tutti_status bucket_scatter(bucket *b, world *w, const world_piece *one,
+                                            tutti_error *err);
+TUTTI_NODISCARD tutti_status bucket_reduce(bucket *b, tutti_error *err);
+TUTTI_NODISCARD tutti_status bucket_finish(bucket *b, tutti_error *err);
+/* All-gather: the ranks' shards of one bucket of `n` numbers, b->unit bytes each, on their way to all; there. */
+TUTTI_NODISCARD tutti_status bucket_gather(bucket *b, void *data, int64_t n, tutti_error *err);
+TUTTI_NODISCARD tutti_status bucket_gathered(bucket *b, tutti_error *err);
+/* The same where sums go from machine to machine once each machine has added or gathered its own. */
+TUTTI_NODISCARD tutti_status hierarchical_scatter(bucket *b, tutti_error *err);
+void hierarchical_reduce(bucket *b, float *result, int64_t n); /* n: this rank's shard */
+TUTTI_NODISCARD tutti_status hierarchical_gather(bucket *b, tutti_error *err);
+TUTTI_NODISCARD tutti_status hierarchical_gathered(bucket *b, tutti_error *err);
+extern const background_work pipeline_work; /* with a world as its ctx */
+void pipeline_fini(pipeline *p);
 /* world_exchange on whichever thread speaks with the other ranks. */
 TUTTI_NODISCARD tutti_status world_tell_all(world *w, const void *mine, void *all,
                                             uint64_t bytes, tutti_error *err);
-/* All-gather: the ranks' shards of one bucket of `n` numbers, `unit` bytes each, to all. */
+/* All-gather: the ranks' shards of one bucket of `n` numbers, `unit` bytes each, to all; waits. */
 TUTTI_NODISCARD tutti_status world_gather_piece(world *w, void *data, int64_t n, uint64_t unit,
                                                 tutti_error *err);
-/* The same, and this rank's shard of a piece's sum (reduce-scatter), from machine to machine once each machine has added or
- * gathered its own. */
-TUTTI_NODISCARD tutti_status world_gather_hierarchical(world *w, void *data, int64_t n,
-                                                       uint64_t unit, tutti_error *err);
-TUTTI_NODISCARD tutti_status world_sum_hierarchical(world *w, const world_piece *one,
-                                                    float *result, tutti_error *err);
 /* The blocks of the tree that rank `r` gives to the piece. */
 uint32_t sum_blocks(const world *w, const world_piece *one, int32_t r,
                     slot_span blocks[SLOT_BLOCKS]);
@@ -114,12 +183,13 @@ void *wire_place(const world_piece *one, float *numbers, uint64_t n);
 void wire_open(const world_piece *one, float *numbers, uint64_t n);
 void wire_read(const void *from, float *to, int64_t n); /* bf16; `from` may lie above `to` */
 void background_init(background *b);
-/* Ends the thread behind the piece under way; whether pieces are left that have not begun. */
+/* Ends the thread behind the operations under way; whether pieces are left that are not over. */
 bool background_stop(background *b);
 void background_fini(background *b); /* the same, and frees what there is */
-/* One piece more for the thread, which the first call starts; it calls `run` with `ctx`, the same in all calls. */
-TUTTI_NODISCARD tutti_status background_start(background *b, background_run *run, void *ctx,
-                                              const world_piece *piece, tutti_error *err);
+/* One piece more for the thread, which the first call starts; `work` and `ctx` are the same in all calls. */
+TUTTI_NODISCARD tutti_status background_start(background *b, const background_work *work,
+                                              void *ctx, const world_piece *piece,
+                                              tutti_error *err);
 /* Waits for all pieces, as world_finish. */
 TUTTI_NODISCARD tutti_status background_finish(background *b, tutti_error *err);
 /* Piece number `n`, from 1, is over. */

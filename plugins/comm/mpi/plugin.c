@@ -20,6 +20,17 @@ enum {
     MPI_MOST_PAUSE_US = 50
 };
 
+/* Operations under way at once: what the host begins before it waits. */
+enum { MPI_OPERATIONS = 4 };
+
+/* One that has begun, and what MPI reads until it is done. */
+typedef struct mpi_operation {
+    uint64_t number; /* from 1, which is its request; 0: none is under way */
+    const char *what;
+    MPI_Request request;
+    int *counts[2], *offsets[2]; /* of parts, by rank; one block of memory */
+} mpi_operation;
+
 typedef struct mpi {
     MPI_Comm comm; /* of the run alone */
     tutti_world_info world;
@@ -27,8 +38,9 @@ typedef struct mpi {
     tutti_progress progress;
     tutti_status broken; /* what every wait says once one has failed */
     tutti_error why;
-    int *counts[2], *offsets[2]; /* of parts, by rank */
-    int began;                   /* MPI by this object, which ends it */
+    mpi_operation operations[MPI_OPERATIONS]; /* number n is at n % MPI_OPERATIONS */
+    uint64_t begun;                           /* operations so far */
+    int began;                                /* MPI by this object, which ends it */
     int joined;
 } mpi;
 
@@ -118,12 +130,15 @@ static tutti_status mpi_join(void *self, const tutti_join *how, tutti_world_info
     m->timeout_ms = how->timeout_ms;
     if ((s = mpi_open_comm(m, err)) || (s = mpi_find_node(m, err)))
         return m->broken = s;
-    for (int k = 0; k < 2; k++) {
-        m->counts[k] = calloc((size_t)m->world.size, sizeof(int));
-        m->offsets[k] = calloc((size_t)m->world.size, sizeof(int));
-        if (!m->counts[k] || !m->offsets[k])
+    for (int k = 0; k < MPI_OPERATIONS; k++) {
+        const size_t size = (size_t)m->world.size;
+        mpi_operation *o = &m->operations[k];
+        if (!(o->counts[0] = calloc(4 * size, sizeof(int))))
             return m->broken = tutti_fail(err, TUTTI_E_NOMEM, "mpi: no memory for %d ranks",
                                           m->world.size);
+        o->offsets[0] = o->counts[0] + size;
+        o->counts[1] = o->counts[0] + 2 * size;
+        o->offsets[1] = o->counts[0] + 3 * size;
     }
     ret_world->rank = m->world.rank;
     ret_world->size = m->world.size;
@@ -145,10 +160,8 @@ static tutti_status mpi_close(void *self, tutti_error *err)
         (void)MPI_Comm_free(&m->comm);
     if (m->began && !ended)
         (void)MPI_Finalize();
-    for (int k = 0; k < 2; k++) {
-        free(m->counts[k]);
-        free(m->offsets[k]);
-    }
+    for (int k = 0; k < MPI_OPERATIONS; k++)
+        free(m->operations[k].counts[0]);
     free(m);
     return TUTTI_OK;
 }
@@ -261,15 +274,46 @@ static tutti_status mpi_check(const mpi *m, tutti_error *err)
 /* ---- operations ---- */
 
 /* MPI counts in int. */
-static tutti_status mpi_parts(mpi *m, int side, const tutti_parts *parts, tutti_error *err)
+static tutti_status mpi_parts(const mpi *m, mpi_operation *o, int side,
+                              const tutti_parts *parts, tutti_error *err)
 {
     for (int k = 0; k < m->world.size; k++) {
         if (parts->offsets[k] + parts->bytes[k] > INT_MAX)
             return tutti_fail(err, TUTTI_E_RANGE, "mpi: an operation on more than %d bytes",
                               INT_MAX);
-        m->counts[side][k] = (int)parts->bytes[k];
-        m->offsets[side][k] = (int)parts->offsets[k];
+        o->counts[side][k] = (int)parts->bytes[k];
+        o->offsets[side][k] = (int)parts->offsets[k];
     }
+    return TUTTI_OK;
+}
+
+static tutti_status mpi_end(mpi *m, mpi_operation *o, tutti_error *err)
+{
+    if (!o->number)
+        return TUTTI_OK;
+    o->number = 0;
+    return mpi_finish(m, o->what, MPI_SUCCESS, &o->request, err);
+}
+
+/* A place for one operation more; where there is none, behind the end of the oldest one. */
+static tutti_status mpi_begin(mpi *m, const char *what, mpi_operation **ret, tutti_error *err)
+{
+    mpi_operation *o = &m->operations[(m->begun + 1) % MPI_OPERATIONS];
+    tutti_status s = mpi_check(m, err);
+    if (s || (s = mpi_end(m, o, err)))
+        return s;
+    o->what = what;
+    *ret = o;
+    return TUTTI_OK;
+}
+
+/* MPI has begun it, or could not. */
+static tutti_status mpi_begun(mpi *m, mpi_operation *o, int code, uint64_t *ret_request,
+                              tutti_error *err)
+{
+    if (code != MPI_SUCCESS)
+        return mpi_break(m, o->what, code, err);
+    *ret_request = o->number = ++m->begun;
     return TUTTI_OK;
 }
 
@@ -278,29 +322,31 @@ static tutti_status mpi_all_to_all(void *self, const tutti_parts *send,
                                    tutti_error *err)
 {
     mpi *m = self;
-    MPI_Request request;
-    tutti_status s = mpi_check(m, err);
+    mpi_operation *o;
+    tutti_status s = mpi_begin(m, "MPI_Ialltoallv", &o, err);
     *ret_request = 0;
-    if (s || (s = mpi_parts(m, 0, send, err)) || (s = mpi_parts(m, 1, receive, err)))
+    if (s || (s = mpi_parts(m, o, 0, send, err)) || (s = mpi_parts(m, o, 1, receive, err)))
         return s;
-    const int code =
-        MPI_Ialltoallv(send->data, m->counts[0], m->offsets[0], MPI_BYTE, receive->data,
-                       m->counts[1], m->offsets[1], MPI_BYTE, m->comm, &request);
-    return mpi_finish(m, "MPI_Ialltoallv", code, &request, err);
+    return mpi_begun(m, o,
+                     MPI_Ialltoallv(send->data, o->counts[0], o->offsets[0], MPI_BYTE,
+                                    receive->data, o->counts[1], o->offsets[1], MPI_BYTE,
+                                    m->comm, &o->request),
+                     ret_request, err);
 }
 
 static tutti_status mpi_all_gather(void *self, const tutti_parts *parts, uint64_t *ret_request,
                                    tutti_error *err)
 {
     mpi *m = self;
-    MPI_Request request;
-    tutti_status s = mpi_check(m, err);
+    mpi_operation *o;
+    tutti_status s = mpi_begin(m, "MPI_Iallgatherv", &o, err);
     *ret_request = 0;
-    if (s || (s = mpi_parts(m, 0, parts, err)))
+    if (s || (s = mpi_parts(m, o, 0, parts, err)))
         return s;
-    const int code = MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_BYTE, parts->data, m->counts[0],
-                                     m->offsets[0], MPI_BYTE, m->comm, &request);
-    return mpi_finish(m, "MPI_Iallgatherv", code, &request, err);
+    return mpi_begun(m, o,
+                     MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_BYTE, parts->data, o->counts[0],
+                                     o->offsets[0], MPI_BYTE, m->comm, &o->request),
+                     ret_request, err);
 }
 
 static tutti_status mpi_exchange(void *self, const void *mine, void *all, uint64_t bytes,
@@ -332,13 +378,12 @@ static tutti_status mpi_broadcast(void *self, void *data, uint64_t bytes, int32_
     return mpi_finish(m, "MPI_Ibcast", code, &request, err);
 }
 
-/* All is done when an operation returns. */
 static tutti_status mpi_wait(void *self, uint64_t request, tutti_error *err)
 {
-    (void)self;
-    (void)request;
-    (void)err;
-    return TUTTI_OK;
+    mpi *m = self;
+    mpi_operation *o = &m->operations[request % MPI_OPERATIONS];
+    const tutti_status s = mpi_check(m, err);
+    return s || o->number != request ? s : mpi_end(m, o, err);
 }
 
 static const void *mpi_query(void *self, const char *interface_id)

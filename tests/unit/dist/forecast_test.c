@@ -121,16 +121,19 @@ START_TEST(sums_copy_no_more_than_they_must)
 {
     forecast f;
     forecast_run run = example();
-    forecast_step(&run, 8, &f); /* a slot a rank: seven shards come */
-    ck_assert_uint_eq(f.sums, 4 * 7 * 250000 / 8);
-    run.half = true; /* sent, and eight shards come */
+    forecast_step(&run, 8, &f);                        /* a slot a rank: seven shards come */
+    ck_assert_uint_eq(f.sums, 3 * 4 * 7 * 250000 / 8); /* of three buckets at once */
+    run.half = true;                                   /* sent, and eight shards come */
     forecast_step(&run, 8, &f);
-    ck_assert_uint_eq(f.sums, 4 * 2 * 250000);
+    ck_assert_uint_eq(f.sums, 3 * 4 * 2 * 250000);
     run.half = false;
     run.together = 4;
     run.copied_per_s = 1e9;
     forecast_step(&run, 8, &f);
-    ck_assert_uint_eq(f.sums, 4 * 2 * 250000);
+    ck_assert_uint_eq(f.sums, 3 * 4 * 2 * 250000);
+    run.bucket = 500000; /* there are two */
+    forecast_step(&run, 8, &f);
+    ck_assert_uint_eq(f.sums, 2 * 4 * 2 * 500000);
 }
 END_TEST
 

@@ -126,7 +126,7 @@ def ddp(options, row, words, folder, link=None):
     meeting = pathlib.Path(folder) / f"{row}-{words}"
     env = {"GLOO_SOCKET_IFNAME": "link0" if link else "lo"}
     commands = [[options.python, HERE / "ddp_peer.py", row, options.dtype, words, str(options.threads), str(r),
-                 str(options.world), str(meeting)] for r in range(options.world)]
+                 str(options.world), str(meeting), options.reduce_dtype] for r in range(options.world)]
     if link:
         commands = [link.inside(2 * r // options.world, *command) for r, command in enumerate(commands)]
     return Ranks(commands, [env] * options.world, folder)

@@ -1,0 +1,156 @@
+/* background_test.c - the order of operations beside the caller is the same however long each of them takes. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "dist/world_internal.h"
+
+#include "tutti_check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* What a rank does: pieces by letter, of which the latest two are not over before another one comes or the caller waits. */
+typedef struct rank {
+    background beside;
+    char order[256];
+    uint64_t begun, done;
+    unsigned seed;
+    char fails; /* this piece; 0: none */
+} rank;
+
+static void rest(rank *r)
+{
+    r->seed = r->seed * 1664525u + 1013904223u;
+    if (r->seed >> 30)
+        (void)usleep(r->seed >> 21);
+}
+
+static void note(rank *r, char what, uint64_t number)
+{
+    const size_t n = strlen(r->order);
+    ck_assert_uint_lt(n + 3, sizeof r->order);
+    (void)snprintf(r->order + n, sizeof r->order - n, "%c%c", what, (char)('a' + number));
+}
+
+static void end_one(rank *r, uint64_t *done)
+{
+    note(r, '-', r->done++);
+    ++*done;
+}
+
+static tutti_status begin(void *ctx, const world_piece *one, uint64_t *done, tutti_error *err)
+{
+    rank *r = ctx;
+    (void)one;
+    rest(r);
+    if (r->fails == (char)('a' + r->begun))
+        return tutti_fail(err, TUTTI_E_IO, "%c fails", r->fails);
+    note(r, '+', r->begun++);
+    if (r->begun - r->done > 2)
+        end_one(r, done);
+    rest(r);
+    return TUTTI_OK;
+}
+
+static tutti_status flush(void *ctx, uint64_t *done, tutti_error *err)
+{
+    rank *r = ctx;
+    (void)err;
+    rest(r);
+    while (r->done < r->begun)
+        end_one(r, done);
+    return TUTTI_OK;
+}
+
+static void abandon(void *ctx)
+{
+    note(ctx, '!', 0);
+}
+
+static const background_work work = {.begin = begin, .flush = flush, .abandon = abandon};
+
+static void start(rank *r)
+{
+    tutti_error err = TUTTI_ERROR_INIT;
+    const world_piece piece = {.n = 1};
+    rest(r);
+    ck_assert_ok(background_start(&r->beside, &work, r, &piece, &err), err);
+}
+
+/* The caller: waits for a piece that may long be over, for all, and begins more. */
+static void run(rank *r, unsigned seed)
+{
+    tutti_error err = TUTTI_ERROR_INIT;
+    *r = (rank){.seed = seed};
+    background_init(&r->beside);
+    for (int k = 0; k < 4; k++)
+        start(r);
+    background_wait(&r->beside, 1);
+    start(r);
+    background_wait(&r->beside, 5);
+    background_wait(&r->beside, 2);
+    start(r);
+    start(r);
+    rest(r);
+    background_drain(&r->beside);
+    for (int k = 0; k < 3; k++)
+        start(r);
+    ck_assert_ok(background_finish(&r->beside, &err), err);
+    ck_assert_uint_eq(r->beside.done, 10);
+    ck_assert(!background_stop(&r->beside));
+    background_fini(&r->beside);
+}
+
+START_TEST(the_order_is_that_of_the_caller)
+{
+    static const char want[] = "+a+b+c-a+d-b-c-d+e-e+f+g-f-g+h+i+j-h-i-j!a";
+    rank r;
+    run(&r, (unsigned)_i);
+    ck_assert_str_eq(r.order, want);
+}
+END_TEST
+
+START_TEST(after_an_error_all_is_over)
+{
+    tutti_error err = TUTTI_ERROR_INIT;
+    rank r = {.fails = 'c'};
+    background_init(&r.beside);
+    for (int k = 0; k < 5; k++)
+        start(&r);
+    ck_assert_int_eq(background_finish(&r.beside, &err), TUTTI_E_IO);
+    ck_assert_str_eq(err.text, "c fails");
+    ck_assert_uint_eq(r.beside.done, 5);
+    ck_assert_str_eq(r.order, "+a+b");
+    background_fini(&r.beside);
+    ck_assert_str_eq(r.order, "+a+b"); /* nothing is waited for then */
+}
+END_TEST
+
+/* Two are under way: nobody has said that no other one follows. */
+START_TEST(what_is_under_way_is_left_where_the_thread_ends)
+{
+    rank r = {0};
+    background_init(&r.beside);
+    for (int k = 0; k < 2; k++)
+        start(&r);
+    for (uint32_t left = 1; left > 0; (void)usleep(100)) {
+        (void)pthread_mutex_lock(&r.beside.lock);
+        left = r.beside.count;
+        (void)pthread_mutex_unlock(&r.beside.lock);
+    }
+    ck_assert(background_stop(&r.beside));
+    ck_assert_str_eq(r.order, "+a+b!a");
+    background_fini(&r.beside);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("background");
+    TCase *t = tcase_create("all");
+    tcase_add_loop_test(t, the_order_is_that_of_the_caller, 0, 40);
+    tcase_add_test(t, after_an_error_all_is_over);
+    tcase_add_test(t, what_is_under_way_is_left_where_the_thread_ends);
+    suite_add_tcase(s, t);
+    return tutti_run(s);
+}
