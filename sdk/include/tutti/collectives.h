@@ -70,7 +70,7 @@ typedef struct tutti_collectives_v1 {
     tutti_status (*broadcast)(void *self, void *data, uint64_t bytes, int32_t root,
                               tutti_error *err);
     /* Part r of `send` goes to rank r; part r of `receive` comes from rank r.  Begun now; done once `wait` has
-     * returned for *ret_request.  [step] */
+     * returned for *ret_request.  The host has up to four operations under way, and waits once for each.  [step] */
     tutti_status (*all_to_all)(void *self, const tutti_parts *send, const tutti_parts *receive,
                                uint64_t *ret_request, tutti_error *err);
     /* Part r is given by rank r, to all, in place.  As all_to_all.  [step] */
