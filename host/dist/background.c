@@ -8,7 +8,8 @@
 #include <string.h>
 
 /* An engine such as MPI moves bytes only while it is called.  The thread is in a call as long as there is anything to
- * move; nobody else calls the engine then: what blocks waits for the thread first. */
+ * move: where no piece is there to begin it waits for what is under way.  Nobody else calls the engine then: what blocks
+ * waits for the thread first. */
 
 void background_init(background *b)
 {
@@ -16,7 +17,17 @@ void background_init(background *b)
     (void)pthread_cond_init(&b->changed, NULL);
 }
 
-/* Without the lock, which is held before and behind it.  Pieces of a world that is broken are over at once. */
+/* Memory is the caller's again where pieces are over, or left. */
+static void abandon(const background *b)
+{
+    tutti_error error = TUTTI_ERROR_INIT;
+    bool more = true;
+    while (more && !b->work->wait(b->ctx, &more, &error))
+        continue;
+}
+
+/* The next piece, or the end of those before it.  Without the lock, which is held before and behind it.  Pieces of a world
+ * that is broken are over at once. */
 static void go_on(background *b, const world_piece *one)
 {
     tutti_error error = TUTTI_ERROR_INIT;
@@ -26,11 +37,31 @@ static void go_on(background *b, const world_piece *one)
         (void)pthread_mutex_unlock(&b->lock);
         const tutti_status s = one ? b->work->begin(b->ctx, one, &done, &error)
                                    : b->work->flush(b->ctx, &done, &error);
+        if (s)
+            abandon(b);
         (void)pthread_mutex_lock(&b->lock);
+        b->under_way = one && !s;
         if (s)
             b->error = error;
     }
     b->done = b->error.status ? taken : b->done + done;
+    (void)pthread_cond_broadcast(&b->changed);
+}
+
+/* Its end is noted in the pieces' order, later. */
+static void wait_for_one(background *b)
+{
+    tutti_error error = TUTTI_ERROR_INIT;
+    bool more = false;
+    const uint64_t taken = b->started - b->count;
+    (void)pthread_mutex_unlock(&b->lock);
+    const tutti_status s = b->work->wait(b->ctx, &more, &error);
+    (void)pthread_mutex_lock(&b->lock);
+    b->under_way = more && !s;
+    if (!s)
+        return;
+    b->error = error;
+    b->done = taken;
     (void)pthread_cond_broadcast(&b->changed);
 }
 
@@ -48,14 +79,17 @@ static void *work(void *argument)
             b->first = (b->first + 1) % b->capacity;
             b->count--;
             b->flush = next.flush;
+            b->under_way = true;
             go_on(b, &next.one);
+        } else if (b->under_way) {
+            wait_for_one(b);
         } else {
             (void)pthread_cond_wait(&b->changed, &b->lock);
         }
     }
     (void)pthread_mutex_unlock(&b->lock);
-    if (!b->error.status)
-        b->work->abandon(b->ctx);
+    if (b->under_way)
+        abandon(b);
     crash_thread_end();
     return NULL;
 }

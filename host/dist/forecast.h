@@ -6,7 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Buckets under way at once (pipeline.c): one is scattered while the one before it is added up and a third one gathered. */
+/* Buckets under way at once (pipeline.c): one is scattered while the one before it is added up and a third one gathered.
+ * A comm that has one operation under way at a time needs the memory of one. */
 enum { PIPELINE_BUCKETS = 3 };
 
 /* Statistics of the batch: sums over slots that passes wait for, and the numbers of all of these. */
@@ -66,7 +67,7 @@ typedef struct forecast {
 /* With `ranks` ranks.  Latencies and bandwidths add up as in alpha-beta models of collectives: an all-to-all among M machines
  * takes log2 M latencies, an all-gather M - 1; of several ranks a machine these share its link, sums are made on the machine
  * first, and copies there have no latency.  Buckets are ready at even distances over the last slot's backward pass, two
- * thirds of its time, and one thread sums them one after the other. */
+ * thirds of its time, and summed one after the other: what a pipeline of them hides is not counted. */
 void forecast_step(const forecast_run *run, int32_t ranks, forecast *ret);
 /* The microbatch nearest below the run's with which `ranks` ranks have one block of slots each, all equal; 0: none. */
 int64_t forecast_better_microbatch(const forecast_run *run, int32_t ranks);

@@ -13,14 +13,41 @@ static bucket *at(world *w, uint64_t k)
     return &w->pipeline.buckets[k % PIPELINE_BUCKETS];
 }
 
+static void tell(world *w, const char *what, uint64_t number)
+{
+    char phase[48];
+    (void)snprintf(phase, sizeof phase, "%s, bucket %llu", what, (unsigned long long)number);
+    world_tell_phase(w, phase);
+}
+
+/* For others to read while this rank waits for the bucket. */
+static void tell_bucket(world *w, const bucket *b)
+{
+    tell(w, "summing gradients", b->number);
+}
+
+static tutti_status scatter_next(world *w, const world_piece *one, tutti_error *err)
+{
+    bucket *b = at(w, w->pipeline.scattered);
+    b->number = ++w->buckets[0];
+    tell_bucket(w, b);
+    const tutti_status s = bucket_scatter(b, w, one, err);
+    w->pipeline.scattered += !s;
+    return s;
+}
+
 static tutti_status reduce_next(world *w, tutti_error *err)
 {
-    return bucket_reduce(at(w, w->pipeline.reduced++), err);
+    bucket *b = at(w, w->pipeline.reduced++);
+    tell_bucket(w, b);
+    return bucket_reduce(b, err);
 }
 
 static tutti_status finish_next(world *w, uint64_t *done, tutti_error *err)
 {
-    const tutti_status s = bucket_finish(at(w, w->pipeline.gathered++), err);
+    bucket *b = at(w, w->pipeline.gathered++);
+    tell_bucket(w, b);
+    const tutti_status s = bucket_finish(b, err);
     *done += !s;
     return s;
 }
@@ -28,22 +55,15 @@ static tutti_status finish_next(world *w, uint64_t *done, tutti_error *err)
 static tutti_status flush(void *ctx, uint64_t *done, tutti_error *err)
 {
     world *w = ctx;
-    const pipeline *p = &w->pipeline;
+    pipeline *p = &w->pipeline;
     tutti_status s = TUTTI_OK;
     while (!s && p->reduced < p->scattered)
         s = reduce_next(w, err);
     while (!s && p->gathered < p->reduced)
         s = finish_next(w, done, err);
+    if (!s)
+        p->scattered = p->reduced = p->gathered = 0; /* few buckets take the memory of few */
     return s;
-}
-
-static void tell_bucket(world *w, bool gathers)
-{
-    char phase[48];
-    (void)snprintf(phase, sizeof phase, "%s, bucket %llu",
-                   gathers ? "gathering weights" : "summing gradients",
-                   (unsigned long long)++w->buckets[gathers]);
-    world_tell_phase(w, phase);
 }
 
 /* An operation, or a sum whose memory is wanted back, that is over before another one begins. */
@@ -51,7 +71,8 @@ static tutti_status run_alone(world *w, const world_piece *one, tutti_error *err
 {
     if (one->told)
         return world_tell_all(w, one->told, one->all, one->bytes, err);
-    tell_bucket(w, one->gathers);
+    tell(w, one->gathers ? "gathering weights" : "summing gradients",
+         ++w->buckets[one->gathers]);
     if (one->gathers)
         return world_gather_piece(w, one->result + one->at, one->n, sizeof(float), err);
     tutti_status s = bucket_scatter(&w->alone, w, one, err);
@@ -60,10 +81,16 @@ static tutti_status run_alone(world *w, const world_piece *one, tutti_error *err
     return s ? s : bucket_finish(&w->alone, err);
 }
 
+/* A comm of ABI 1.0 may keep one request alone. */
+static bool is_concurrent(const world *w)
+{
+    return w->table->flags & TUTTI_COLLECTIVES_CONCURRENT;
+}
+
 static tutti_status begin(void *ctx, const world_piece *one, uint64_t *done, tutti_error *err)
 {
     world *w = ctx;
-    pipeline *p = &w->pipeline;
+    const pipeline *p = &w->pipeline;
     tutti_status s;
     w->counts.records += one->told != NULL;
     w->counts.gathers += one->gathers;
@@ -74,26 +101,32 @@ static tutti_status begin(void *ctx, const world_piece *one, uint64_t *done, tut
         ++*done;
         return TUTTI_OK;
     }
-    tell_bucket(w, false);
-    s = bucket_scatter(at(w, p->scattered), w, one, err);
-    p->scattered += !s;
+    s = scatter_next(w, one, err);
     if (!s && p->reduced + 1 < p->scattered)
         s = reduce_next(w, err);
     if (!s && p->gathered + 1 < p->reduced)
         s = finish_next(w, done, err);
-    return s;
+    return s || is_concurrent(w) ? s : flush(w, done, err);
 }
 
-static void abandon(void *ctx)
+/* The oldest one.  What follows it has its place in the order of operations, and is not begun here. */
+static tutti_status wait_for_oldest(void *ctx, bool *ret_more, tutti_error *err)
 {
     world *w = ctx;
-    tutti_error error = TUTTI_ERROR_INIT;
-    for (uint64_t k = w->pipeline.gathered; k < w->pipeline.scattered; k++)
-        if (bucket_wait(at(w, k), &error))
-            return;
+    const pipeline *p = &w->pipeline;
+    for (uint64_t k = p->gathered; k < p->scattered; k++) {
+        bucket *b = at(w, k);
+        if (!b->waits)
+            continue;
+        *ret_more = k + 1 < p->scattered;
+        tell_bucket(w, b);
+        return bucket_wait(b, err);
+    }
+    *ret_more = false;
+    return TUTTI_OK;
 }
 
-const background_work pipeline_work = {.begin = begin, .flush = flush, .abandon = abandon};
+const background_work pipeline_work = {.begin = begin, .flush = flush, .wait = wait_for_oldest};
 
 void pipeline_fini(pipeline *p)
 {

@@ -1,4 +1,4 @@
-/* sum.c - the all-reduce (reduce-scatter, then all-gather): the sum over all slots of a batch, on any ranks, by one tree. */
+/* sum.c - the all-reduce begins, and is waited for: the sum over all slots of a batch, on any ranks, by one tree. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "dist/world_internal.h"
 

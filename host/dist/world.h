@@ -111,8 +111,8 @@ typedef struct world_piece {
     void (*was_read)(void *ctx, int64_t at, int64_t n);
     void *ctx;
 } world_piece;
-/* Begins the sum of one piece, which a thread of the world's goes on with: pieces one after the other, begun in the same
- * order by all ranks.  Errors: E_NOMEM.  [step] */
+/* Begins the sum of one piece, which a thread of the world's goes on with: pieces begin one after the other, in the
+ * same order on all ranks, which also wait (world_wait, world_finish, whatever blocks) at the same places of it.  Errors: E_NOMEM.  [step] */
 TUTTI_NODISCARD tutti_status world_start(world *w, const world_piece *piece, tutti_error *err);
 /* As world_exchange, behind the pieces that have begun; `mine` and `all` are borrowed until world_finish.  Errors:
  * E_NOMEM.  [step] */

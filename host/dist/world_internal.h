@@ -20,8 +20,8 @@ typedef struct background_work {
     tutti_status (*begin)(void *ctx, const world_piece *one, uint64_t *done, tutti_error *err);
     /* Ends all that have begun: no other one follows soon. */
     tutti_status (*flush)(void *ctx, uint64_t *done, tutti_error *err);
-    /* Waits for what is under way and begins nothing. */
-    void (*abandon)(void *ctx);
+    /* Waits for one operation under way and begins nothing.  *ret_more: others may be. */
+    tutti_status (*wait)(void *ctx, bool *ret_more, tutti_error *err);
 } background_work;
 
 typedef struct background_entry {
@@ -41,6 +41,7 @@ typedef struct background {
     uint64_t started; /* pieces so far; the caller's */
     uint64_t done;    /* of these */
     bool flush;       /* behind the last one that was taken */
+    bool under_way;   /* operations may be */
     bool running;     /* the thread is there */
     bool stop;
     tutti_error error; /* the first one */
@@ -73,6 +74,7 @@ typedef struct bucket {
     uint64_t *offsets[2], *bytes[2]; /* sent, received; by rank; one block of memory */
     tutti_parts out, in;             /* of these */
     uint64_t request;
+    uint64_t number;       /* of the step, for others to read */
     const char *waits;     /* the operation that is under way; NULL: none */
     world_memory memory;   /* of sums: what is sent, then what is received */
     world_memory gathered; /* of gathers from machine to machine */
@@ -93,7 +95,7 @@ typedef struct bucket {
 typedef struct pipeline {
     bucket buckets[PIPELINE_BUCKETS];
     uint64_t scattered, reduced,
-        gathered; /* how many buckets so far: each is scattered, reduced, gathered */
+        gathered; /* how many buckets since all were over: each is scattered, reduced, gathered */
 } pipeline;
 
 struct world {

@@ -76,6 +76,9 @@ static tutti_status check_flags(const char *id, const void *table, tutti_error *
             ((const tutti_stateful_v1 *)table)->flags & ~(uint32_t)TUTTI_STATEFUL_MAY_BE_NEW;
     else if (strcmp(id, TUTTI_OP_V1) == 0)
         unknown = ((const tutti_op *)table)->flags & ~(uint32_t)OP_FLAGS;
+    else if (strcmp(id, TUTTI_COLLECTIVES_V1) == 0)
+        unknown = ((const tutti_collectives_v1 *)table)->flags &
+                  ~(uint32_t)TUTTI_COLLECTIVES_CONCURRENT;
     return unknown
                ? tutti_fail(err, TUTTI_E_ARG,
                             "its %s has flags 0x%x, which this host does not know", id, unknown)

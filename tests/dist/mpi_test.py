@@ -48,7 +48,7 @@ def same_bits(tutti, folder, report, launcher, sizes):
     for comm, size in ((comm, size) for comm in ("mpi", "shared_memory") for size in sizes):
         where = os.path.join(folder, f"{comm}{size}")
         what = f"{launcher.name} -n {size}, {comm}"
-        write(where, changed(distributed=distributed(comm)))
+        write(where, changed(distributed=distributed(comm, bucket_mib=0.01)))
         process = launcher.start(tutti, where, size)
         out, err = process.communicate(timeout=120)
         if process.returncode:

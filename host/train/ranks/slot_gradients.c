@@ -236,21 +236,27 @@ static void give_back(void *ctx, int64_t at, int64_t n)
     host_memory_release(arena(g) + at, (uint64_t)n * sizeof(float));
 }
 
-/* The last slot's gradients of the next bucket are there. */
-static void start_bucket(slot_gradients *g)
+static void add_last_slot(slot_gradients *g, const gradient_bucket *b)
+{
+    float *gradients = arena(g) + b->first;
+    if (g->rules.half && g->nblocks > 0)
+        slots_round(gradients, b->count, g->run->threads);
+    slot_stack_add_part(&g->stack, gradients, b->first, b->count, g->run->threads);
+}
+
+/* The last slot's gradients of the next bucket are there, or are `absent`. */
+static void start_bucket(slot_gradients *g, const slot_sum *mine)
 {
     weights_before_sum(&g->weights, g->started);
     const gradient_bucket *b = &g->buckets.list[g->started++];
-    float *gradients = arena(g);
-    if (g->rules.half && g->nblocks > 0 && g->blocks[g->nblocks - 1].data) /* a slot of mine */
-        slots_round(gradients + b->first, b->count, g->run->threads);
-    slot_stack_add_part(&g->stack, gradients + b->first, b->first, b->count, g->run->threads);
+    if (mine != g->absent)
+        add_last_slot(g, b);
     start(g, &(world_piece){.slots = g->slots,
-                            .mine = g->blocks,
+                            .mine = mine,
                             .count = g->nblocks,
                             .at = b->first,
                             .n = b->count,
-                            .result = gradients,
+                            .result = arena(g),
                             .shard_only = g->rules.shard_only,
                             .half = g->rules.half,
                             .rounds = g->shards.on ? &g->shards.sums : NULL,
@@ -262,18 +268,19 @@ static void start_bucket(slot_gradients *g)
 }
 
 /* What is left of them, then the buffers. */
-static void start_rest(slot_gradients *g)
+static void start_rest(slot_gradients *g, const slot_sum *mine, const slot_sum *tails)
 {
     const int64_t n = g->numbers - g->ngradients;
     weights_end_forward(&g->weights);
     while (g->started < g->buckets.count)
-        start_bucket(g);
+        start_bucket(g, mine);
     weights_end_backward(&g->weights);
     if (n == 0 || g->started++ > g->buckets.count)
         return;
-    slot_stack_add_part(&g->stack, g->tail, g->ngradients, n, g->run->threads);
+    if (tails != g->absent)
+        slot_stack_add_part(&g->stack, g->tail, g->ngradients, n, g->run->threads);
     start(g, &(world_piece){.slots = g->slots,
-                            .mine = g->tails,
+                            .mine = tails,
                             .count = g->nblocks,
                             .n = n,
                             .result = g->tail,
@@ -286,7 +293,7 @@ static void passed(void *ctx, uint32_t step)
 {
     slot_gradients *g = ctx;
     while (g->started < g->buckets.count && g->buckets.list[g->started].step <= step)
-        start_bucket(g);
+        start_bucket(g, g->blocks);
 }
 
 void gradients_watch(slot_gradients *g, plan *p)
@@ -302,7 +309,7 @@ tutti_status gradients_end_slot(slot_gradients *g, int64_t slot, double share, t
     if (gradients_starts(g, slot)) {
         name_blocks(g);
         buffers_pack(g, slot, share, g->tail);
-        start_rest(g);
+        start_rest(g, g->blocks, g->tails);
         g->shards.begun = g->shards.on;
         return TUTTI_OK;
     }
@@ -325,19 +332,15 @@ tutti_status gradients_end_slot(slot_gradients *g, int64_t slot, double share, t
 
 /* ---- the end of a batch ---- */
 
-/* A rank that has failed, or has no slots, takes part in what it has not begun with zeros. */
-static tutti_status take_part(slot_gradients *g, tutti_error *err)
+/* A rank that has failed, or has no slots, takes part in what it has not begun with zeros.  It waits for nothing here, since
+ * the others do not (background.c); what it has begun has tables of its own. */
+static void take_part(slot_gradients *g)
 {
     slot_span blocks[SLOT_BLOCKS];
-    const tutti_status s = world_finish(g->world, err); /* the tables of blocks are free */
-    if (s)
-        return s;
     g->nblocks = own_blocks(g, blocks);
-    g->stack.count = 0;
     for (uint32_t k = 0; k < g->nblocks; k++)
-        g->blocks[k] = g->tails[k] = (slot_sum){NULL, blocks[k]};
-    start_rest(g);
-    return TUTTI_OK;
+        g->absent[k] = (slot_sum){NULL, blocks[k]};
+    start_rest(g, g->absent, g->absent);
 }
 
 /* The same in all rounds that are left; the last one is one of all ranks. */
@@ -346,10 +349,12 @@ static tutti_status take_part_in_rounds(slot_gradients *g, tutti_error *err)
     const int64_t last = slots_rounds(g->slots, world_size(g->world)) - 1;
     tutti_status s = TUTTI_OK;
     while (!s && (!g->shards.begun || g->shards.round < last)) {
-        if (g->shards.begun)
+        if (g->shards.begun) {
             s = end_round(g, err);
-        else if (!(s = take_part(g, err)))
+        } else {
+            take_part(g);
             g->shards.begun = true;
+        }
     }
     return s;
 }
@@ -360,7 +365,7 @@ tutti_status gradients_begin_all(slot_gradients *g, bool failed, tutti_error *er
     if (g->shards.on)
         s = take_part_in_rounds(g, err);
     else if (failed || g->mine.count == 0)
-        s = take_part(g, err);
+        take_part(g);
     if (!g->error.status)
         g->error = g->weights.error;
     return s;

@@ -39,6 +39,7 @@ typedef struct slot_gradients {
     weight_shards weights;
     slot_sum blocks[SLOT_BLOCKS]; /* of the tree; behind the last slot all of them */
     slot_sum tails[SLOT_BLOCKS];  /* the same for buffers */
+    slot_sum absent[SLOT_BLOCKS]; /* the same without data, of what this rank cannot begin */
     uint32_t nblocks;
     uint32_t started; /* sums that have begun: of the buckets, then of the buffers */
     slot_stack stack; /* of the block under way */

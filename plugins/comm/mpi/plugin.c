@@ -1,5 +1,7 @@
 /* plugin.c - mpi: collectives by the machine's MPI, over whatever networks it knows. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#define TUTTI_USE_MINOR 2 /* TUTTI_COLLECTIVES_CONCURRENT */
+#define TUTTI_MIN_MINOR 0
 #include "tutti/collectives.h"
 #include "tutti/tutti.h"
 
@@ -38,9 +40,9 @@ typedef struct mpi {
     tutti_progress progress;
     tutti_status broken; /* what every wait says once one has failed */
     tutti_error why;
-    mpi_operation operations[MPI_OPERATIONS]; /* number n is at n % MPI_OPERATIONS */
-    uint64_t begun;                           /* operations so far */
-    int began;                                /* MPI by this object, which ends it */
+    mpi_operation operations[MPI_OPERATIONS];
+    uint64_t begun; /* operations so far */
+    int began;      /* MPI by this object, which ends it */
     int joined;
 } mpi;
 
@@ -287,21 +289,23 @@ static tutti_status mpi_parts(const mpi *m, mpi_operation *o, int side,
     return TUTTI_OK;
 }
 
-static tutti_status mpi_end(mpi *m, mpi_operation *o, tutti_error *err)
+/* That of this number; 0: one that is free.  NULL: none. */
+static mpi_operation *mpi_find(mpi *m, uint64_t number)
 {
-    if (!o->number)
-        return TUTTI_OK;
-    o->number = 0;
-    return mpi_finish(m, o->what, MPI_SUCCESS, &o->request, err);
+    for (int k = 0; k < MPI_OPERATIONS; k++)
+        if (m->operations[k].number == number)
+            return &m->operations[k];
+    return NULL;
 }
 
-/* A place for one operation more; where there is none, behind the end of the oldest one. */
 static tutti_status mpi_begin(mpi *m, const char *what, mpi_operation **ret, tutti_error *err)
 {
-    mpi_operation *o = &m->operations[(m->begun + 1) % MPI_OPERATIONS];
-    tutti_status s = mpi_check(m, err);
-    if (s || (s = mpi_end(m, o, err)))
-        return s;
+    const tutti_status s = mpi_check(m, err);
+    mpi_operation *o = s ? NULL : mpi_find(m, 0);
+    if (!o)
+        return s ? s
+                 : tutti_fail(err, TUTTI_E_STATE, "mpi: more than %d operations are under way",
+                              MPI_OPERATIONS);
     o->what = what;
     *ret = o;
     return TUTTI_OK;
@@ -322,7 +326,7 @@ static tutti_status mpi_all_to_all(void *self, const tutti_parts *send,
                                    tutti_error *err)
 {
     mpi *m = self;
-    mpi_operation *o;
+    mpi_operation *o = NULL;
     tutti_status s = mpi_begin(m, "MPI_Ialltoallv", &o, err);
     *ret_request = 0;
     if (s || (s = mpi_parts(m, o, 0, send, err)) || (s = mpi_parts(m, o, 1, receive, err)))
@@ -338,7 +342,7 @@ static tutti_status mpi_all_gather(void *self, const tutti_parts *parts, uint64_
                                    tutti_error *err)
 {
     mpi *m = self;
-    mpi_operation *o;
+    mpi_operation *o = NULL;
     tutti_status s = mpi_begin(m, "MPI_Iallgatherv", &o, err);
     *ret_request = 0;
     if (s || (s = mpi_parts(m, o, 0, parts, err)))
@@ -378,17 +382,22 @@ static tutti_status mpi_broadcast(void *self, void *data, uint64_t bytes, int32_
     return mpi_finish(m, "MPI_Ibcast", code, &request, err);
 }
 
+/* What is waited for already is done. */
 static tutti_status mpi_wait(void *self, uint64_t request, tutti_error *err)
 {
     mpi *m = self;
-    mpi_operation *o = &m->operations[request % MPI_OPERATIONS];
+    mpi_operation *o = request ? mpi_find(m, request) : NULL;
     const tutti_status s = mpi_check(m, err);
-    return s || o->number != request ? s : mpi_end(m, o, err);
+    if (s || !o)
+        return s;
+    o->number = 0;
+    return mpi_finish(m, o->what, MPI_SUCCESS, &o->request, err);
 }
 
 static const void *mpi_query(void *self, const char *interface_id)
 {
     static const tutti_collectives_v1 table = {.struct_size = sizeof table,
+                                               .flags = TUTTI_COLLECTIVES_CONCURRENT,
                                                .join = mpi_join,
                                                .leave = mpi_leave,
                                                .set_timeout = mpi_set_timeout,

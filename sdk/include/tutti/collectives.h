@@ -48,12 +48,20 @@ typedef struct tutti_progress {
     char phase[48];   /* "gradients", "checkpoint"; never NULL */
 } tutti_progress;
 
+#if TUTTI_USE_MINOR >= 2
+enum {
+    /* since 1.2: all_to_all and all_gather are begun while others are under way, up to four in all, and waited
+     * for in any order.  Without it the host waits for each before it begins the next operation. */
+    TUTTI_COLLECTIVES_CONCURRENT = 1
+};
+#endif
+
 /* All ranks call the operations in the same order; parts of a length that does not agree are an error of the
  * caller.  Every operation returns E_STATE with a sentence that names the rank once a rank has ended, has left, or has
  * not come within the time, and then does so for good. */
 typedef struct tutti_collectives_v1 {
     uint32_t struct_size;
-    uint32_t flags; /* 0 */
+    uint32_t flags; /* TUTTI_COLLECTIVES_*; 0 in 1.0 */
     /* Waits for all ranks and fills *ret_world.  E_STATE: not all came in time; E_ARG: the environment does not
      * say which rank this is; E_INTERRUPTED: stopped.  [control] */
     tutti_status (*join)(void *self, const tutti_join *how, tutti_world_info *ret_world,
@@ -70,7 +78,7 @@ typedef struct tutti_collectives_v1 {
     tutti_status (*broadcast)(void *self, void *data, uint64_t bytes, int32_t root,
                               tutti_error *err);
     /* Part r of `send` goes to rank r; part r of `receive` comes from rank r.  Begun now; done once `wait` has
-     * returned for *ret_request.  The host has up to four operations under way, and waits once for each.  [step] */
+     * returned for *ret_request, which the host calls once; not behind an error of another wait.  [step] */
     tutti_status (*all_to_all)(void *self, const tutti_parts *send, const tutti_parts *receive,
                                uint64_t *ret_request, tutti_error *err);
     /* Part r is given by rank r, to all, in place.  As all_to_all.  [step] */

@@ -15,7 +15,9 @@ typedef struct rank {
     char order[256];
     uint64_t begun, done;
     unsigned seed;
-    char fails; /* this piece; 0: none */
+    char fails;      /* this piece; 0: none */
+    uint64_t waited; /* pieces that were waited for, in their order */
+    uint64_t idle;   /* of these because nothing else was there to do */
 } rank;
 
 static void rest(rank *r)
@@ -62,12 +64,20 @@ static tutti_status flush(void *ctx, uint64_t *done, tutti_error *err)
     return TUTTI_OK;
 }
 
-static void abandon(void *ctx)
+/* The order of operations is that of what begins: an operation that is waited for is none. */
+static tutti_status wait_for_one(void *ctx, bool *ret_more, tutti_error *err)
 {
-    note(ctx, '!', 0);
+    rank *r = ctx;
+    (void)err;
+    rest(r);
+    r->waited = r->waited < r->done ? r->done : r->waited;
+    r->idle += r->waited < r->begun;
+    r->waited += r->waited < r->begun;
+    *ret_more = r->waited < r->begun;
+    return TUTTI_OK;
 }
 
-static const background_work work = {.begin = begin, .flush = flush, .abandon = abandon};
+static const background_work work = {.begin = begin, .flush = flush, .wait = wait_for_one};
 
 static void start(rank *r)
 {
@@ -103,7 +113,7 @@ static void run(rank *r, unsigned seed)
 
 START_TEST(the_order_is_that_of_the_caller)
 {
-    static const char want[] = "+a+b+c-a+d-b-c-d+e-e+f+g-f-g+h+i+j-h-i-j!a";
+    static const char want[] = "+a+b+c-a+d-b-c-d+e-e+f+g-f-g+h+i+j-h-i-j";
     rank r;
     run(&r, (unsigned)_i);
     ck_assert_str_eq(r.order, want);
@@ -121,25 +131,43 @@ START_TEST(after_an_error_all_is_over)
     ck_assert_str_eq(err.text, "c fails");
     ck_assert_uint_eq(r.beside.done, 5);
     ck_assert_str_eq(r.order, "+a+b");
+    ck_assert_uint_eq(r.waited, 2); /* their memory is the caller's */
     background_fini(&r.beside);
-    ck_assert_str_eq(r.order, "+a+b"); /* nothing is waited for then */
+    ck_assert_str_eq(r.order, "+a+b");
 }
 END_TEST
 
 /* Two are under way: nobody has said that no other one follows. */
-START_TEST(what_is_under_way_is_left_where_the_thread_ends)
+START_TEST(what_is_under_way_is_waited_for_where_no_other_piece_comes)
 {
+    tutti_error err = TUTTI_ERROR_INIT;
     rank r = {0};
     background_init(&r.beside);
     for (int k = 0; k < 2; k++)
         start(&r);
-    for (uint32_t left = 1; left > 0; (void)usleep(100)) {
+    for (bool under_way = true; under_way; (void)usleep(100)) {
         (void)pthread_mutex_lock(&r.beside.lock);
-        left = r.beside.count;
+        under_way = r.beside.count > 0 || r.beside.under_way;
         (void)pthread_mutex_unlock(&r.beside.lock);
     }
+    ck_assert_uint_eq(r.idle, 2);
+    ck_assert_uint_eq(r.beside.done, 0); /* they have their place in the order of ends */
+    start(&r);
+    ck_assert_ok(background_finish(&r.beside, &err), err);
+    ck_assert_str_eq(r.order, "+a+b+c-a-b-c");
+    ck_assert(!background_stop(&r.beside));
+    background_fini(&r.beside);
+}
+END_TEST
+
+START_TEST(pieces_that_are_left_are_waited_for_where_the_thread_ends)
+{
+    rank r = {.seed = (unsigned)_i};
+    background_init(&r.beside);
+    for (int k = 0; k < 2; k++)
+        start(&r);
     ck_assert(background_stop(&r.beside));
-    ck_assert_str_eq(r.order, "+a+b!a");
+    ck_assert_uint_eq(r.waited, r.begun);
     background_fini(&r.beside);
 }
 END_TEST
@@ -150,7 +178,8 @@ int main(void)
     TCase *t = tcase_create("all");
     tcase_add_loop_test(t, the_order_is_that_of_the_caller, 0, 40);
     tcase_add_test(t, after_an_error_all_is_over);
-    tcase_add_test(t, what_is_under_way_is_left_where_the_thread_ends);
+    tcase_add_test(t, what_is_under_way_is_waited_for_where_no_other_piece_comes);
+    tcase_add_test(t, pieces_that_are_left_are_waited_for_where_the_thread_ends);
     suite_add_tcase(s, t);
     return tutti_run(s);
 }
