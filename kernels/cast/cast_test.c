@@ -2,6 +2,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/op_example.h"
 
+#include <float.h>
+
 static const op_case cases[] = {
     {.op = "cast",
      .nin = 1,
@@ -132,6 +134,20 @@ static const op_example examples[] = {
      .data = {F32S(1.0f, -2.0f, 3.40282347e38f, 1.00390625f, 1.01171875f)},
      .out = DESC(BF16, 1, 5),
      .want = U16S(0x3F80, 0xC000, 0x7F80, 0x3F80, 0x3F82),
+     .attr = &(const int64_t){TUTTI_BF16}},
+    /* Two registers and a rest: what is no number, ties, and numbers below the least normal one. */
+    {.in = {DESC(F32, 1, 35)},
+     .data = {F32S(1.0f, -0.0f, INFINITY, -INFINITY, NAN, 0x1p-149f, -0x1p-149f, 0x1p-133f,
+                   0x1.8p-133f, 0x1p-134f, 0x1.0002p-134f, 0x1.fffffcp-127f, 0x1p-126f, FLT_MAX,
+                   -FLT_MAX, 0x1.fep127f, 0x1.01p0f, 0x1.03p0f, 0x1.010002p0f, -INFINITY, NAN,
+                   0x1p-149f, -0x1p-149f, 0x1p-133f, 0x1.8p-133f, 0x1p-134f, 0x1.0002p-134f,
+                   0x1.fffffcp-127f, 0x1p-126f, FLT_MAX, -FLT_MAX, 0x1.fep127f, 0x1.01p0f,
+                   0x1.03p0f, 0x1.010002p0f)},
+     .out = DESC(BF16, 1, 35),
+     .want = U16S(0x3F80, 0x8000, 0x7F80, 0xFF80, 0x7FC0, 0x0000, 0x8000, 0x0001, 0x0002,
+                  0x0000, 0x0001, 0x0080, 0x0080, 0x7F80, 0xFF80, 0x7F7F, 0x3F80, 0x3F82,
+                  0x3F81, 0xFF80, 0x7FC0, 0x0000, 0x8000, 0x0001, 0x0002, 0x0000, 0x0001,
+                  0x0080, 0x0080, 0x7F80, 0xFF80, 0x7F7F, 0x3F80, 0x3F82, 0x3F81),
      .attr = &(const int64_t){TUTTI_BF16}},
     {.in = {DESC(F32, 1, 8)},
      .data = {F32S(1.0f, -65504.0f, 65520.0f, 5.9604645e-8f, 2.9802322e-8f, 6.1035156e-5f,

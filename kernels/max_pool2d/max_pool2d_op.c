@@ -98,17 +98,18 @@ SIMD_INLINE void channel(const pool_geometry *g, const pool_window *w, int64_t k
                          void *y, int32_t *index, int low)
 {
     float most = 0.0f;
-    index[k] = -1;
+    int32_t where = -1;
     for (int64_t r = w->top; r < w->bottom; r++)
         for (int64_t s = w->left; s < w->right; s++) {
             const int32_t at = (int32_t)(r * g->w + s);
             const float from = low ? half_from_bf16(((const uint16_t *)x)[at * g->c + k])
                                    : ((const float *)x)[at * g->c + k];
-            if (index[k] < 0 || from > most || from != from) {
+            if (where < 0 || from > most || from != from) {
                 most = from;
-                index[k] = at;
+                where = at;
             }
         }
+    index[k] = where;
     if (low)
         ((uint16_t *)y)[k] = half_to_bf16(most);
     else
@@ -126,6 +127,11 @@ SIMD_INLINE void pool_row(const pool_geometry *g, int64_t i, const char *x, char
             registers(g, &w, VECS, k, x, y, index, low);
         for (; k + SIMD_WIDTH <= g->c; k += SIMD_WIDTH)
             registers(g, &w, 1, k, x, y, index, low);
+        if (g->c >= SIMD_WIDTH) {
+            if (k < g->c) /* the last ones, some of them once more */
+                registers(g, &w, 1, g->c - SIMD_WIDTH, x, y, index, low);
+            continue;
+        }
         for (; k < g->c; k++)
             channel(g, &w, k, x, y, index, low);
     }

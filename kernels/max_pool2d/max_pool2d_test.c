@@ -97,14 +97,16 @@ END_TEST
 
 /* ---- 16 bits: the numbers of F32, rounded at the end ---- */
 
-enum { ROWS = 17, COLS = 15, OUT_ROWS = 9, OUT_COLS = 8, MOST = 37 };
+enum { IMAGES = 5, ROWS = 17, COLS = 15, OUT_ROWS = 9, OUT_COLS = 8, MOST = 37 };
 
-/* 3 images of `channels`, by windows of (3, 3), stride 2: in BF16, and in F32 of the same numbers. */
+/* Images of `channels`, by windows of (3, 3), stride 2: in BF16, and in F32 of the same numbers.  With the most channels
+ * threads share them. */
 typedef struct pair {
     tutti_desc x[2], y[2], index; /* [0] F32, [1] BF16 */
-    float x32[3 * ROWS * COLS * MOST], y32[3 * OUT_ROWS * OUT_COLS * MOST];
-    uint16_t x16[3 * ROWS * COLS * MOST], y16[3 * OUT_ROWS * OUT_COLS * MOST];
-    int32_t index32[3 * OUT_ROWS * OUT_COLS * MOST], index16[3 * OUT_ROWS * OUT_COLS * MOST];
+    float x32[IMAGES * ROWS * COLS * MOST], y32[IMAGES * OUT_ROWS * OUT_COLS * MOST];
+    uint16_t x16[IMAGES * ROWS * COLS * MOST], y16[IMAGES * OUT_ROWS * OUT_COLS * MOST];
+    int32_t index32[IMAGES * OUT_ROWS * OUT_COLS * MOST],
+        index16[IMAGES * OUT_ROWS * OUT_COLS * MOST];
 } pair;
 
 static const pool_attr strided = {
@@ -112,8 +114,8 @@ static const pool_attr strided = {
 
 static void pair_begin(pair *p, int64_t channels)
 {
-    const tutti_desc x = DESC(F32, 4, 3, ROWS, COLS, channels);
-    const tutti_desc y = DESC(F32, 4, 3, OUT_ROWS, OUT_COLS, channels);
+    const tutti_desc x = DESC(F32, 4, IMAGES, ROWS, COLS, channels);
+    const tutti_desc y = DESC(F32, 4, IMAGES, OUT_ROWS, OUT_COLS, channels);
     p->x[0] = p->x[1] = x;
     p->y[0] = p->y[1] = p->index = y;
     p->x[1].dtype = p->y[1].dtype = TUTTI_BF16;
@@ -198,7 +200,7 @@ START_TEST(other_dtypes_are_left_to_the_host)
                                 {TUTTI_F32, TUTTI_BF16},
                                 {TUTTI_F16, TUTTI_F32}};
     for (int k = 0; k < OP_COUNT(pairs); k++) {
-        pair p;
+        static pair p;
         void *state = NULL;
         uint64_t bytes = 0;
         pair_begin(&p, 2);
