@@ -188,6 +188,16 @@ def last_saved(folder):
     return max((int(name.split("-ba")[1].split(".")[0]) for name in names if "-ba" in name and name.endswith(".safetensors")), default=-1)
 
 
+def steps(env):
+    """Processes of Slurm that are at work for a job of this cluster."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError), open(f"/proc/{pid}/cmdline", "rb") as words, open(f"/proc/{pid}/environ", "rb") as of:
+            if words.read().startswith(b"slurmstepd") and f"SLURM_CONF={env['SLURM_CONF']}".encode() in of.read():
+                found.append(int(pid))
+    return found
+
+
 def submitted(tutti, folder, report, env):
     """The job is put back by Slurm, then told to end and put back by its script; the batch that it is then to end with."""
     number = asked(env, "sbatch", "--parsable", "job.sh")
@@ -202,9 +212,11 @@ def submitted(tutti, folder, report, env):
         if words[0] == "scancel":
             with open(os.path.join(folder, "more"), "w", encoding="utf-8") as f:
                 f.write(f"--set max_duration={last_saved(folder) + 2}ba")
-        asked(env, "scontrol", "update", f"JobId={number}", "StartTime=now")  # Slurm waits for two minutes
+        # Slurm waits for two minutes, by which the step before has removed the job's script, and not that of the next one.
+        report.check("its step ends", wait_for(lambda: not steps(env)), f"{steps(env)}")
+        asked(env, "scontrol", "update", f"JobId={number}", "StartTime=now")
     ended = wait_for(lambda: "COMPLETED" in asked(env, "scontrol", "show", "job", number))
-    report.check("and ends", ended, said(folder))
+    report.check("and ends", ended, asked(env, "scontrol", "show", "job", number) + said(folder))
     return last_saved(folder)
 
 
