@@ -23,6 +23,12 @@ static tutti_status part_verify(const mds_file *f, const void *data, tutti_error
                       f->hash_kind, have, f->hash);
 }
 
+static tutti_status wrong_size(const char *path, off_t size, uint64_t want, tutti_error *err)
+{
+    return tutti_fail(err, TUTTI_E_FORMAT, "%s: has %llu bytes, the index says %llu", path,
+                      (unsigned long long)size, (unsigned long long)want);
+}
+
 static tutti_status map_file(const char *path, uint64_t want, const unsigned char **ret_data,
                              tutti_error *err)
 {
@@ -34,8 +40,7 @@ static tutti_status map_file(const char *path, uint64_t want, const unsigned cha
     else if (!S_ISREG(st.st_mode))
         s = tutti_fail(err, TUTTI_E_FORMAT, "%s: is no regular file", path);
     else if ((uint64_t)st.st_size != want)
-        s = tutti_fail(err, TUTTI_E_FORMAT, "%s: has %llu bytes, the index says %llu", path,
-                       (unsigned long long)st.st_size, (unsigned long long)want);
+        s = wrong_size(path, st.st_size, want, err);
     else {
         void *map = mmap(NULL, (size_t)want, PROT_READ, MAP_PRIVATE, fd, 0);
         if (map == MAP_FAILED)
@@ -68,6 +73,15 @@ static tutti_status part_inflate(mds_set *set, const mds_shard *s, mds_part *p,
     return TUTTI_OK;
 }
 
+/* Why the bytes of a mapped file are wrong: it may have become shorter since, and zeros follow its end in a page. */
+static tutti_status name_size(const mds_file *f, tutti_status status, tutti_error *err)
+{
+    struct stat now;
+    const int shorter = status == TUTTI_E_FORMAT && stat(f->path, &now) == 0 &&
+                        (uint64_t)now.st_size != f->bytes;
+    return shorter ? wrong_size(f->path, now.st_size, f->bytes, err) : status;
+}
+
 /* An uncompressed copy is used when it is there, as Streaming does. */
 static tutti_status part_load(mds_set *set, const mds_shard *s, mds_part *p, tutti_error *err)
 {
@@ -88,7 +102,7 @@ static tutti_status part_load(mds_set *set, const mds_shard *s, mds_part *p, tut
         status = part_inflate(set, s, p, data, err);
     if (data)
         (void)munmap((void *)(uintptr_t)data, (size_t)f->bytes);
-    return status;
+    return name_size(f, status, err);
 }
 
 static void parts_unload(mds_set *set, mds_shard *s)
