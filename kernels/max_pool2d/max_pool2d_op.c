@@ -67,6 +67,7 @@ SIMD_INLINE void registers(const pool_geometry *g, const pool_window *w, int vec
 {
     simd_f32 most[VECS];
     simd_i32 where[VECS];
+    const simd_f32 infinity = (simd_f32){0} + INFINITY;
     const int32_t first = (int32_t)(w->top * g->w + w->left);
     for (int v = 0; v < vecs; v++) {
         load(x, first * g->c + k + v * SIMD_WIDTH, &most[v], low);
@@ -79,7 +80,8 @@ SIMD_INLINE void registers(const pool_geometry *g, const pool_window *w, int vec
             for (int v = 0; v < vecs; v++) {
                 simd_f32 from;
                 load(x, at * g->c + k + v * SIMD_WIDTH, &from, low);
-                const simd_i32 more = (simd_i32)(from > most[v]) | (simd_i32)(from != from);
+                const simd_i32 more =
+                    (simd_i32)(from > most[v]) | ~(simd_i32)(from <= infinity); /* or a NaN */
                 choose(&more, (const simd_i32 *)&from, (simd_i32 *)&most[v]);
                 choose(&more, &here, &where[v]);
             }
