@@ -33,15 +33,6 @@ int64_t world_shard_length(const world *w, int64_t n, int32_t rank)
     return world_shard_begin(w, n, rank + 1) - world_shard_begin(w, n, rank);
 }
 
-void world_count_sent(world *w, const tutti_parts *out)
-{
-    for (int32_t r = 0; r < w->info.size; r++) {
-        const int32_t *first = w->machines.first;
-        w->counts.bytes += r == w->info.rank ? 0 : out->bytes[r];
-        w->counts.far += first && first[r] != first[w->info.rank] ? out->bytes[r] : 0;
-    }
-}
-
 tutti_status world_all_to_all(world *w, const tutti_parts *out, const tutti_parts *in,
                               tutti_error *err)
 {

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <time.h>
 
-/* As bucket.c: a piece is cut into shards; an all-to-all brings everybody's blocks of a shard to its rank, whose device adds
+/* As reduce_scatter.c: a piece is cut into shards; an all-to-all brings everybody's blocks of a shard to its rank, whose device adds
  * them up in the order of the tree; an all-gather brings the sum to all.  All of that is only enqueued here, on a stream of
  * its own, so that the device computes meanwhile, and who waits for the computation does not wait for other ranks. */
 

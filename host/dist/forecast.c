@@ -111,7 +111,7 @@ static void fill_shards(const forecast_run *run, int32_t ranks, forecast *ret)
 }
 
 /* Numbers of a bucket of `n` that are laid out to be sent, and that have come.  A rank's only block is sent from where it
- * lies, and own numbers are added where they lie (bucket.c); of machines with several ranks (hierarchical_collectives.c), in 16
+ * lies, and own numbers are added where they lie (reduce_scatter.c); of machines with several ranks (hierarchical_collectives.c), in 16
  * bits and in rounds all are copied. */
 static uint64_t under_way(const forecast_run *run, const division *d, uint64_t ranks,
                           uint64_t n)

@@ -46,16 +46,6 @@ static tutti_status parts_take(const world *w, shard_parts *p, tutti_error *err)
                       : tutti_fail(err, TUTTI_E_NOMEM, "no memory for the world of ranks");
 }
 
-tutti_status world_gather_piece(world *w, void *data, int64_t n, uint64_t unit,
-                                tutti_error *err)
-{
-    tutti_status s = bucket_reserve(&w->alone, w, err);
-    w->alone.unit = unit;
-    if (!s)
-        s = bucket_gather(&w->alone, data, n, err);
-    return world_note(w, s ? s : bucket_gathered(&w->alone, err));
-}
-
 tutti_status world_gather_shards(world *w, float *data, int64_t n, tutti_error *err)
 {
     const int64_t most = world_bucket(w);

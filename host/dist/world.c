@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 static int32_t service_rank(void *ctx)
 {
@@ -217,44 +216,9 @@ void world_tell(world *w, uint64_t step, const char *phase)
     world_tell_phase(w, phase);
 }
 
-void world_tell_phase(world *w, const char *phase)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    tutti_progress p = {.step = w->step,
-                        .since_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec};
-    (void)snprintf(p.phase, sizeof p.phase, "%s", phase);
-    w->table->tell(w->self, &p);
-}
-
-void world_count_told(world *w, uint64_t bytes)
-{
-    const world_machines *m = &w->machines;
-    w->counts.bytes += bytes * (uint64_t)(w->info.size - 1);
-    if (m->first)
-        w->counts.far += bytes * (uint64_t)(w->info.size - m->size[w->info.rank]);
-}
-
 const world_counts *world_counted(const world *w)
 {
     return &w->counts;
-}
-
-tutti_status world_tell_all(world *w, const void *mine, void *all, uint64_t bytes,
-                            tutti_error *err)
-{
-    world_count_told(w, bytes);
-    instance_call c = instance_enter(w->options.comm, "exchange");
-    const tutti_status s = w->table->exchange(w->self, mine, all, bytes, err);
-    instance_leave(&c);
-    return world_note(w, s);
-}
-
-tutti_status world_note(world *w, tutti_status s)
-{
-    if (s)
-        atomic_store(&w->broken, true);
-    return s;
 }
 
 tutti_status world_exchange(world *w, const void *mine, void *all, uint64_t bytes,

@@ -3,50 +3,16 @@
 #ifndef HOST_DIST_WORLD_INTERNAL_H
 #define HOST_DIST_WORLD_INTERNAL_H
 
+#include "dist/background.h"
 #include "dist/forecast.h"
 #include "dist/world.h"
 #include "tutti/collectives.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 
 /* Numbers that shards begin at multiples of: a cache line; or, so that what belongs to others can be given back, a page
  * where so many pages a rank make that no matter. */
 enum { SHARD_UNIT = 16, PAGE_NUMBERS = 1024, PAGES_EVEN = 16 };
-
-/* What the thread beside the caller does with pieces.  `*done` counts pieces that are over, in their order. */
-typedef struct background_work {
-    /* Begins one piece more, and goes on with those before it. */
-    tutti_status (*begin)(void *ctx, const world_piece *one, uint64_t *done, tutti_error *err);
-    /* Ends all that have begun: no other one follows soon. */
-    tutti_status (*flush)(void *ctx, uint64_t *done, tutti_error *err);
-    /* Waits for one operation under way and begins nothing.  *ret_more: others may be. */
-    tutti_status (*wait)(void *ctx, bool *ret_more, tutti_error *err);
-} background_work;
-
-typedef struct background_entry {
-    world_piece one;
-    bool flush; /* behind it: the caller waits, or has waited, before it began the next one */
-} background_entry;
-
-/* Sums that go on beside the caller: one thread takes the pieces in their order. */
-typedef struct background {
-    const background_work *work;
-    void *ctx;
-    pthread_t thread;
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
-    background_entry *entries; /* a ring of what has not been taken; the oldest at `first` */
-    uint32_t first, count, capacity;
-    uint64_t started; /* pieces so far; the caller's */
-    uint64_t done;    /* of these */
-    bool flush;       /* behind the last one that was taken */
-    bool under_way;   /* operations may be */
-    bool running;     /* the thread is there */
-    bool stop;
-    tutti_error error; /* the first one */
-    int64_t waited_ns;
-} background;
 
 typedef struct world_memory {
     float *data;
@@ -138,6 +104,8 @@ TUTTI_NODISCARD tutti_status world_all_to_all(world *w, const tutti_parts *out,
 /* The same, waited for by bucket_wait: the bucket's parts of `send` and `receive`. */
 TUTTI_NODISCARD tutti_status bucket_all_to_all(bucket *b, void *send, void *receive,
                                                tutti_error *err);
+/* All-gather of the parts that are sent, in place, waited for likewise. */
+TUTTI_NODISCARD tutti_status bucket_all_gather(bucket *b, void *data, tutti_error *err);
 /* What has begun is done.  Nothing has: OK. */
 TUTTI_NODISCARD tutti_status bucket_wait(bucket *b, tutti_error *err);
 /* Makes room for the parts of all ranks, once. */
@@ -184,19 +152,5 @@ void wire_put(const world_piece *one, void *to, uint64_t at, const float *from, 
 void *wire_place(const world_piece *one, float *numbers, uint64_t n);
 void wire_open(const world_piece *one, float *numbers, uint64_t n);
 void wire_read(const void *from, float *to, int64_t n); /* bf16; `from` may lie above `to` */
-void background_init(background *b);
-/* Ends the thread behind the operations under way; whether pieces are left that are not over. */
-bool background_stop(background *b);
-void background_fini(background *b); /* the same, and frees what there is */
-/* One piece more for the thread, which the first call starts; `work` and `ctx` are the same in all calls. */
-TUTTI_NODISCARD tutti_status background_start(background *b, const background_work *work,
-                                              void *ctx, const world_piece *piece,
-                                              tutti_error *err);
-/* Waits for all pieces, as world_finish. */
-TUTTI_NODISCARD tutti_status background_finish(background *b, tutti_error *err);
-/* Piece number `n`, from 1, is over. */
-void background_wait(background *b, uint64_t n);
-/* No piece is under way or waits. */
-void background_drain(background *b);
 
 #endif

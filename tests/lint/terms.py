@@ -94,7 +94,7 @@ autotune                   host/device/cuda/autotune_choices.c
 CUDA graph                 host/device/cuda/capture.c
 pinned memory              host/device/cuda/memory.c
 all-reduce                 host/dist/sum.c
-reduce-scatter             host/dist/sum.c
+reduce-scatter             host/dist/reduce_scatter.c
 all-to-all                 host/dist/all_to_all.c
 all-gather                 host/dist/shards.c
 shard                      host/dist/shards.c

@@ -1,6 +1,6 @@
 /* background_test.c - the order of operations beside the caller is the same however long each of them takes. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "dist/world_internal.h"
+#include "dist/background.h"
 
 #include "tutti_check.h"
 
