@@ -14,17 +14,17 @@ typedef struct rank {
     background beside;
     char order[256];
     uint64_t begun, done;
-    unsigned seed;
-    char fails;      /* this piece; 0: none */
-    uint64_t waited; /* pieces that were waited for, in their order */
-    uint64_t idle;   /* of these because nothing else was there to do */
+    unsigned seed[2]; /* of the thread, of the caller */
+    char fails;       /* this piece; 0: none */
+    uint64_t waited;  /* pieces that were waited for, in their order */
+    uint64_t idle;    /* of these because nothing else was there to do */
 } rank;
 
-static void rest(rank *r)
+static void rest(unsigned *seed)
 {
-    r->seed = r->seed * 1664525u + 1013904223u;
-    if (r->seed >> 30)
-        (void)usleep(r->seed >> 21);
+    *seed = *seed * 1664525u + 1013904223u;
+    if (*seed >> 30)
+        (void)usleep(*seed >> 21);
 }
 
 static void note(rank *r, char what, uint64_t number)
@@ -44,13 +44,13 @@ static tutti_status begin(void *ctx, const world_piece *one, uint64_t *done, tut
 {
     rank *r = ctx;
     (void)one;
-    rest(r);
+    rest(&r->seed[0]);
     if (r->fails == (char)('a' + r->begun))
         return tutti_fail(err, TUTTI_E_IO, "%c fails", r->fails);
     note(r, '+', r->begun++);
     if (r->begun - r->done > 2)
         end_one(r, done);
-    rest(r);
+    rest(&r->seed[0]);
     return TUTTI_OK;
 }
 
@@ -58,7 +58,7 @@ static tutti_status flush(void *ctx, uint64_t *done, tutti_error *err)
 {
     rank *r = ctx;
     (void)err;
-    rest(r);
+    rest(&r->seed[0]);
     while (r->done < r->begun)
         end_one(r, done);
     return TUTTI_OK;
@@ -69,7 +69,7 @@ static tutti_status wait_for_one(void *ctx, bool *ret_more, tutti_error *err)
 {
     rank *r = ctx;
     (void)err;
-    rest(r);
+    rest(&r->seed[0]);
     r->waited = r->waited < r->done ? r->done : r->waited;
     r->idle += r->waited < r->begun;
     r->waited += r->waited < r->begun;
@@ -83,7 +83,7 @@ static void start(rank *r)
 {
     tutti_error err = TUTTI_ERROR_INIT;
     const world_piece piece = {.n = 1};
-    rest(r);
+    rest(&r->seed[1]);
     ck_assert_ok(background_start(&r->beside, &work, r, &piece, &err), err);
 }
 
@@ -91,7 +91,7 @@ static void start(rank *r)
 static void run(rank *r, unsigned seed)
 {
     tutti_error err = TUTTI_ERROR_INIT;
-    *r = (rank){.seed = seed};
+    *r = (rank){.seed = {seed, ~seed}};
     background_init(&r->beside);
     for (int k = 0; k < 4; k++)
         start(r);
@@ -101,7 +101,7 @@ static void run(rank *r, unsigned seed)
     background_wait(&r->beside, 2);
     start(r);
     start(r);
-    rest(r);
+    rest(&r->seed[1]);
     background_drain(&r->beside);
     for (int k = 0; k < 3; k++)
         start(r);
@@ -162,7 +162,7 @@ END_TEST
 
 START_TEST(pieces_that_are_left_are_waited_for_where_the_thread_ends)
 {
-    rank r = {.seed = (unsigned)_i};
+    rank r = {.seed = {(unsigned)_i, ~(unsigned)_i}};
     background_init(&r.beside);
     for (int k = 0; k < 2; k++)
         start(&r);
