@@ -6,10 +6,15 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-/* An engine such as MPI moves bytes only while it is called.  The thread is in a call as long as there is anything to
- * move: where no piece is there to begin it waits for what is under way.  Nobody else calls the engine then: what blocks
+/* An engine such as MPI moves bytes only while it is called.  The thread calls it as long as there is anything to move: where
+ * no piece is there to begin it asks what is under way, until one comes.  Nobody else calls the engine then: what blocks
  * waits for the thread first. */
+
+enum {
+    PAUSE_NS = 50000
+}; /* between two questions, so that ranks that share a processor get on */
 
 void background_init(background *b)
 {
@@ -40,7 +45,7 @@ static void go_on(background *b, const world_piece *one)
         if (s)
             abandon(b);
         (void)pthread_mutex_lock(&b->lock);
-        b->under_way = one && !s;
+        b->under_way = b->asks = one && !s;
         if (s)
             b->error = error;
     }
@@ -48,16 +53,28 @@ static void go_on(background *b, const world_piece *one)
     (void)pthread_cond_broadcast(&b->changed);
 }
 
-/* Its end is noted in the pieces' order, later. */
-static void wait_for_one(background *b)
+static void pause_for_piece(background *b)
+{
+    struct timespec until;
+    (void)clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += PAUSE_NS;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    (void)pthread_cond_timedwait(&b->changed, &b->lock, &until);
+}
+
+/* What is over is noted in the pieces' order, later. */
+static void ask(background *b)
 {
     tutti_error error = TUTTI_ERROR_INIT;
     bool more = false;
     const uint64_t taken = b->started - b->count;
     (void)pthread_mutex_unlock(&b->lock);
-    const tutti_status s = b->work->wait(b->ctx, &more, &error);
+    const tutti_status s = b->work->poll(b->ctx, &more, &error);
     (void)pthread_mutex_lock(&b->lock);
-    b->under_way = more && !s;
+    b->asks = more && !s;
+    if (b->asks && !b->flush && !b->count && !b->stop)
+        pause_for_piece(b);
     if (!s)
         return;
     b->error = error;
@@ -79,10 +96,10 @@ static void *work(void *argument)
             b->first = (b->first + 1) % b->capacity;
             b->count--;
             b->flush = next.flush;
-            b->under_way = true;
+            b->under_way = b->asks = true;
             go_on(b, &next.one);
-        } else if (b->under_way) {
-            wait_for_one(b);
+        } else if (b->asks) {
+            ask(b);
         } else {
             (void)pthread_cond_wait(&b->changed, &b->lock);
         }

@@ -15,6 +15,8 @@ typedef struct background_work {
     tutti_status (*flush)(void *ctx, uint64_t *done, tutti_error *err);
     /* Waits for one operation under way and begins nothing.  *ret_more: others may be. */
     tutti_status (*wait)(void *ctx, bool *ret_more, tutti_error *err);
+    /* Moves what is under way for a moment, and begins nothing.  *ret_more: it is worth another call. */
+    tutti_status (*poll)(void *ctx, bool *ret_more, tutti_error *err);
 } background_work;
 
 typedef struct background_entry {
@@ -35,6 +37,7 @@ typedef struct background {
     uint64_t done;    /* of these */
     bool flush;       /* behind the last one that was taken */
     bool under_way;   /* operations may be */
+    bool asks;        /* and it is worth asking for them */
     bool running;     /* the thread is there */
     bool stop;
     tutti_error error; /* the first one */

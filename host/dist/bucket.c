@@ -80,3 +80,19 @@ tutti_status bucket_wait(bucket *b, tutti_error *err)
     b->waits = NULL;
     return world_note(w, s);
 }
+
+bool bucket_can_be_asked(const bucket *b)
+{
+    const tutti_collectives_v1 *t = b->w->table;
+    return TUTTI_HAS(t, tutti_collectives_v1, test) && t->test;
+}
+
+tutti_status bucket_ask(bucket *b, tutti_error *err)
+{
+    world *w = b->w;
+    int32_t done = 0;
+    instance_call c = instance_enter(w->options.comm, b->waits);
+    const tutti_status s = w->table->test(w->self, b->request, &done, err);
+    instance_leave(&c);
+    return s ? world_note(w, s) : done ? bucket_wait(b, err) : TUTTI_OK;
+}

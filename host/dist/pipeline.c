@@ -109,24 +109,32 @@ static tutti_status begin(void *ctx, const world_piece *one, uint64_t *done, tut
     return s || is_concurrent(w) ? s : flush(w, done, err);
 }
 
-/* The oldest one.  What follows it has its place in the order of operations, and is not begun here. */
-static tutti_status wait_for_oldest(void *ctx, bool *ret_more, tutti_error *err)
+/* The oldest operation under way; NULL: none.  What follows it has its place in the order, and is not begun here. */
+static bucket *oldest(world *w)
 {
-    world *w = ctx;
     const pipeline *p = &w->pipeline;
-    for (uint64_t k = p->gathered; k < p->scattered; k++) {
-        bucket *b = at(w, k);
-        if (!b->waits)
-            continue;
-        *ret_more = k + 1 < p->scattered;
-        tell_bucket(w, b);
-        return bucket_wait(b, err);
-    }
-    *ret_more = false;
-    return TUTTI_OK;
+    for (uint64_t k = p->gathered; k < p->scattered; k++)
+        if (at(w, k)->waits)
+            return at(w, k);
+    return NULL;
 }
 
-const background_work pipeline_work = {.begin = begin, .flush = flush, .wait = wait_for_oldest};
+static tutti_status wait_for_oldest(void *ctx, bool *ret_more, tutti_error *err)
+{
+    bucket *b = oldest(ctx);
+    *ret_more = b != NULL;
+    return b ? bucket_wait(b, err) : TUTTI_OK;
+}
+
+static tutti_status ask_oldest(void *ctx, bool *ret_more, tutti_error *err)
+{
+    bucket *b = oldest(ctx);
+    *ret_more = b && bucket_can_be_asked(b);
+    return *ret_more ? bucket_ask(b, err) : TUTTI_OK;
+}
+
+const background_work pipeline_work = {
+    .begin = begin, .flush = flush, .wait = wait_for_oldest, .poll = ask_oldest};
 
 void pipeline_fini(pipeline *p)
 {

@@ -108,6 +108,9 @@ TUTTI_NODISCARD tutti_status bucket_all_to_all(bucket *b, void *send, void *rece
 TUTTI_NODISCARD tutti_status bucket_all_gather(bucket *b, void *data, tutti_error *err);
 /* What has begun is done.  Nothing has: OK. */
 TUTTI_NODISCARD tutti_status bucket_wait(bucket *b, tutti_error *err);
+/* Whether the comm can be asked for what has begun without waiting; asks it. */
+bool bucket_can_be_asked(const bucket *b);
+TUTTI_NODISCARD tutti_status bucket_ask(bucket *b, tutti_error *err);
 /* Makes room for the parts of all ranks, once. */
 TUTTI_NODISCARD tutti_status bucket_reserve(bucket *b, world *w, tutti_error *err);
 void bucket_fini(bucket *b);

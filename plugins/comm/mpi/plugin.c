@@ -394,6 +394,17 @@ static tutti_status mpi_wait(void *self, uint64_t request, tutti_error *err)
     return mpi_finish(m, o->what, MPI_SUCCESS, &o->request, err);
 }
 
+static tutti_status mpi_test(void *self, uint64_t request, int32_t *ret_done, tutti_error *err)
+{
+    mpi *m = self;
+    mpi_operation *o = request ? mpi_find(m, request) : NULL;
+    int done = 1;
+    const tutti_status s = mpi_check(m, err);
+    const int code = s || !o ? MPI_SUCCESS : MPI_Test(&o->request, &done, MPI_STATUS_IGNORE);
+    *ret_done = done;
+    return s || code == MPI_SUCCESS ? s : mpi_break(m, o->what, code, err);
+}
+
 static const void *mpi_query(void *self, const char *interface_id)
 {
     static const tutti_collectives_v1 table = {.struct_size = sizeof table,
@@ -406,7 +417,8 @@ static const void *mpi_query(void *self, const char *interface_id)
                                                .all_to_all = mpi_all_to_all,
                                                .all_gather = mpi_all_gather,
                                                .wait = mpi_wait,
-                                               .tell = mpi_tell};
+                                               .tell = mpi_tell,
+                                               .test = mpi_test};
     (void)self;
     return strcmp(interface_id, TUTTI_COLLECTIVES_V1) == 0 ? &table : NULL;
 }

@@ -87,6 +87,11 @@ typedef struct tutti_collectives_v1 {
     tutti_status (*wait)(void *self, uint64_t request, tutti_error *err); /* [step] */
     /* Where this rank is, for others to see without its help.  [step] */
     void (*tell)(void *self, const tutti_progress *now);
+#if TUTTI_USE_MINOR >= 2
+    /* since 1.2: moves what is under way and returns at once.  *ret_done: whether the operation of `request` is over; `wait`
+     * is called for it all the same.  May be NULL: a comm that moves bytes without being called.  Errors as wait's. [step] */
+    tutti_status (*test)(void *self, uint64_t request, int32_t *ret_done, tutti_error *err);
+#endif
 } tutti_collectives_v1;
 
 TUTTI_C_END

@@ -77,7 +77,8 @@ static tutti_status wait_for_one(void *ctx, bool *ret_more, tutti_error *err)
     return TUTTI_OK;
 }
 
-static const background_work work = {.begin = begin, .flush = flush, .wait = wait_for_one};
+static const background_work work = {
+    .begin = begin, .flush = flush, .wait = wait_for_one, .poll = wait_for_one};
 
 static void start(rank *r)
 {
@@ -147,7 +148,7 @@ START_TEST(what_is_under_way_is_waited_for_where_no_other_piece_comes)
         start(&r);
     for (bool under_way = true; under_way; (void)usleep(100)) {
         (void)pthread_mutex_lock(&r.beside.lock);
-        under_way = r.beside.count > 0 || r.beside.under_way;
+        under_way = r.beside.count > 0 || r.beside.asks;
         (void)pthread_mutex_unlock(&r.beside.lock);
     }
     ck_assert_uint_eq(r.idle, 2);
