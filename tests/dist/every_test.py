@@ -30,6 +30,8 @@ QUICK = ("algorithm", "callback", "dataset", "optimizer")
 TWO = ("2 ranks", 2, "none", False)
 # What is not logged where its state is sharded, as the run says.
 LEFT_OUT = {"weights": "l2_norm/moment"}
+# State of files in a run's folder, which is another one where a run goes on here.
+OF_FOLDER = {"callback.mlperf.mark"}
 MANY = [TWO, ("3 ranks", 3, "none", False), ("weights in 3 shards", 3, "weights", False), ("2 ranks go on", 2, "none", True)]
 EIGHT = ("8 ranks", 8, "none", False)
 OF_EIGHT = {("algorithm", "mixup"), ("algorithm", "selective_backprop"), ("callback", "activation_monitor"),
@@ -59,7 +61,8 @@ def written(folder):
 def difference(a, b, resumed, left_out=None):
     """What two folders differ in, as text; "" when in nothing.  A run that goes on has the last rows of the log alone."""
     left, right = final(a), final(b)
-    names = sorted(name for name in left.keys() | right.keys() if left.get(name) != right.get(name) and not name.endswith("_ns"))
+    names = sorted(name for name in left.keys() | right.keys() if left.get(name) != right.get(name) and not name.endswith("_ns") and
+                   not (resumed and name in OF_FOLDER))
     if names:
         return f"{len(names)} of {len(left)} tensors differ, such as {names[:3]}"
     left, right = rows(a), rows(b)
