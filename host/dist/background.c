@@ -12,9 +12,8 @@
  * no piece is there to begin it asks what is under way, until one comes.  Nobody else calls the engine then: what blocks
  * waits for the thread first. */
 
-enum {
-    PAUSE_NS = 50000
-}; /* between two questions, so that ranks that share a processor get on */
+/* Between two questions, so that ranks that share a processor get on. */
+enum { PAUSE_NS = 50000 };
 
 void background_init(background *b)
 {
@@ -39,15 +38,17 @@ static void go_on(background *b, const world_piece *one)
     uint64_t done = 0;
     const uint64_t taken = b->started - b->count;
     if (!b->error.status) {
+        b->under_way = b->asks = one != NULL;
         (void)pthread_mutex_unlock(&b->lock);
         const tutti_status s = one ? b->work->begin(b->ctx, one, &done, &error)
                                    : b->work->flush(b->ctx, &done, &error);
         if (s)
             abandon(b);
         (void)pthread_mutex_lock(&b->lock);
-        b->under_way = b->asks = one && !s;
-        if (s)
+        if (s) {
+            b->under_way = b->asks = false;
             b->error = error;
+        }
     }
     b->done = b->error.status ? taken : b->done + done;
     (void)pthread_cond_broadcast(&b->changed);
@@ -96,7 +97,6 @@ static void *work(void *argument)
             b->first = (b->first + 1) % b->capacity;
             b->count--;
             b->flush = next.flush;
-            b->under_way = b->asks = true;
             go_on(b, &next.one);
         } else if (b->asks) {
             ask(b);

@@ -18,6 +18,7 @@ typedef struct rank {
     char fails;       /* this piece; 0: none */
     uint64_t waited;  /* pieces that were waited for, in their order */
     uint64_t idle;    /* of these because nothing else was there to do */
+    uint64_t asked;   /* calls of poll */
 } rank;
 
 static void rest(unsigned *seed)
@@ -77,8 +78,15 @@ static tutti_status wait_for_one(void *ctx, bool *ret_more, tutti_error *err)
     return TUTTI_OK;
 }
 
+static tutti_status ask(void *ctx, bool *ret_more, tutti_error *err)
+{
+    rank *r = ctx;
+    r->asked++;
+    return wait_for_one(ctx, ret_more, err);
+}
+
 static const background_work work = {
-    .begin = begin, .flush = flush, .wait = wait_for_one, .poll = wait_for_one};
+    .begin = begin, .flush = flush, .wait = wait_for_one, .poll = ask};
 
 static void start(rank *r)
 {
@@ -133,6 +141,12 @@ START_TEST(after_an_error_all_is_over)
     ck_assert_uint_eq(r.beside.done, 5);
     ck_assert_str_eq(r.order, "+a+b");
     ck_assert_uint_eq(r.waited, 2); /* their memory is the caller's */
+    const uint64_t asked = r.asked;
+    for (int k = 0; k < 3; k++)
+        start(&r);
+    ck_assert_int_eq(background_finish(&r.beside, &err), TUTTI_E_IO);
+    ck_assert(!background_stop(&r.beside));
+    ck_assert_uint_eq(r.asked, asked); /* for what follows nobody is asked */
     background_fini(&r.beside);
     ck_assert_str_eq(r.order, "+a+b");
 }
