@@ -95,6 +95,7 @@ static tutti_status begin(void *ctx, const world_piece *one, uint64_t *done, tut
     w->counts.records += one->told != NULL;
     w->counts.gathers += one->gathers;
     w->counts.sums += !one->told && !one->gathers;
+    w->counts.overlapped += one->overlapped;
     if (one->told || one->gathers || one->most) {
         if ((s = flush(w, done, err)) || (s = run_alone(w, one, err)))
             return s;

@@ -103,6 +103,7 @@ typedef struct world_piece {
     bool
         half; /* the numbers have no more than bf16's bits, and all sums are rounded to these */
     bool gathers; /* no sum, but an all-gather: the ranks' shards of `result` go to all */
+    bool overlapped; /* begun while the backward pass runs; counted, and nothing else */
     /* No sum: `all` gets what every rank has in `told`, by rank; NULL: not this. */
     const void *told;
     void *all;
@@ -129,7 +130,8 @@ typedef struct world_counts {
     uint64_t blocking; /* the caller waited for them */
     uint64_t sums, gathers,
         records;    /* pieces, and what world_start_exchange told, beside the caller */
-    uint64_t bytes; /* to other ranks */
+    uint64_t overlapped; /* of the sums: world_piece's */
+    uint64_t bytes;      /* to other ranks */
     uint64_t far;   /* of these to other machines, where world_machine_count knows them */
 } world_counts;
 const world_counts *world_counted(const world *w);

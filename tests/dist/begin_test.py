@@ -120,11 +120,38 @@ def repeat(tutti, folder, report):
     report.check("two ranks repeat a run", status == [0, 0] and os.path.isdir(os.path.join(folder, "runs/ranks-repeat")), f"{status} {err}")
 
 
+def cpu_model():
+    """Of this machine."""
+    with open("/proc/cpuinfo", encoding="utf-8") as f:
+        return next(line.split(":", 1)[1].strip() for line in f if line.startswith("model name"))
+
+
 def cpu(tutti, folder, report):
-    """Kernels for another CPU on one rank, where they decide bits."""
+    """Kernels for another CPU on one rank, where they decide bits; a CPU of which oneDNN may use less."""
     write(folder, changed(max_duration="1ba"))
     world = World(tutti, folder, 2, env={1: {"TUTTI_ISA": "v3"}, 0: {"TUTTI_ISA": "v2"}})
-    refused(report, "another CPU on one rank", world, "rank 1 has another CPU than rank 0: ")
+    name = f"{cpu_model()}, kernels for v"
+    refused(report, "another CPU on one rank", world, f"rank 1 has another CPU than rank 0: {name}3, not {name}2")
+    world = World(tutti, folder, 2, env={1: {"ONEDNN_MAX_CPU_ISA": "SSE41"}})
+    refused(report, "a limit of oneDNN's on one rank", world,
+            ", oneDNN up to SSE41\" where that of rank 0 has \"")
+
+
+def threads(tutti, folder, report):
+    """Where the run file does not say how many threads there are, a rank that may use one CPU has one."""
+    have = sorted(os.sched_getaffinity(0))
+    run = changed(max_duration="1ba")
+    del run["threads"]
+    write(folder, run)
+    if len(have) == 1:
+        report.skip("another number of threads: there is one CPU")
+        return
+    confined = os.path.join(folder, "confined")
+    with open(confined, "w", encoding="utf-8") as f:
+        f.write(f'#!/bin/sh\nexec taskset -c {have[0]} "{os.path.realpath(tutti)}" "$@"\n')
+    os.chmod(confined, 0o755)
+    world = World(tutti, folder, 2, programs={1: confined})
+    refused(report, "another number of threads on one rank", world, f"rank 1 has another number of threads than rank 0: 1, not {len(have)}")
 
 
 def machines(tutti, folder, report):
@@ -258,4 +285,4 @@ def wait_until(there):
 
 
 if __name__ == "__main__":
-    sys.exit(main([code, data, plugin, repeat, cpu, machines, advice, alone, lonely, launcher_of_pmi, launcher_unseen]))
+    sys.exit(main([code, data, plugin, repeat, cpu, threads, machines, advice, alone, lonely, launcher_of_pmi, launcher_unseen]))

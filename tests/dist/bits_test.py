@@ -4,6 +4,7 @@ import errno
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -45,7 +46,7 @@ def same(tutti, folder, report, what, run, sizes, options=()):
 def plain(tutti, folder, report):
     """Batches of 30, 30, 30, 30 and 10 samples in slots of 4, on more and on fewer ranks than slots; the model has batch
     norm, whose statistics are those of all slots."""
-    same(tutti, folder, report, "plain", changed(), (2, 3, 5))
+    same(tutti, folder, report, "plain", changed(), (2, 3, 5, 8))
     same(tutti, folder, report, "more ranks than slots", changed(microbatch_size=15, max_duration="5ba"), (3,))
 
 
@@ -147,16 +148,19 @@ def sharded_states(tutti, folder, report):
 
 def collectives(tutti, folder, report):
     """A step waits for sums of gradients alone: what ranks tell each other goes beside them."""
-    for size, sharding in ((1, "none"), (2, "none"), (3, "none"), (2, "states"), (3, "states"), (3, "gradients"), (2, "weights")):
-        run = changed(max_duration="4ba", callbacks=[], eval=[])
+    busy = {"clipped": {"algorithms": [{"name": "gradient_clipping", "clipping_type": "norm", "clipping_threshold": 0.5}]},
+            "fp16": {"precision": "amp_fp16"}}
+    for size, sharding, what in ((1, "none", ""), (2, "none", ""), (3, "none", ""), (2, "states", ""), (3, "states", ""),
+                                 (3, "gradients", ""), (2, "weights", ""), (3, "none", "clipped"), (2, "none", "fp16")):
+        run = changed(max_duration="4ba", callbacks=[], eval=[], **busy.get(what, {}))
         run["distributed"]["sharding"] = sharding
-        where = os.path.join(folder, f"{sharding}-{size}")
+        where = os.path.join(folder, f"{sharding}-{size}-{what}")
         write(where, run)
         status, _, err = World(tutti, where, size).end()
         step = {} if any(status) else ranks_kept(where)["last_step"]
         rounds = -(-8 // size) if sharding in ("gradients", "weights") else 1
         updates = step.get("sums", 0) // rounds - 1 if sharding in ("states", "gradients") else 0  # weights, a bucket at a time
-        report.check(f"{size} ranks, sharding {sharding}: one record a step, nothing blocks but {updates} gathers of weights",
+        report.check(f"{size} ranks, sharding {sharding} {what}: one record a step, nothing blocks but {updates} gathers of weights",
                      not any(status) and step["records"] == (size > 1) and step["blocking"] == updates and
                      (step["sums"] > rounds) == (size > 1) and step["sums"] % rounds == 0, f"{status} {err} {step}")
 
@@ -211,6 +215,28 @@ def halves(tutti, folder, report):
     report.check("sharded, the bits of whole gradients", not text, text)
 
 
+def listens(tutti, folder, report, whole):
+    """Where a callback hears after_backward, sums begin behind the pass, which explain says: the bits are the same."""
+    shutil.copytree(os.path.join(os.environ["FIXTURES"], "observer"), os.path.join(folder, "plugins"))
+    manifest = os.path.join(folder, "plugins/observer/plugin.json")
+    with open(manifest, encoding="utf-8") as f:
+        text = f.read().replace('"batch_start", ', '"batch_start", "after_backward", ')
+    with open(manifest, "w", encoding="utf-8") as f:
+        f.write(text)
+    run = changed(max_duration="4ba", eval=[])
+    run["callbacks"].append({"name": "observer", "training": False})
+    write(folder, run)
+    options = ["--plugin-path", os.path.join(folder, "plugins")]
+    status, _, err = World(tutti, folder, 3, options).end()
+    differs = f"{status} {err}" if any(status) else difference(whole, folder)
+    step = {} if any(status) else ranks_kept(folder)["last_step"]
+    report.check("one hears after_backward: the bits of one", not differs, differs)
+    report.check("and sums begin behind the backward pass", step.get("overlapped") == 0 < step.get("sums", 0), f"{step}")
+    out = subprocess.run([tutti, "explain", "run.json", *options], cwd=folder, capture_output=True, text=True, check=False).stdout
+    want = "gradients: summed over the ranks when the last backward pass is over: observer hears after_backward\n"
+    report.check("explain says who", want in out, out)
+
+
 def syncs(tutti, folder, report):
     """Sums behind the last microbatch, behind its pass, or of each one: the same bits, as often as the setting says."""
     want = {"single_auto_sync": "while the last backward pass runs", "multi_auto_sync": "while each backward pass runs",
@@ -229,12 +255,17 @@ def syncs(tutti, folder, report):
             report.check(f"{sync}, sharding {sharding}: the bits of one", not differs, differs)
             said = messages(where)
             report.check("and nobody is said to read gradients", not any("may read gradients" in line for line in said), f"{said}")
-            sums[sync, sharding] = 0 if any(status) else ranks_kept(where)["last_step"]["sums"]
+            step = {} if any(status) else ranks_kept(where)["last_step"]
+            sums[sync, sharding] = step.get("sums", 0)
+            early = step.get("overlapped", -1)
+            report.check("sums begin while the backward pass runs" if sync != "forced_sync" else "sums begin behind the backward pass",
+                         0 < early <= step["sums"] if sync != "forced_sync" else early == 0, f"{step}")
         run["distributed"]["sharding"] = "none"
         write(folder, run)
         out = subprocess.run([tutti, "explain", "run.json"], cwd=folder, capture_output=True, text=True, check=False).stdout
         report.check(f"explain says when: {text}", f"gradients: summed over the ranks {text}\n" in out, out)
     single = sums["single_auto_sync", "none"]
+    listens(tutti, os.path.join(folder, "listens"), report, whole)
     report.check("each of three rounds of microbatches is summed", sums["multi_auto_sync", "none"] == 3 * single > 0 and
                  sums["forced_sync", "none"] == single, f"{sums}")
 

@@ -66,7 +66,7 @@ def bits(tutti, folder, report):
         run["train"]["drop_last"] = False
         if what == "tokens_bin":
             run["model"] = {"name": "gpt2", "n_layer": 1, "n_head": 2, "n_embd": 8}
-        same(tutti, folder, report, what, run, (2, 3))
+        same(tutti, folder, report, what, run, (2, 3, 4))
         run["train"]["shuffle"] = True
         where = os.path.join(folder, f"{what}-plain")
         write(where, run)
@@ -78,15 +78,22 @@ def bits(tutti, folder, report):
 def resume(tutti, folder, report):
     """A run of two ranks that stops in the midst of the second epoch goes on with three."""
     write_shards(os.path.join(folder, "set"), [20] * 9)
-    run = run_on({"name": "mds", "path": os.path.join(folder, "set"), "classes": 10})
-    whole, parts = os.path.join(folder, "whole"), os.path.join(folder, "parts")
-    write(whole, run)
-    write(parts, run)
-    ends = [World(tutti, whole, 1).end()]
-    for size, until in ((2, "22ba"), (3, "2ep")):
-        ends.append(World(tutti, parts, size, ["--resume", "auto", "--set", f"max_duration={until}"]).end())
-    text = f"{ends}" if any(any(status) for status, _, _ in ends) else difference(whole, parts)
-    report.check("resumed within an epoch: the bits of one", not text, text)
+    write_tars(os.path.join(folder, "tars"), [20] * 9)
+    write_tokens(os.path.join(folder, "tokens"), [20] * 9, 8)
+    gpt = {"model": {"name": "gpt2", "n_layer": 1, "n_head": 2, "n_embd": 8}}
+    for what, dataset, more in (
+            ("mds", {"path": os.path.join(folder, "set"), "classes": 10}, {}),
+            ("webdataset", {"path": os.path.join(folder, "tars", "{000..008}.tar"), "inputs": ["npy"], "classes": 10}, {}),
+            ("tokens_bin", {"path": os.path.join(folder, "tokens", "*.bin"), "length": 8, "vocabulary_size": 50}, gpt)):
+        run = run_on({"name": what, **dataset}) | more
+        whole, parts = os.path.join(folder, f"{what}-whole"), os.path.join(folder, f"{what}-parts")
+        write(whole, run)
+        write(parts, run)
+        ends = [World(tutti, whole, 1).end()]
+        for size, until in ((2, "22ba"), (3, "2ep")):
+            ends.append(World(tutti, parts, size, ["--resume", "auto", "--set", f"max_duration={until}"]).end())
+        text = f"{ends}" if any(any(status) for status, _, _ in ends) else difference(whole, parts)
+        report.check(f"{what}, resumed within an epoch: the bits of one", not text, text)
 
 
 @contextlib.contextmanager

@@ -59,6 +59,22 @@ def same_bits(tutti, folder, report, launcher, sizes):
         report.check(f"{what}: the bits of one", not text, text)
 
 
+def settings_bits(tutti, folder, report):
+    """Four ranks over mpi with each way of summing, and of keeping states, gradients and weights: the bits of one."""
+    cases = {"states": {"sharding": "states"}, "gradients": {"sharding": "gradients"}, "weights": {"sharding": "weights"},
+             "bf16": {"reduce_dtype": "bf16"}, "multi_auto_sync": {"sync": "multi_auto_sync"}, "batch norm": {"batch_norm": "world"}}
+    for what, settings in cases.items():
+        alone, where = (os.path.join(folder, f"{what}-{part}".replace(" ", "_")) for part in ("alone", "four"))
+        run = changed(max_duration="6ba", distributed=distributed("mpi", bucket_mib=0.01, **settings))
+        write(alone, changed(**{**run, "distributed": {**run["distributed"], "comm": "shared_memory"}}))
+        World(tutti, alone, 1).end()
+        write(where, run)
+        process = Launcher().start(tutti, where, 4)
+        _, err = process.communicate(timeout=120)
+        text = f"{process.returncode} {err}" if process.returncode else difference(alone, where)
+        report.check(f"mpirun -n 4, {what}: the bits of one", not text, text)
+
+
 def descendants(pid):
     """Process ids below one; MPICH has a process between mpirun and the ranks."""
     listed = subprocess.run(["pgrep", "-P", str(pid)], capture_output=True, text=True, check=False).stdout.split()
@@ -227,6 +243,7 @@ def cannot_begin(tutti, folder, report, launcher):
 def bits(tutti, folder, report):
     """By the machine's mpirun."""
     same_bits(tutti, folder, report, Launcher(), [3])
+    settings_bits(tutti, os.path.join(folder, "settings"), report)
 
 
 def hang(tutti, folder, report):

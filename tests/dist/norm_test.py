@@ -57,9 +57,10 @@ def distance(a, b):
 
 def worlds(tutti, folder, report):
     """Batches of 30, 30, 30, 30 and 10 samples in slots of 4, the last ones of 2: on fewer and more ranks than slots, with
-    evaluations, in f32 and with bf16."""
+    evaluations, in f32 and in 16 bits."""
     same(tutti, folder, report, "f32", of_world(), (2, 3, 5))
-    same(tutti, folder, report, "bf16", of_world(precision="amp_bf16", max_duration="5ba"), (3,))
+    for precision in ("amp_bf16", "amp_fp16"):
+        same(tutti, folder, report, precision, of_world(precision=precision, max_duration="5ba"), (3,))
     smooth = of_world(max_duration="3ba", model=RESIDUAL, recompute="full",
                       algorithms=[{"name": "sam"}, {"name": "label_smoothing"}, {"name": "ema", "half_life": "5ba"}])
     same(tutti, folder, report, "residual layers and algorithms", smooth, (3,))

@@ -1,10 +1,9 @@
 /* reproduction.c - what decides the bits of a run besides its settings: kernels, threads, CPU. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/checkpoint/reproduction.h"
-
+#include "train/context/machine_text.h"
 #include "tutti/isa.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,29 +12,6 @@
 #include <omp.h>
 
 #define KEPT ".kernels"
-
-/* The words of the CPU's flags that choose code: "fma avx2 avx512f".  False: no memory to read them. */
-static bool add_units(char *text, size_t size)
-{
-    static const char *const heads[] = {"fma", "f16c", "avx", "amx"};
-    char line[8192], *rest = NULL;
-    FILE *file = fopen("/proc/cpuinfo", "re");
-    line[0] = '\0';
-    if (!file && errno == ENOMEM)
-        return false;
-    while (file && fgets(line, sizeof line, file) && strncmp(line, "flags", 5) != 0)
-        line[0] = '\0';
-    if (file)
-        (void)fclose(file);
-    for (char *word = strtok_r(line, " \t\n:", &rest); word;
-         word = strtok_r(NULL, " \t\n", &rest))
-        for (size_t k = 0; k < sizeof heads / sizeof *heads; k++)
-            if (strncmp(word, heads[k], strlen(heads[k])) == 0) {
-                const size_t used = strlen(text);
-                (void)snprintf(text + used, size - used, " %s", word);
-            }
-    return true;
-}
 
 static bool is_anywhere(const run_context *run)
 {
@@ -61,32 +37,12 @@ tutti_status reproduction_check(const run_context *run, tutti_error *err)
     return TUTTI_OK;
 }
 
-/* "cpu, Intel(R) Xeon(R) ..., kernels for v4, fma avx avx2 ..., oneDNN up to AVX2" */
-static tutti_status describe_machine(const run_context *run, char *text, size_t size,
-                                     tutti_error *err)
-{
-    const char *limit = getenv("ONEDNN_MAX_CPU_ISA");
-    if (is_anywhere(run)) {
-        (void)snprintf(text, size, "kernels that compute the same bits anywhere");
-        return TUTTI_OK;
-    }
-    (void)snprintf(text, size, "%s, %s, kernels for %s,", run->file->device.part.name,
-                   net_cpu(run->net), tutti_isa_name(tutti_isa()));
-    if (!add_units(text, size))
-        return tutti_fail(err, TUTTI_E_NOMEM, "no memory to read /proc/cpuinfo");
-    if (limit && *limit) {
-        const size_t used = strlen(text);
-        (void)snprintf(text + used, size - used, ", oneDNN up to %s", limit);
-    }
-    return TUTTI_OK;
-}
-
 tutti_status reproduction_write(const run_context *run, const step_tensors *x,
                                 reproduction *ret, tutti_error *err)
 {
     if (!run->net) /* there is nothing to compute */
         return TUTTI_OK;
-    const tutti_status s = describe_machine(run, ret->machine, sizeof ret->machine, err);
+    const tutti_status s = machine_text(run, ret->machine, sizeof ret->machine, err);
     if (s)
         return s;
     ret->kernels = net_choices(run->net);
@@ -132,7 +88,7 @@ static tutti_status check_machine(run_context *run, const char *path, const char
                                   bool accept, bool *ret_same, tutti_error *err)
 {
     char now[768], text[256], there[768] = "", here[768] = "";
-    const tutti_status s = describe_machine(run, now, sizeof now, err);
+    const tutti_status s = machine_text(run, now, sizeof now, err);
     if (s)
         return s;
     *ret_same = strcmp(now, then) == 0;

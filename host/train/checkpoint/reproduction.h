@@ -4,6 +4,7 @@
 #define HOST_TRAIN_CHECKPOINT_REPRODUCTION_H
 
 #include "train/checkpoint_file/checkpoint.h"
+#include "train/context/machine_text.h"
 #include "train/context/step_tensors.h"
 
 /* As a checkpoint's metadata keeps it. */
@@ -11,7 +12,7 @@ typedef struct reproduction {
     char *kernels; /* which computes each call */
     char threads[16];
     char microbatch[24];
-    char machine[768]; /* device, model of the CPU, its vector units */
+    char machine[MACHINE_TEXT];
 } reproduction;
 
 /* Refuses a run that is to compute the same bits anywhere on a device or CPU that cannot. */

@@ -405,6 +405,7 @@ void distributed_end_step(distributed *d)
     const world_counts *now = world_counted(d->world);
     d->last_step = (world_counts){.blocking = now->blocking - d->counts.blocking,
                                   .sums = now->sums - d->counts.sums,
+                                  .overlapped = now->overlapped - d->counts.overlapped,
                                   .gathers = now->gathers - d->counts.gathers,
                                   .records = now->records - d->counts.records,
                                   .bytes = now->bytes - d->counts.bytes,

@@ -1,5 +1,6 @@
 /* distributed_compare.c - that all ranks of a run run the same: file, program, plugins, data, machine, weights. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "train/context/machine_text.h"
 #include "train/ranks/distributed.h"
 #include "train/ranks/rank_code.h"
 #include "tutti/isa.h"
@@ -8,14 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where two texts begin to differ, from the start of the member on. */
-static size_t first_difference(const char *a, const char *b)
+/* Where two texts begin to differ, from the start of the part on, which begins behind one of `marks`. */
+static size_t first_difference(const char *a, const char *b, const char *marks)
 {
-    size_t at = 0, member = 0;
+    size_t at = 0, part = 0;
     for (; a[at] && a[at] == b[at]; at++)
-        if (a[at] == ',' || a[at] == '{')
-            member = at + 1;
-    return member;
+        if (strchr(marks, a[at]))
+            part = at + 1;
+    return part;
 }
 
 static tutti_status compare_file(distributed *d, tutti_error *err)
@@ -24,7 +25,7 @@ static tutti_status compare_file(distributed *d, tutti_error *err)
     char *first = NULL;
     tutti_status s = world_spread(d->world, mine, &first, err);
     if (!s && strcmp(first, mine) != 0) {
-        const size_t at = first_difference(first, mine);
+        const size_t at = first_difference(first, mine, ",{");
         s = tutti_fail(err, TUTTI_E_ARG,
                        "the run file has %.120s..., that of rank 0 has %.120s...", mine + at,
                        first + at);
@@ -82,6 +83,23 @@ static tutti_status compare_samples(distributed *d, int64_t samples, const int64
     return s;
 }
 
+/* Vector units of CPUs of one name, and oneDNN's limit: a hypervisor or a variable of the environment takes some away. */
+static tutti_status compare_units(distributed *d, tutti_error *err)
+{
+    char mine[MACHINE_TEXT], *first = NULL;
+    tutti_status s = distributed_agree(d, machine_text(d->run, mine, sizeof mine, err), err);
+    if (s || (s = world_spread(d->world, mine, &first, err)))
+        return s;
+    if (strcmp(first, mine) != 0) {
+        const size_t at = first_difference(first, mine, " ,");
+        s = tutti_fail(err, TUTTI_E_ARG,
+                       "the CPU computes with \"%.120s\" where that of rank 0 has \"%.120s\"",
+                       mine + at, first + at);
+    }
+    free(first);
+    return distributed_agree(d, s, err);
+}
+
 /* CPUs and threads may differ where they change no bits, or no model is computed. */
 static tutti_status compare_machine(distributed *d, tutti_error *err)
 {
@@ -92,7 +110,8 @@ static tutti_status compare_machine(distributed *d, tutti_error *err)
     (void)snprintf(cpu, sizeof cpu, "%.120s, kernels for %s", net_cpu(d->run->net),
                    tutti_isa_name(tutti_isa()));
     const world_item items[] = {{"number of threads", threads}, {"CPU", cpu}};
-    return distributed_equal(d, items, sizeof items / sizeof *items, err);
+    const tutti_status s = distributed_equal(d, items, sizeof items / sizeof *items, err);
+    return s ? s : compare_units(d, err);
 }
 
 tutti_status distributed_compare(distributed *d, int64_t samples, const int64_t *evaluations,

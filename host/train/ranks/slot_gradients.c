@@ -245,7 +245,7 @@ static void add_last_slot(slot_gradients *g, const gradient_bucket *b)
 }
 
 /* The last slot's gradients of the next bucket are there, or are `absent`. */
-static void start_bucket(slot_gradients *g, const slot_sum *mine)
+static void start_bucket(slot_gradients *g, const slot_sum *mine, bool overlapped)
 {
     weights_before_sum(&g->weights, g->started);
     const gradient_bucket *b = &g->buckets.list[g->started++];
@@ -262,6 +262,7 @@ static void start_bucket(slot_gradients *g, const slot_sum *mine)
                             .rounds = g->shards.on ? &g->shards.sums : NULL,
                             .round = g->shards.round,
                             .own_at = b->own,
+                            .overlapped = overlapped,
                             .most = g->shards.gives_back ? GRADIENT_BUCKETS_WAITING : 0,
                             .was_read = g->shards.gives_back ? give_back : NULL,
                             .ctx = g});
@@ -273,7 +274,7 @@ static void start_rest(slot_gradients *g, const slot_sum *mine, const slot_sum *
     const int64_t n = g->numbers - g->ngradients;
     weights_end_forward(&g->weights);
     while (g->started < g->buckets.count)
-        start_bucket(g, mine);
+        start_bucket(g, mine, false);
     weights_end_backward(&g->weights);
     if (n == 0 || g->started++ > g->buckets.count)
         return;
@@ -293,7 +294,7 @@ static void passed(void *ctx, uint32_t step)
 {
     slot_gradients *g = ctx;
     while (g->started < g->buckets.count && g->buckets.list[g->started].step <= step)
-        start_bucket(g, g->blocks);
+        start_bucket(g, g->blocks, true);
 }
 
 void gradients_watch(slot_gradients *g, plan *p)

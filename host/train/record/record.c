@@ -108,9 +108,11 @@ static void add_ranks(text_buffer *b, const distributed *d)
         return;
     text_add(b, ",\n \"ranks\": {\"count\": %d, \"machines\": %d, \"last_step\": {",
              world_size(d->world), world_machine_count(d->world));
-    text_add(b, "\"blocking\": %llu, \"sums\": %llu, \"gathers\": %llu, \"records\": %llu, ",
+    text_add(b, "\"blocking\": %llu, \"sums\": %llu, \"overlapped\": %llu, ",
              (unsigned long long)c->blocking, (unsigned long long)c->sums,
-             (unsigned long long)c->gathers, (unsigned long long)c->records);
+             (unsigned long long)c->overlapped);
+    text_add(b, "\"gathers\": %llu, \"records\": %llu, ", (unsigned long long)c->gathers,
+             (unsigned long long)c->records);
     text_add(b, "\"bytes\": %llu, \"bytes_between_machines\": %llu}}",
              (unsigned long long)c->bytes, (unsigned long long)c->far);
 }
