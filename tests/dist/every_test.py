@@ -123,6 +123,12 @@ def compare(tutti, top, name, run, worlds):
     return found
 
 
+def for_ranks(run, ranks):
+    """With as many slots as the largest world has ranks, so that none of them waits."""
+    least = max(1, run["train"]["batch_size"] // max(ranks, default=1))
+    return run | {"microbatch_size": min(run["microbatch_size"], least)}
+
+
 def chosen(words, every, ranks):
     """[(name, run, worlds)] of what is asked for."""
     found, whole = [], every or ranks
@@ -131,6 +137,7 @@ def chosen(words, every, ranks):
         for name, run in runs.items():
             if words and not {kind, f"{kind}:{name}"} & set(words) or not words and not whole and kind not in QUICK:
                 continue
+            run = for_ranks(run, ranks)
             worlds = sizes or (MANY + [EIGHT] * ((kind, name) in OF_EIGHT) if every else [TWO])
             found.append((f"{kind} {name}", run, worlds))
             if whole and kind in ("algorithm", "model"):
