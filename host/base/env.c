@@ -1,4 +1,4 @@
-/* env.c - the one place that reads the environment. */
+/* env.c - the environment variables that the search for plugins and device code obeys; a set-uid program ignores them. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/env.h"
 

@@ -102,7 +102,7 @@ typedef struct world_piece {
         most; /* so many pieces have begun and are not over: more wait in world_start; 0: any number */
     bool
         half; /* the numbers have no more than bf16's bits, and all sums are rounded to these */
-    bool gathers; /* no sum, but an all-gather: the ranks' shards of `result` go to all */
+    bool gathers;    /* no sum, but an all-gather: the ranks' shards of `result` go to all */
     bool overlapped; /* begun while the backward pass runs; counted, and nothing else */
     /* No sum: `all` gets what every rank has in `told`, by rank; NULL: not this. */
     const void *told;
@@ -129,10 +129,10 @@ TUTTI_NODISCARD tutti_status world_finish(world *w, tutti_error *err);
 typedef struct world_counts {
     uint64_t blocking; /* the caller waited for them */
     uint64_t sums, gathers,
-        records;    /* pieces, and what world_start_exchange told, beside the caller */
+        records;         /* pieces, and what world_start_exchange told, beside the caller */
     uint64_t overlapped; /* of the sums: world_piece's */
     uint64_t bytes;      /* to other ranks */
-    uint64_t far;   /* of these to other machines, where world_machine_count knows them */
+    uint64_t far;        /* of these to other machines, where world_machine_count knows them */
 } world_counts;
 const world_counts *world_counted(const world *w);
 /* How long world_finish has waited since joining. */

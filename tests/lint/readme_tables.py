@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""readme_tables.py - the tables of READMEs have every source of their folder and no file that is gone; READMEs say how to add, and in
-which order to read.
+"""readme_tables.py - the tables of READMEs have every source of their folder and no file that is gone; READMEs say how to add, in
+which order to read, and how data flows.
 
 Run from the root. A row tells the files that its first cell names in backticks; `name.*` tells all files of that stem.
 A header is told by the row of its source, and a source by that of its header. A test beside what it tests needs no row.
@@ -16,11 +16,13 @@ ROOTS = ["host", "kernels", "plugins", "sdk", "tests", "docs/walks"]
 SOURCES = (".c", ".cu", ".h", ".cuh", ".py", ".sh")
 TWINS = {".h": ".c", ".cuh": ".cu", ".c": ".h"}  # a row of the latter tells a file of the former
 OF_PLUGIN = 8  # sources from which on a plugin has a table
-ADDS = ("host/", "kernels/", "plugins/", "tests/", "docs/")  # where a README with a table says how to add
+ADDS = ("host/", "kernels/", "plugins/", "sdk/", "tests/", "docs/")  # where a README with a table says how to add
 HOW_TO_ADD = r"\b[Tt]o add\b"
 ORDERED = ("host/", "kernels/")  # where a README with a table of FEW sources or more says in which order to read them
 FEW = 4
 READING_ORDER = r"in reading order|read first"
+FLOWING = ("host/",)  # where such a README says, or draws, how data flows
+FLOW = r"How data flows|─►|──>"
 
 # Sources that need no row: a pattern of `+` for one name, and the reason.
 EXEMPT = {
@@ -99,6 +101,8 @@ def check_table(folder, sources, folders):
     few = sum(n.endswith((".c", ".cu")) for n in sources) < FEW
     if path.startswith(ORDERED) and not few and not re.search(READING_ORDER, text):
         yield f"{path}: it does not say in which order to read its files; want \"in reading order\" above its table"
+    if path.startswith(FLOWING) and not few and not re.search(FLOW, text):
+        yield f"{path}: it does not say how data flows through its files; want \"How data flows\""
 
 
 def check_named(folder):
