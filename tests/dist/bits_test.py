@@ -163,6 +163,9 @@ def collectives(tutti, folder, report):
         report.check(f"{size} ranks, sharding {sharding} {what}: one record a step, nothing blocks but {updates} gathers of weights",
                      not any(status) and step["records"] == (size > 1) and step["blocking"] == updates and
                      (step["sums"] > rounds) == (size > 1) and step["sums"] % rounds == 0, f"{status} {err} {step}")
+        sent = planned(tutti, where, size, ["sent by a rank in a step:"], "sent by a rank")
+        report.check(f"and {sent / 2**10:.1f} KiB are sent, as tutti plan has it", size == 1 or sent > 0 and
+                     abs(step.get("bytes", 0) - sent) < 0.05 * sent, f"{step}")
 
 
 def machines(tutti, folder, report):
@@ -404,6 +407,8 @@ def late_activations(tutti, folder, report):
 
 WIDE = {"name": "mlp", "hidden": [256] * 8}
 DEEP = {"name": "mlp", "hidden": [512] * 64}
+BROAD = {"name": "mlp", "hidden": [1024] * 32}
+NARROW = {"name": "mlp", "hidden": [4] * 32}  # as many layers, next to no weights
 DEEP_LAYER = 4 * 512 * 512  # bytes of a layer's weights
 
 
@@ -428,25 +433,30 @@ def is_near(saved, formula):
     return formula > 0 and abs(saved - formula) < 0.05 * formula + DEEP_LAYER
 
 
-def planned(tutti, where, size, names):
-    """The bytes that `tutti plan --world` has for a rank under these names."""
+def planned(tutti, where, size, names, head="memory of a rank"):
+    """The bytes that `tutti plan --world` has for a rank under these names, in the line that begins so."""
     plan = subprocess.run([tutti, "plan", "run.json", "--world", str(size)], cwd=where, capture_output=True, text=True, check=False).stdout
-    line = next((line for line in plan.splitlines() if line.startswith("memory of a rank")), "memory: 0 B: ?")
+    line = next((line for line in plan.splitlines() if line.startswith(head)), "nothing: 0 B: ?")
     return sum(scaled(line, name) for name in names)
 
 
 def states_memory(tutti, folder, report):
-    """A rank of W keeps a W-th of the optimizer's state: what a process has less is as tutti plan has it."""
+    """A rank of W keeps a W-th of the optimizer's state: what a process has less, and has in all beside what it has with
+    narrow layers, is as tutti plan has it."""
     for size in (2, 4):
         have, want = {}, {}
-        for sharding in ("none", "states"):
-            where = os.path.join(folder, f"{sharding}-{size}")
-            run = changed(optimizer=ADAM, max_duration="1000ba", model=DEEP, callbacks=[], eval=[])
+        for what, sharding, model in (("bare", "states", NARROW), ("none", "none", BROAD), ("states", "states", BROAD)):
+            where = os.path.join(folder, f"{what}-{size}")
+            run = changed(optimizer=ADAM, max_duration="1000ba", model=model, callbacks=[], eval=[])
             run["train"]["batch_size"] = 4 * size
             run["distributed"].update(sharding=sharding, bucket_mib=0.25)
             write(where, run)
-            want[sharding] = planned(tutti, where, size, ("optimizer state",))
-            have[sharding] = max(peaks(World(tutti, where, size), 2))
+            want[what] = planned(tutti, where, size, ("optimizer state",))
+            have[what] = max(peaks(World(tutti, where, size), 2))
+            if what != "bare":
+                own, whole = have[what] - have["bare"], planned(tutti, where, size, ("memory of a rank:",))
+                report.check(f"a rank of {size}, sharding {sharding}, takes {own / 2**20:.1f} MiB, as the formula has it",
+                             whole > 0 and abs(own - whole) < 0.05 * whole, f"{whole / 2**20:.1f} MiB")
         saved, formula = have["none"] - have["states"], want["none"] - want["states"]
         report.check(f"a rank of {size} has {formula / 2**20:.1f} MiB less of states, as the formula has it",
                      formula > 0 and abs(saved - formula) < 0.05 * formula, f"{saved / 2**20:.1f} MiB, of {have}, {want}")

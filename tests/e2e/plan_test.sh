@@ -56,6 +56,13 @@ says "nor one of a machine" 2 "tutti: --world 4:0, want a number of processes fr
 "$TUTTI" plan run.json --world 4:2 --set microbatch_size=16 >world.txt
 check "ranks of a machine" grep -qx '4 ranks, 2 a machine: 4 slots of at most 16 samples, 1 on a rank at most' world.txt
 check "what crosses is told" grep -qE '^sent by a rank in a step: [0-9.]+ [KM]iB, [0-9.]+ [KM]iB of it to other machines$' world.txt
+page=$(grep -oE '^tutti plan run.json --world [^#]*[0-9]' "$SOURCE/docs/distributed.md")
+# shellcheck disable=SC2086
+"$TUTTI" ${page#tutti } --set microbatch_size=1 >page.txt
+check "the command of docs/distributed.md" grep -qx '64 ranks, 8 a machine: 64 slots of at most 1 samples, 1 on a rank at most' page.txt
+check "with its links" grep -qE 'assumed: links of 25 Gbit/s a machine, 10 us' page.txt
+"$TUTTI" plan run.json --world 64 --set microbatch_size=2 >page.txt
+check "64 ranks of 32 slots: better sizes are named" grep -qE 'better (are|is) ' page.txt
 check "and that copies were measured" grep -qE 'copies between processes [0-9.]+ .iB a second; assumed: links of 10 Gbit/s a machine, 30 us' world.txt
 check "nothing was trained" test ! -e runs
 "$TUTTI" plan run.json --set 'model={"name":"cnn"}' --set 'loggers=[{"name": "jsonl"}]' \
