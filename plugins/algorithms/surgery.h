@@ -119,19 +119,19 @@ static inline tutti_status surgery_close(void *self, tutti_error *err)
     return TUTTI_OK;
 }
 
-/* A layer's object from layer_open, layer_build and layer_trace. */
-#define SURGERY_LAYER(name, close_)                                                            \
-    static const void *layer_query(void *self, const char *id)                                 \
+/* A layer's object out of its open, build, trace and close. */
+#define SURGERY_LAYER(name, open_, build_, trace_, close_)                                     \
+    static const void *surgery_query(void *self, const char *id)                               \
     {                                                                                          \
         static const tutti_layer_v1 table = {                                                  \
-            .struct_size = sizeof table, .build = layer_build, .trace = layer_trace};          \
+            .struct_size = sizeof table, .build = build_, .trace = trace_};                    \
         (void)self;                                                                            \
         return strcmp(id, TUTTI_LAYER_V1) == 0 ? &table : NULL;                                \
     }                                                                                          \
     static const tutti_calls layer_calls = {.struct_size = sizeof layer_calls,                 \
-                                            .open = layer_open,                                \
+                                            .open = open_,                                     \
                                             .close = close_,                                   \
-                                            .query = layer_query};                             \
+                                            .query = surgery_query};                           \
     const tutti_object name##_object = TUTTI_OBJECT_INIT(#name, TUTTI_KIND_LAYER, &layer_calls)
 
 #endif

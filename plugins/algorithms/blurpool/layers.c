@@ -13,8 +13,8 @@ typedef struct blur_layer {
     int64_t first;
 } blur_layer;
 
-static tutti_status layer_open(const tutti_host *host, const tutti_params *params,
-                               void **ret_self, tutti_error *err)
+static tutti_status blurpool_layer_open(const tutti_host *host, const tutti_params *params,
+                                        void **ret_self, tutti_error *err)
 {
     const tutti_module_v1 *modules = algorithm_service(host, "a blur", TUTTI_MODULE_V1, err);
     if (!modules)
@@ -29,7 +29,7 @@ static tutti_status layer_open(const tutti_host *host, const tutti_params *param
 }
 
 /* Whatever it blurs is put below it. */
-static tutti_status layer_build(void *self, tutti_module m, tutti_error *err)
+static tutti_status blurpool_layer_build(void *self, tutti_module m, tutti_error *err)
 {
     (void)self, (void)m, (void)err;
     return TUTTI_OK;
@@ -56,9 +56,9 @@ static tutti_value blurpool_blur(tutti_graph *g, tutti_value x, int64_t step)
     return tutti_conv2d(g, x, w, 0, stride, one, one, channels);
 }
 
-static tutti_status layer_trace(void *self, tutti_graph *g, tutti_module m,
-                                const tutti_value *in, uint32_t nin, tutti_value *out,
-                                uint32_t nout)
+static tutti_status blurpool_layer_trace(void *self, tutti_graph *g, tutti_module m,
+                                         const tutti_value *in, uint32_t nin, tutti_value *out,
+                                         uint32_t nout)
 {
     const blur_layer *l = self;
     const tutti_module inner = l->modules->child_at(l->modules->ctx, m, 0);
@@ -71,18 +71,19 @@ static tutti_status layer_trace(void *self, tutti_graph *g, tutti_module m,
     return g->status(g);
 }
 
-static const void *layer_query(void *self, const char *id)
+static const void *blurpool_layer_query(void *self, const char *id)
 {
-    static const tutti_layer_v1 table = {
-        .struct_size = sizeof table, .build = layer_build, .trace = layer_trace};
+    static const tutti_layer_v1 table = {.struct_size = sizeof table,
+                                         .build = blurpool_layer_build,
+                                         .trace = blurpool_layer_trace};
     (void)self;
     return strcmp(id, TUTTI_LAYER_V1) == 0 ? &table : NULL;
 }
 
 static const tutti_calls calls = {.struct_size = sizeof calls,
-                                  .open = layer_open,
+                                  .open = blurpool_layer_open,
                                   .close = surgery_close,
-                                  .query = layer_query};
+                                  .query = blurpool_layer_query};
 const tutti_object blur_conv2d_object =
     TUTTI_OBJECT_INIT("blur_conv2d", TUTTI_KIND_LAYER, &calls);
 const tutti_object blur_max_pool2d_object =

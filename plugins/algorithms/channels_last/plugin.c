@@ -3,28 +3,28 @@
 #include "../algorithm.h"
 #include "tutti/log.h"
 
-static tutti_status last_open(const tutti_host *host, const tutti_params *params,
-                              void **ret_self, tutti_error *err)
+static tutti_status channels_last_open(const tutti_host *host, const tutti_params *params,
+                                       void **ret_self, tutti_error *err)
 {
     (void)params, (void)err;
     *ret_self = (void *)(uintptr_t)host; /* nothing else to remember */
     return TUTTI_OK;
 }
 
-static tutti_status last_close(void *self, tutti_error *err)
+static tutti_status channels_last_close(void *self, tutti_error *err)
 {
     (void)self, (void)err;
     return TUTTI_OK;
 }
 
-static int32_t last_match(void *self, const tutti_event *event)
+static int32_t channels_last_match(void *self, const tutti_event *event)
 {
     (void)self;
     return event->id == TUTTI_EVENT_INIT;
 }
 
-static tutti_status last_apply(void *self, const tutti_event *event, int64_t *ret_exit_code,
-                               tutti_error *err)
+static tutti_status channels_last_apply(void *self, const tutti_event *event,
+                                        int64_t *ret_exit_code, tutti_error *err)
 {
     const tutti_host *host = self;
     (void)event, (void)ret_exit_code, (void)err;
@@ -35,5 +35,5 @@ static tutti_status last_apply(void *self, const tutti_event *event, int64_t *re
     return TUTTI_OK;
 }
 
-ALGORITHM_PLUGIN("channels_last", .open = last_open, .match = last_match, .apply = last_apply,
-                 .close = last_close);
+ALGORITHM_PLUGIN("channels_last", .open = channels_last_open, .match = channels_last_match,
+                 .apply = channels_last_apply, .close = channels_last_close);

@@ -14,8 +14,8 @@ typedef struct colout_transform {
     batch_memory scratch; /* the draws of a batch */
 } colout_transform;
 
-static tutti_status transform_open(const tutti_host *host, const tutti_params *params,
-                                   void **ret_self, tutti_error *err)
+static tutti_status colout_transform_open(const tutti_host *host, const tutti_params *params,
+                                          void **ret_self, tutti_error *err)
 {
     colout_transform *c = calloc(1, sizeof *c);
     if (!c)
@@ -29,7 +29,7 @@ static tutti_status transform_open(const tutti_host *host, const tutti_params *p
     return TUTTI_OK;
 }
 
-static tutti_status transform_close(void *self, tutti_error *err)
+static tutti_status colout_transform_close(void *self, tutti_error *err)
 {
     colout_transform *c = self;
     (void)err;
@@ -77,8 +77,8 @@ static tutti_status colout_shrink(const colout_transform *c, int64_t sides[2], t
     return TUTTI_OK;
 }
 
-static tutti_status transform_infer(void *self, tutti_column *columns, uint32_t ncolumns,
-                                    tutti_error *err)
+static tutti_status colout_transform_infer(void *self, tutti_column *columns, uint32_t ncolumns,
+                                           tutti_error *err)
 {
     const colout_transform *c = self;
     tutti_tensor all[TUTTI_MAX_COLUMNS];
@@ -98,8 +98,9 @@ static tutti_status transform_infer(void *self, tutti_column *columns, uint32_t 
     return status;
 }
 
-static int32_t transform_apply(void *self, const tutti_sample *sample, uint32_t k,
-                               const tutti_tensor *in, tutti_tensor *out, tutti_error *err)
+static int32_t colout_transform_apply(void *self, const tutti_sample *sample, uint32_t k,
+                                      const tutti_tensor *in, tutti_tensor *out,
+                                      tutti_error *err)
 {
     const colout_transform *c = self;
     const tutti_desc *d = &in->desc;
@@ -149,8 +150,8 @@ void colout_samples_cpu(const uint8_t *x, uint8_t *y, uint32_t *scratch, const i
     }
 }
 
-static int32_t apply_batch(void *self, const tutti_samples *samples, uint32_t k,
-                           const tutti_tensor *in, tutti_tensor *out, tutti_error *err)
+static int32_t colout_apply_batch(void *self, const tutti_samples *samples, uint32_t k,
+                                  const tutti_tensor *in, tutti_tensor *out, tutti_error *err)
 {
     colout_transform *c = self;
     const tutti_desc *d = &in->desc;
@@ -178,19 +179,19 @@ static int32_t apply_batch(void *self, const tutti_samples *samples, uint32_t k,
                         err);
 }
 
-static const void *transform_query(void *self, const char *id)
+static const void *colout_transform_query(void *self, const char *id)
 {
     static const tutti_transform_v1 table = {.struct_size = sizeof table,
-                                             .infer = transform_infer,
-                                             .apply = transform_apply,
-                                             .apply_batch = apply_batch};
+                                             .infer = colout_transform_infer,
+                                             .apply = colout_transform_apply,
+                                             .apply_batch = colout_apply_batch};
     (void)self;
     return strcmp(id, TUTTI_TRANSFORM_V1) == 0 ? &table : NULL;
 }
 
 static const tutti_calls transform_calls = {.struct_size = sizeof transform_calls,
-                                            .open = transform_open,
-                                            .close = transform_close,
-                                            .query = transform_query};
+                                            .open = colout_transform_open,
+                                            .close = colout_transform_close,
+                                            .query = colout_transform_query};
 const tutti_object colout_transform_object =
     TUTTI_OBJECT_INIT("colout_transform", TUTTI_KIND_TRANSFORM, &transform_calls);

@@ -68,7 +68,7 @@ static tutti_value focal_rows(tutti_graph *g, tutti_value logits, tutti_value ta
     return tutti_reduce(g, "sum", tutti_mul(g, target, each), &last, 1, 0);
 }
 
-static tutti_value focal_loss(void *self, tutti_graph *g, const tutti_loss_input *in)
+static tutti_value focal_loss_emit(void *self, tutti_graph *g, const tutti_loss_input *in)
 {
     const focal *f = self;
     if (in->noutputs < 1 || in->ntargets < 1) {
@@ -83,7 +83,7 @@ static tutti_value focal_loss(void *self, tutti_graph *g, const tutti_loss_input
     return g->status(g) ? 0 : class_loss_mean(g, rows, in->targets[0], in->reduction);
 }
 
-static const tutti_loss_v1 table = {.struct_size = sizeof table, .loss = focal_loss};
+static const tutti_loss_v1 table = {.struct_size = sizeof table, .loss = focal_loss_emit};
 
 static const void *focal_loss_query(void *self, const char *interface_id)
 {

@@ -7,8 +7,9 @@
 #include "tutti/layer.h"
 #include "tutti/ops.h"
 
-static tutti_status layer_open(const tutti_host *host, const tutti_params *params,
-                               void **ret_self, tutti_error *err)
+static tutti_status gated_linear_units_layer_open(const tutti_host *host,
+                                                  const tutti_params *params, void **ret_self,
+                                                  tutti_error *err)
 {
     const void *modules = algorithm_service(host, "bert_gated_output", TUTTI_MODULE_V1, err);
     (void)params;
@@ -18,13 +19,13 @@ static tutti_status layer_open(const tutti_host *host, const tutti_params *param
     return TUTTI_OK;
 }
 
-static tutti_status layer_close(void *self, tutti_error *err)
+static tutti_status gated_linear_units_layer_close(void *self, tutti_error *err)
 {
     (void)self, (void)err;
     return TUTTI_OK;
 }
 
-static tutti_status layer_build(void *self, tutti_module m, tutti_error *err)
+static tutti_status gated_linear_units_layer_build(void *self, tutti_module m, tutti_error *err)
 {
     (void)self, (void)m, (void)err;
     return TUTTI_OK;
@@ -38,9 +39,9 @@ static tutti_value gated_linear_units_call(const tutti_module_v1 *s, tutti_graph
 }
 
 /* in[0] what the attention gives, in[1] the residual. */
-static tutti_status layer_trace(void *self, tutti_graph *g, tutti_module m,
-                                const tutti_value *in, uint32_t nin, tutti_value *out,
-                                uint32_t nout)
+static tutti_status gated_linear_units_layer_trace(void *self, tutti_graph *g, tutti_module m,
+                                                   const tutti_value *in, uint32_t nin,
+                                                   tutti_value *out, uint32_t nout)
 {
     const tutti_module_v1 *s = self;
     (void)nin, (void)nout;
@@ -55,4 +56,5 @@ static tutti_status layer_trace(void *self, tutti_graph *g, tutti_module m,
     return g->status(g);
 }
 
-SURGERY_LAYER(bert_gated_output, layer_close);
+SURGERY_LAYER(bert_gated_output, gated_linear_units_layer_open, gated_linear_units_layer_build,
+              gated_linear_units_layer_trace, gated_linear_units_layer_close);

@@ -12,8 +12,8 @@ typedef struct units {
     int32_t other_bias;
 } units;
 
-static tutti_status units_open(const tutti_host *host, const tutti_params *params,
-                               void **ret_self, tutti_error *err)
+static tutti_status gated_linear_units_open(const tutti_host *host, const tutti_params *params,
+                                            void **ret_self, tutti_error *err)
 {
     units *u = malloc(sizeof *u);
     if (!u)
@@ -117,8 +117,8 @@ static int32_t replace_one(const units *u, const tutti_module_v1 *s, tutti_modul
     return 1;
 }
 
-static tutti_status units_apply(void *self, const tutti_event *event, int64_t *ret_exit_code,
-                                tutti_error *err)
+static tutti_status gated_linear_units_apply(void *self, const tutti_event *event,
+                                             int64_t *ret_exit_code, tutti_error *err)
 {
     const units *u = self;
     const char *first = NULL;
@@ -142,9 +142,9 @@ static tutti_status units_apply(void *self, const tutti_event *event, int64_t *r
 }
 
 static const tutti_calls calls = {.struct_size = sizeof calls,
-                                  .open = units_open,
+                                  .open = gated_linear_units_open,
                                   .match = surgery_match,
-                                  .apply = units_apply,
+                                  .apply = gated_linear_units_apply,
                                   .close = surgery_close};
 static const tutti_object object =
     TUTTI_OBJECT_INIT("gated_linear_units", TUTTI_KIND_ALGORITHM, &calls);

@@ -16,8 +16,9 @@ typedef struct ghost {
     int64_t size;
 } ghost;
 
-static tutti_status layer_open(const tutti_host *host, const tutti_params *params,
-                               void **ret_self, tutti_error *err)
+static tutti_status ghost_batchnorm_layer_open(const tutti_host *host,
+                                               const tutti_params *params, void **ret_self,
+                                               tutti_error *err)
 {
     const tutti_module_v1 *modules =
         algorithm_service(host, "ghost_batch_norm2d", TUTTI_MODULE_V1, err);
@@ -32,7 +33,7 @@ static tutti_status layer_open(const tutti_host *host, const tutti_params *param
     return TUTTI_OK;
 }
 
-static tutti_status layer_build(void *self, tutti_module m, tutti_error *err)
+static tutti_status ghost_batchnorm_layer_build(void *self, tutti_module m, tutti_error *err)
 {
     (void)self, (void)m, (void)err;
     return TUTTI_OK;
@@ -95,9 +96,9 @@ static tutti_value in_parts(tutti_graph *g, tutti_value x, const tutti_desc *d, 
     return joined;
 }
 
-static tutti_status layer_trace(void *self, tutti_graph *g, tutti_module m,
-                                const tutti_value *in, uint32_t nin, tutti_value *out,
-                                uint32_t nout)
+static tutti_status ghost_batchnorm_layer_trace(void *self, tutti_graph *g, tutti_module m,
+                                                const tutti_value *in, uint32_t nin,
+                                                tutti_value *out, uint32_t nout)
 {
     static const char *const names[4] = {"weight", "bias", "running_mean", "running_var"};
     const ghost *l = self;
@@ -129,4 +130,5 @@ static tutti_status layer_trace(void *self, tutti_graph *g, tutti_module m,
     return g->status(g);
 }
 
-SURGERY_LAYER(ghost_batch_norm2d, surgery_close);
+SURGERY_LAYER(ghost_batch_norm2d, ghost_batchnorm_layer_open, ghost_batchnorm_layer_build,
+              ghost_batchnorm_layer_trace, surgery_close);

@@ -8,8 +8,8 @@ typedef struct ghosts {
     int64_t size;
 } ghosts;
 
-static tutti_status ghosts_open(const tutti_host *host, const tutti_params *params,
-                                void **ret_self, tutti_error *err)
+static tutti_status ghost_batchnorm_open(const tutti_host *host, const tutti_params *params,
+                                         void **ret_self, tutti_error *err)
 {
     ghosts *a = calloc(1, sizeof *a);
     if (!a)
@@ -20,8 +20,8 @@ static tutti_status ghosts_open(const tutti_host *host, const tutti_params *para
     return TUTTI_OK;
 }
 
-static tutti_status ghosts_apply(void *self, const tutti_event *event, int64_t *ret_exit_code,
-                                 tutti_error *err)
+static tutti_status ghost_batchnorm_apply(void *self, const tutti_event *event,
+                                          int64_t *ret_exit_code, tutti_error *err)
 {
     const ghosts *a = self;
     const tutti_attr size = tutti_attr_i("ghost_batch_size", a->size);
@@ -42,9 +42,9 @@ static tutti_status ghosts_apply(void *self, const tutti_event *event, int64_t *
 }
 
 static const tutti_calls calls = {.struct_size = sizeof calls,
-                                  .open = ghosts_open,
+                                  .open = ghost_batchnorm_open,
                                   .match = surgery_match,
-                                  .apply = ghosts_apply,
+                                  .apply = ghost_batchnorm_apply,
                                   .close = surgery_close};
 static const tutti_object object =
     TUTTI_OBJECT_INIT("ghost_batchnorm", TUTTI_KIND_ALGORITHM, &calls);

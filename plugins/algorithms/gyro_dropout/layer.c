@@ -17,8 +17,8 @@ typedef struct gyro {
     int64_t tau;
 } gyro;
 
-static tutti_status layer_open(const tutti_host *host, const tutti_params *params,
-                               void **ret_self, tutti_error *err)
+static tutti_status gyro_dropout_layer_open(const tutti_host *host, const tutti_params *params,
+                                            void **ret_self, tutti_error *err)
 {
     const char *who = "gyro_dropout_layer";
     const tutti_module_v1 *modules = algorithm_service(host, who, TUTTI_MODULE_V1, err);
@@ -38,7 +38,7 @@ static tutti_status layer_open(const tutti_host *host, const tutti_params *param
 }
 
 /* "selection" (tau) I32: the masks in use, which the algorithm writes. */
-static tutti_status layer_build(void *self, tutti_module m, tutti_error *err)
+static tutti_status gyro_dropout_layer_build(void *self, tutti_module m, tutti_error *err)
 {
     const gyro *l = self;
     const tutti_desc d = {{l->tau}, 1, TUTTI_I32};
@@ -98,9 +98,9 @@ static tutti_value gyro_dropout_pick(tutti_graph *g, tutti_value from, tutti_val
     return g->emit(g, "gather", in, 2, &axis, 1, NULL, 0);
 }
 
-static tutti_status layer_trace(void *self, tutti_graph *g, tutti_module m,
-                                const tutti_value *in, uint32_t nin, tutti_value *out,
-                                uint32_t nout)
+static tutti_status gyro_dropout_layer_trace(void *self, tutti_graph *g, tutti_module m,
+                                             const tutti_value *in, uint32_t nin,
+                                             tutti_value *out, uint32_t nout)
 {
     const gyro *l = self;
     const tutti_desc d = *g->desc(g, in[0]);
@@ -119,4 +119,5 @@ static tutti_status layer_trace(void *self, tutti_graph *g, tutti_module m,
     return g->status(g);
 }
 
-SURGERY_LAYER(gyro_dropout_layer, surgery_close);
+SURGERY_LAYER(gyro_dropout_layer, gyro_dropout_layer_open, gyro_dropout_layer_build,
+              gyro_dropout_layer_trace, surgery_close);

@@ -13,8 +13,8 @@ typedef struct gyros {
     int64_t length; /* of a period, in batches; 0 while it is not known */
 } gyros;
 
-static tutti_status gyros_open(const tutti_host *host, const tutti_params *params,
-                               void **ret_self, tutti_error *err)
+static tutti_status gyro_dropout_open(const tutti_host *host, const tutti_params *params,
+                                      void **ret_self, tutti_error *err)
 {
     const tutti_state_v1 *state = algorithm_service(host, "gyro_dropout", TUTTI_STATE_V1, err);
     if (!state)
@@ -32,7 +32,7 @@ static tutti_status gyros_open(const tutti_host *host, const tutti_params *param
     return TUTTI_OK;
 }
 
-static int32_t gyros_match(void *self, const tutti_event *event)
+static int32_t gyro_dropout_match(void *self, const tutti_event *event)
 {
     const gyros *a = self;
     return event->id == TUTTI_EVENT_INIT ||
@@ -94,8 +94,8 @@ static tutti_status select_masks(const gyros *a, int64_t period, tutti_error *er
     return status;
 }
 
-static tutti_status gyros_apply(void *self, const tutti_event *event, int64_t *ret_exit_code,
-                                tutti_error *err)
+static tutti_status gyro_dropout_apply(void *self, const tutti_event *event,
+                                       int64_t *ret_exit_code, tutti_error *err)
 {
     gyros *a = self;
     (void)ret_exit_code;
@@ -111,9 +111,9 @@ static tutti_status gyros_apply(void *self, const tutti_event *event, int64_t *r
 }
 
 static const tutti_calls calls = {.struct_size = sizeof calls,
-                                  .open = gyros_open,
-                                  .match = gyros_match,
-                                  .apply = gyros_apply,
+                                  .open = gyro_dropout_open,
+                                  .match = gyro_dropout_match,
+                                  .apply = gyro_dropout_apply,
                                   .close = surgery_close};
 static const tutti_object object =
     TUTTI_OBJECT_INIT("gyro_dropout", TUTTI_KIND_ALGORITHM, &calls);

@@ -17,8 +17,8 @@ typedef struct freezing {
     double level;
 } freezing;
 
-static tutti_status freezing_open(const tutti_host *host, const tutti_params *params,
-                                  void **ret_self, tutti_error *err)
+static tutti_status layer_freezing_open(const tutti_host *host, const tutti_params *params,
+                                        void **ret_self, tutti_error *err)
 {
     const char *who = "layer_freezing";
     const tutti_state_v1 *state = algorithm_service(host, who, TUTTI_STATE_V1, err);
@@ -40,14 +40,14 @@ static tutti_status freezing_open(const tutti_host *host, const tutti_params *pa
     return TUTTI_OK;
 }
 
-static tutti_status freezing_close(void *self, tutti_error *err)
+static tutti_status layer_freezing_close(void *self, tutti_error *err)
 {
     (void)err;
     free(self);
     return TUTTI_OK;
 }
 
-static int32_t freezing_match(void *self, const tutti_event *event)
+static int32_t layer_freezing_match(void *self, const tutti_event *event)
 {
     (void)self;
     return event->id == TUTTI_EVENT_EPOCH_END;
@@ -97,8 +97,8 @@ static tutti_status layer_freezing_walk(const freezing *f, int64_t depth, int64_
     return TUTTI_OK;
 }
 
-static tutti_status freezing_apply(void *self, const tutti_event *event, int64_t *ret_exit_code,
-                                   tutti_error *err)
+static tutti_status layer_freezing_apply(void *self, const tutti_event *event,
+                                         int64_t *ret_exit_code, tutti_error *err)
 {
     const freezing *f = self;
     const double elapsed = f->state->elapsed(f->state->ctx);
@@ -117,5 +117,5 @@ static tutti_status freezing_apply(void *self, const tutti_event *event, int64_t
     return TUTTI_OK;
 }
 
-ALGORITHM_PLUGIN("layer_freezing", .open = freezing_open, .match = freezing_match,
-                 .apply = freezing_apply, .close = freezing_close);
+ALGORITHM_PLUGIN("layer_freezing", .open = layer_freezing_open, .match = layer_freezing_match,
+                 .apply = layer_freezing_apply, .close = layer_freezing_close);

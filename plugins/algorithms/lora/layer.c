@@ -15,8 +15,8 @@ typedef struct lora_linear {
 /* Place of "normal" in the enum `init` of linear. */
 enum { LORA_INIT_NORMAL = 2 };
 
-static tutti_status layer_open(const tutti_host *host, const tutti_params *params,
-                               void **ret_self, tutti_error *err)
+static tutti_status lora_layer_open(const tutti_host *host, const tutti_params *params,
+                                    void **ret_self, tutti_error *err)
 {
     const tutti_module_v1 *modules = host->query(host->ctx, TUTTI_MODULE_V1);
     if (!modules)
@@ -64,7 +64,7 @@ static tutti_status lora_add_pair(const lora_linear *l, tutti_module m, tutti_er
 }
 
 /* The weights are those of the linear layer that this one was, which `rebuild` keeps. */
-static tutti_status layer_build(void *self, tutti_module m, tutti_error *err)
+static tutti_status lora_layer_build(void *self, tutti_module m, tutti_error *err)
 {
     const lora_linear *l = self;
     const tutti_module_v1 *s = l->modules;
@@ -89,9 +89,9 @@ static tutti_value lora_call(const lora_linear *l, tutti_graph *g, tutti_module 
     return !child ? x : g->call(g, child, &x, 1, &y, 1) ? 0 : y;
 }
 
-static tutti_status layer_trace(void *self, tutti_graph *g, tutti_module m,
-                                const tutti_value *in, uint32_t nin, tutti_value *out,
-                                uint32_t nout)
+static tutti_status lora_layer_trace(void *self, tutti_graph *g, tutti_module m,
+                                     const tutti_value *in, uint32_t nin, tutti_value *out,
+                                     uint32_t nout)
 {
     const lora_linear *l = self;
     float scale = (float)l->scale;
@@ -114,4 +114,4 @@ tutti_module lora_next(const tutti_module_v1 *s, tutti_module m)
     return m;
 }
 
-SURGERY_LAYER(lora_linear, surgery_close);
+SURGERY_LAYER(lora_linear, lora_layer_open, lora_layer_build, lora_layer_trace, surgery_close);

@@ -40,7 +40,7 @@ void progressive_resizing_cpu(const uint8_t *x, uint8_t *y, int32_t crop, int64_
     }
 }
 
-static tutti_status resizing_check(const tutti_params *params, tutti_error *err)
+static tutti_status progressive_resizing_check(const tutti_params *params, tutti_error *err)
 {
     const double finetune = tutti_param_f64(params, "finetune_fraction");
     const double delay = tutti_param_f64(params, "delay_fraction");
@@ -52,8 +52,9 @@ static tutti_status resizing_check(const tutti_params *params, tutti_error *err)
     return TUTTI_OK;
 }
 
-static tutti_status resizing_open(const tutti_host *host, const tutti_params *params,
-                                  void **ret_self, tutti_error *err)
+static tutti_status progressive_resizing_open(const tutti_host *host,
+                                              const tutti_params *params, void **ret_self,
+                                              tutti_error *err)
 {
     static const char *const names[] = {"progressive_resizing"};
     const tutti_state_v1 *state =
@@ -84,14 +85,14 @@ static tutti_status resizing_open(const tutti_host *host, const tutti_params *pa
     return TUTTI_OK;
 }
 
-static tutti_status resizing_close(void *self, tutti_error *err)
+static tutti_status progressive_resizing_close(void *self, tutti_error *err)
 {
     (void)err;
     free(self);
     return TUTTI_OK;
 }
 
-static int32_t resizing_match(void *self, const tutti_event *event)
+static int32_t progressive_resizing_match(void *self, const tutti_event *event)
 {
     (void)self;
     return event->id == TUTTI_EVENT_AFTER_DATALOADER;
@@ -153,8 +154,8 @@ static void progressive_resizing_report(const resizing *p, int64_t height, int64
     p->metrics->log(p->metrics->ctx, v, 3);
 }
 
-static tutti_status resizing_apply(void *self, const tutti_event *event, int64_t *ret_exit_code,
-                                   tutti_error *err)
+static tutti_status progressive_resizing_apply(void *self, const tutti_event *event,
+                                               int64_t *ret_exit_code, tutti_error *err)
 {
     resizing *p = self;
     (void)ret_exit_code;
@@ -187,6 +188,7 @@ static tutti_status resizing_apply(void *self, const tutti_event *event, int64_t
     return TUTTI_OK;
 }
 
-ALGORITHM_PLUGIN_CHECKED("progressive_resizing", resizing_check, .open = resizing_open,
-                         .match = resizing_match, .apply = resizing_apply,
-                         .close = resizing_close);
+ALGORITHM_PLUGIN_CHECKED("progressive_resizing", progressive_resizing_check,
+                         .open = progressive_resizing_open, .match = progressive_resizing_match,
+                         .apply = progressive_resizing_apply,
+                         .close = progressive_resizing_close);

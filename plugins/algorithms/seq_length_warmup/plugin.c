@@ -47,7 +47,7 @@ void seq_length_warmup_cut_cpu(const uint8_t *x, uint8_t *y, const int64_t *ends
     }
 }
 
-static tutti_status warmup_check(const tutti_params *params, tutti_error *err)
+static tutti_status seq_length_warmup_check(const tutti_params *params, tutti_error *err)
 {
     const int64_t min = tutti_param_i64(params, "min_seq_length");
     const int64_t max = tutti_param_i64(params, "max_seq_length");
@@ -60,8 +60,8 @@ static tutti_status warmup_check(const tutti_params *params, tutti_error *err)
     return TUTTI_OK;
 }
 
-static tutti_status warmup_open(const tutti_host *host, const tutti_params *params,
-                                void **ret_self, tutti_error *err)
+static tutti_status seq_length_warmup_open(const tutti_host *host, const tutti_params *params,
+                                           void **ret_self, tutti_error *err)
 {
     static const char *const names[] = {"seq_length_warmup_ends", "seq_length_warmup_cut"};
     const tutti_state_v1 *state =
@@ -91,7 +91,7 @@ static tutti_status warmup_open(const tutti_host *host, const tutti_params *para
     return TUTTI_OK;
 }
 
-static tutti_status warmup_close(void *self, tutti_error *err)
+static tutti_status seq_length_warmup_close(void *self, tutti_error *err)
 {
     warmup *w = self;
     (void)err;
@@ -100,7 +100,7 @@ static tutti_status warmup_close(void *self, tutti_error *err)
     return TUTTI_OK;
 }
 
-static int32_t warmup_match(void *self, const tutti_event *event)
+static int32_t seq_length_warmup_match(void *self, const tutti_event *event)
 {
     (void)self;
     return event->id == TUTTI_EVENT_AFTER_DATALOADER;
@@ -224,8 +224,8 @@ static tutti_status fold_all(const warmup *w, const columns *c, int64_t length,
     return status;
 }
 
-static tutti_status warmup_apply(void *self, const tutti_event *event, int64_t *ret_exit_code,
-                                 tutti_error *err)
+static tutti_status seq_length_warmup_apply(void *self, const tutti_event *event,
+                                            int64_t *ret_exit_code, tutti_error *err)
 {
     warmup *w = self;
     columns c = {.count = 0};
@@ -247,5 +247,6 @@ static tutti_status warmup_apply(void *self, const tutti_event *event, int64_t *
     return TUTTI_OK;
 }
 
-ALGORITHM_PLUGIN_CHECKED("seq_length_warmup", warmup_check, .open = warmup_open,
-                         .match = warmup_match, .apply = warmup_apply, .close = warmup_close);
+ALGORITHM_PLUGIN_CHECKED("seq_length_warmup", seq_length_warmup_check,
+                         .open = seq_length_warmup_open, .match = seq_length_warmup_match,
+                         .apply = seq_length_warmup_apply, .close = seq_length_warmup_close);

@@ -17,8 +17,9 @@ typedef struct excite_layer {
     int64_t latent;
 } excite_layer;
 
-static tutti_status layer_open(const tutti_host *host, const tutti_params *params,
-                               void **ret_self, tutti_error *err)
+static tutti_status squeeze_excite_layer_open(const tutti_host *host,
+                                              const tutti_params *params, void **ret_self,
+                                              tutti_error *err)
 {
     const tutti_module_v1 *modules = host->query(host->ctx, TUTTI_MODULE_V1);
     if (!modules)
@@ -45,7 +46,7 @@ static tutti_status squeeze_excite_matrix(const tutti_module_v1 *s, tutti_module
     return s->weight(s->ctx, m, name, &desc, &init, TUTTI_WEIGHT_TRAINABLE, err);
 }
 
-static tutti_status layer_build(void *self, tutti_module m, tutti_error *err)
+static tutti_status squeeze_excite_layer_build(void *self, tutti_module m, tutti_error *err)
 {
     const excite_layer *l = self;
     const tutti_status status =
@@ -54,9 +55,9 @@ static tutti_status layer_build(void *self, tutti_module m, tutti_error *err)
                   : squeeze_excite_matrix(l->modules, m, "excite", l->channels, l->latent, err);
 }
 
-static tutti_status layer_trace(void *self, tutti_graph *g, tutti_module m,
-                                const tutti_value *in, uint32_t nin, tutti_value *out,
-                                uint32_t nout)
+static tutti_status squeeze_excite_layer_trace(void *self, tutti_graph *g, tutti_module m,
+                                               const tutti_value *in, uint32_t nin,
+                                               tutti_value *out, uint32_t nout)
 {
     const excite_layer *l = self;
     static const int64_t pixels[2] = {1, 2};
@@ -72,4 +73,5 @@ static tutti_status layer_trace(void *self, tutti_graph *g, tutti_module m,
     return g->status(g);
 }
 
-SURGERY_LAYER(squeeze_excite_conv2d, surgery_close);
+SURGERY_LAYER(squeeze_excite_conv2d, squeeze_excite_layer_open, squeeze_excite_layer_build,
+              squeeze_excite_layer_trace, surgery_close);

@@ -11,8 +11,8 @@ typedef struct squeeze_excite {
     int64_t min_channels;
 } squeeze_excite;
 
-static tutti_status excite_open(const tutti_host *host, const tutti_params *params,
-                                void **ret_self, tutti_error *err)
+static tutti_status squeeze_excite_open(const tutti_host *host, const tutti_params *params,
+                                        void **ret_self, tutti_error *err)
 {
     squeeze_excite *a = calloc(1, sizeof *a);
     if (!a)
@@ -65,8 +65,8 @@ static void squeeze_excite_report(const squeeze_excite *a, uint32_t count)
                    "squeeze_excite has no effect: no convolution has min_channels channels");
 }
 
-static tutti_status excite_apply(void *self, const tutti_event *event, int64_t *ret_exit_code,
-                                 tutti_error *err)
+static tutti_status squeeze_excite_apply(void *self, const tutti_event *event,
+                                         int64_t *ret_exit_code, tutti_error *err)
 {
     const squeeze_excite *a = self;
     (void)event, (void)ret_exit_code;
@@ -83,9 +83,9 @@ static tutti_status excite_apply(void *self, const tutti_event *event, int64_t *
 }
 
 static const tutti_calls calls = {.struct_size = sizeof calls,
-                                  .open = excite_open,
+                                  .open = squeeze_excite_open,
                                   .match = surgery_match,
-                                  .apply = excite_apply,
+                                  .apply = squeeze_excite_apply,
                                   .close = surgery_close};
 static const tutti_object object =
     TUTTI_OBJECT_INIT("squeeze_excite", TUTTI_KIND_ALGORITHM, &calls);

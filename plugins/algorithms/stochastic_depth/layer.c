@@ -29,8 +29,9 @@ typedef struct stochastic {
     double p;
 } stochastic;
 
-static tutti_status layer_open(const tutti_host *host, const tutti_params *params,
-                               void **ret_self, tutti_error *err)
+static tutti_status stochastic_depth_layer_open(const tutti_host *host,
+                                                const tutti_params *params, void **ret_self,
+                                                tutti_error *err)
 {
     const tutti_module_v1 *modules =
         algorithm_service(host, "stochastic_block", TUTTI_MODULE_V1, err);
@@ -49,7 +50,7 @@ static tutti_status layer_open(const tutti_host *host, const tutti_params *param
 
 /* Numbers that the algorithm writes: "keep", 0 where the block goes without its main path, and
  * "survive", the chance that it does not, by which evaluation weighs it. */
-static tutti_status layer_build(void *self, tutti_module m, tutti_error *err)
+static tutti_status stochastic_depth_layer_build(void *self, tutti_module m, tutti_error *err)
 {
     const stochastic *l = self;
     const tutti_module_v1 *s = l->modules;
@@ -139,9 +140,9 @@ static tutti_value stochastic_depth_fit(tutti_graph *g, tutti_value x, const tut
     return more > 0 ? g->emit(g, "pad", &x, 1, pad, 2, NULL, 0) : x;
 }
 
-static tutti_status layer_trace(void *self, tutti_graph *g, tutti_module m,
-                                const tutti_value *in, uint32_t nin, tutti_value *out,
-                                uint32_t nout)
+static tutti_status stochastic_depth_layer_trace(void *self, tutti_graph *g, tutti_module m,
+                                                 const tutti_value *in, uint32_t nin,
+                                                 tutti_value *out, uint32_t nout)
 {
     const stochastic *l = self;
     const tutti_module_v1 *s = l->modules;
@@ -162,4 +163,5 @@ static tutti_status layer_trace(void *self, tutti_graph *g, tutti_module m,
     return g->status(g);
 }
 
-SURGERY_LAYER(stochastic_block, surgery_close);
+SURGERY_LAYER(stochastic_block, stochastic_depth_layer_open, stochastic_depth_layer_build,
+              stochastic_depth_layer_trace, surgery_close);

@@ -15,7 +15,7 @@ typedef struct depth {
     double warmup; /* fraction of the run in which the rate grows */
 } depth;
 
-static tutti_status depth_check(const tutti_params *params, tutti_error *err)
+static tutti_status stochastic_depth_check(const tutti_params *params, tutti_error *err)
 {
     const double warmup = tutti_param_time(params, "drop_warmup").fraction;
     const int64_t method = tutti_param_i64(params, "stochastic_method");
@@ -29,8 +29,8 @@ static tutti_status depth_check(const tutti_params *params, tutti_error *err)
     return TUTTI_OK;
 }
 
-static tutti_status depth_open(const tutti_host *host, const tutti_params *params,
-                               void **ret_self, tutti_error *err)
+static tutti_status stochastic_depth_open(const tutti_host *host, const tutti_params *params,
+                                          void **ret_self, tutti_error *err)
 {
     const tutti_state_v1 *state =
         algorithm_service(host, "stochastic_depth", TUTTI_STATE_V1, err);
@@ -50,7 +50,7 @@ static tutti_status depth_open(const tutti_host *host, const tutti_params *param
     return TUTTI_OK;
 }
 
-static int32_t depth_match(void *self, const tutti_event *event)
+static int32_t stochastic_depth_match(void *self, const tutti_event *event)
 {
     const depth *d = self;
     return event->id == TUTTI_EVENT_INIT ||
@@ -145,8 +145,8 @@ static tutti_status stochastic_depth_draw(const depth *d, const tutti_event *eve
     return status;
 }
 
-static tutti_status depth_apply(void *self, const tutti_event *event, int64_t *ret_exit_code,
-                                tutti_error *err)
+static tutti_status stochastic_depth_apply(void *self, const tutti_event *event,
+                                           int64_t *ret_exit_code, tutti_error *err)
 {
     const depth *d = self;
     (void)ret_exit_code;
@@ -157,12 +157,12 @@ static tutti_status depth_apply(void *self, const tutti_event *event, int64_t *r
 }
 
 static const tutti_calls calls = {.struct_size = sizeof calls,
-                                  .open = depth_open,
-                                  .match = depth_match,
-                                  .apply = depth_apply,
+                                  .open = stochastic_depth_open,
+                                  .match = stochastic_depth_match,
+                                  .apply = stochastic_depth_apply,
                                   .close = surgery_close};
-static const tutti_object object =
-    TUTTI_OBJECT_INIT_CHECKED("stochastic_depth", TUTTI_KIND_ALGORITHM, &calls, depth_check);
+static const tutti_object object = TUTTI_OBJECT_INIT_CHECKED(
+    "stochastic_depth", TUTTI_KIND_ALGORITHM, &calls, stochastic_depth_check);
 static const tutti_object *const objects[] = {&object, &stochastic_block_object, NULL};
 static const tutti_plugin plugin =
     TUTTI_PLUGIN_INIT("org.tutti.stochastic_depth", "1.0.0", objects);

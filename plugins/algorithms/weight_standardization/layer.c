@@ -7,8 +7,9 @@
 #include "tutti/layer.h"
 #include "tutti/ops.h"
 
-static tutti_status layer_open(const tutti_host *host, const tutti_params *params,
-                               void **ret_self, tutti_error *err)
+static tutti_status weight_standardization_layer_open(const tutti_host *host,
+                                                      const tutti_params *params,
+                                                      void **ret_self, tutti_error *err)
 {
     static char none; /* there is nothing to remember */
     (void)host, (void)params, (void)err;
@@ -16,22 +17,24 @@ static tutti_status layer_open(const tutti_host *host, const tutti_params *param
     return TUTTI_OK;
 }
 
-static tutti_status layer_close(void *self, tutti_error *err)
+static tutti_status weight_standardization_layer_close(void *self, tutti_error *err)
 {
     (void)self, (void)err;
     return TUTTI_OK;
 }
 
-static tutti_status layer_build(void *self, tutti_module m, tutti_error *err)
+static tutti_status weight_standardization_layer_build(void *self, tutti_module m,
+                                                       tutti_error *err)
 {
     (void)self, (void)m, (void)err;
     return TUTTI_OK;
 }
 
 /* w (Cout, ...): (w - mean) / sqrt(var + 1e-10) over all but the first axis. */
-static tutti_status layer_trace(void *self, tutti_graph *g, tutti_module m,
-                                const tutti_value *in, uint32_t nin, tutti_value *out,
-                                uint32_t nout)
+static tutti_status weight_standardization_layer_trace(void *self, tutti_graph *g,
+                                                       tutti_module m, const tutti_value *in,
+                                                       uint32_t nin, tutti_value *out,
+                                                       uint32_t nout)
 {
     const tutti_value w = in[0];
     const int32_t rank = g->desc(g, w)->rank;
@@ -46,4 +49,6 @@ static tutti_status layer_trace(void *self, tutti_graph *g, tutti_module m,
     return g->status(g);
 }
 
-SURGERY_LAYER(standardized_filters, layer_close);
+SURGERY_LAYER(standardized_filters, weight_standardization_layer_open,
+              weight_standardization_layer_build, weight_standardization_layer_trace,
+              weight_standardization_layer_close);

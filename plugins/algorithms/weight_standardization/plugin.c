@@ -8,8 +8,9 @@ typedef struct standardization {
     int64_t ignore; /* last convolutions that stay */
 } standardization;
 
-static tutti_status standardization_open(const tutti_host *host, const tutti_params *params,
-                                         void **ret_self, tutti_error *err)
+static tutti_status weight_standardization_open(const tutti_host *host,
+                                                const tutti_params *params, void **ret_self,
+                                                tutti_error *err)
 {
     standardization *a = calloc(1, sizeof *a);
     if (!a)
@@ -35,8 +36,8 @@ static int32_t weight_standardization_standardize(const tutti_module_v1 *s, tutt
     return status ? status : 1;
 }
 
-static tutti_status standardization_apply(void *self, const tutti_event *event,
-                                          int64_t *ret_exit_code, tutti_error *err)
+static tutti_status weight_standardization_apply(void *self, const tutti_event *event,
+                                                 int64_t *ret_exit_code, tutti_error *err)
 {
     const standardization *a = self;
     surgery v = {NULL, NULL, 0, 0};
@@ -61,9 +62,9 @@ static tutti_status standardization_apply(void *self, const tutti_event *event,
 }
 
 static const tutti_calls calls = {.struct_size = sizeof calls,
-                                  .open = standardization_open,
+                                  .open = weight_standardization_open,
                                   .match = surgery_match,
-                                  .apply = standardization_apply,
+                                  .apply = weight_standardization_apply,
                                   .close = surgery_close};
 static const tutti_object object =
     TUTTI_OBJECT_INIT("weight_standardization", TUTTI_KIND_ALGORITHM, &calls);

@@ -99,7 +99,8 @@ static tutti_status log_module(void *ctx, const tutti_activation *a, tutti_error
     return TUTTI_OK;
 }
 
-static tutti_status monitor_event(void *self, const tutti_event *event, tutti_error *err)
+static tutti_status activation_monitor_event(void *self, const tutti_event *event,
+                                             tutti_error *err)
 {
     activation_monitor *m = self;
     const int64_t now = tutti_timestamp_get(event->time, m->interval.unit);
@@ -109,8 +110,8 @@ static tutti_status monitor_event(void *self, const tutti_event *event, tutti_er
     return m->activations->observe(m->activations->ctx, log_module, m, err);
 }
 
-static tutti_status monitor_open(const tutti_host *host, const tutti_params *params,
-                                 void **ret_self, tutti_error *err)
+static tutti_status activation_monitor_open(const tutti_host *host, const tutti_params *params,
+                                            void **ret_self, tutti_error *err)
 {
     const activation_monitor m = {
         .activations = callback_service(host, "activation_monitor", TUTTI_ACTIVATIONS_V1, err),
@@ -130,7 +131,7 @@ static tutti_status monitor_open(const tutti_host *host, const tutti_params *par
     return TUTTI_OK;
 }
 
-static tutti_status monitor_check(const tutti_params *params, tutti_error *err)
+static tutti_status activation_monitor_check(const tutti_params *params, tutti_error *err)
 {
     const tutti_time interval = tutti_param_time(params, "interval");
     return interval.count > 0
@@ -140,6 +141,6 @@ static tutti_status monitor_check(const tutti_params *params, tutti_error *err)
 
 CALLBACK_KEEPS(activation_monitor, logged, .dtype = TUTTI_I64)
 
-CALLBACK_PLUGIN_CHECKED("activation_monitor", monitor_check, .open = monitor_open,
-                        .run_event = monitor_event, .close = callback_close,
-                        .query = callback_query);
+CALLBACK_PLUGIN_CHECKED("activation_monitor", activation_monitor_check,
+                        .open = activation_monitor_open, .run_event = activation_monitor_event,
+                        .close = callback_close, .query = callback_query);

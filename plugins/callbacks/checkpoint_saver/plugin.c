@@ -100,8 +100,8 @@ static tutti_status read_part(saver *v, const tutti_params *params, tutti_error 
                             TUTTI_CHECKPOINT_V1);
 }
 
-static tutti_status saver_open(const tutti_host *host, const tutti_params *params,
-                               void **ret_self, tutti_error *err)
+static tutti_status checkpoint_saver_open(const tutti_host *host, const tutti_params *params,
+                                          void **ret_self, tutti_error *err)
 {
     saver *v = calloc(1, sizeof *v);
     if (!v)
@@ -155,7 +155,7 @@ static int64_t asked_batch(int64_t batch)
     return -2 - batch;
 }
 
-static int32_t saver_due(void *self, int32_t event)
+static int32_t checkpoint_saver_due(void *self, int32_t event)
 {
     const saver *v = self;
     if (interval_off(&v->interval) || v->state->time->batch == v->last_batch)
@@ -282,7 +282,7 @@ static tutti_status save_now(saver *v, int64_t last_batch, bool behind, tutti_er
 }
 
 /* Whoever asks for it wants a file. */
-static tutti_status saver_save(void *self, tutti_error *err)
+static tutti_status checkpoint_saver_save(void *self, tutti_error *err)
 {
     saver *v = self;
     const int64_t batch = v->state->time->batch, asked = asked_batch(batch);
@@ -352,7 +352,7 @@ static tutti_status begin_fit(saver *v, tutti_error *err)
 }
 
 /* A run that looked for a checkpoint and had nothing left to train cleans up too. */
-static tutti_status saver_close(void *self, tutti_error *err)
+static tutti_status checkpoint_saver_close(void *self, tutti_error *err)
 {
     saver *v = self;
     tutti_error why = TUTTI_ERROR_INIT;
@@ -363,7 +363,8 @@ static tutti_status saver_close(void *self, tutti_error *err)
     return s;
 }
 
-static tutti_status saver_event(void *self, const tutti_event *event, tutti_error *err)
+static tutti_status checkpoint_saver_event(void *self, const tutti_event *event,
+                                           tutti_error *err)
 {
     saver *v = self;
     const int64_t batch = v->state->time->batch;
@@ -374,15 +375,17 @@ static tutti_status saver_event(void *self, const tutti_event *event, tutti_erro
         interval_batch(&v->interval);
         return saver_settle(v, false, err);
     case TUTTI_EVENT_FIT_END:
-        return saver_due(self, event->id) ? save_now(v, batch, false, err)
-                                          : saver_settle(v, true, err);
+        return checkpoint_saver_due(self, event->id) ? save_now(v, batch, false, err)
+                                                     : saver_settle(v, true, err);
     default:
-        return saver_due(self, event->id) ? save_now(v, batch, v->behind, err) : TUTTI_OK;
+        return checkpoint_saver_due(self, event->id) ? save_now(v, batch, v->behind, err)
+                                                     : TUTTI_OK;
     }
 }
 
-static tutti_status saver_items(void *self, tutti_state_item *items, uint32_t capacity,
-                                uint32_t *ret_count, tutti_error *err)
+static tutti_status checkpoint_saver_items(void *self, tutti_state_item *items,
+                                           uint32_t capacity, uint32_t *ret_count,
+                                           tutti_error *err)
 {
     saver *v = self;
     (void)err;
@@ -403,7 +406,7 @@ static tutti_status saver_items(void *self, tutti_state_item *items, uint32_t ca
     return TUTTI_OK;
 }
 
-static tutti_status saver_restored(void *self, tutti_error *err)
+static tutti_status checkpoint_saver_restored(void *self, tutti_error *err)
 {
     (void)err;
     saved_mend(((saver *)self)->saved);
@@ -428,13 +431,13 @@ static name_time newest_before(saver *v, name_time before)
 
 /* The newest file by its name: a run that was killed between a save and its link has a newer one than
  * the link's, and every file is whole.  Without numbers in the names, the link. */
-static const char *saver_latest(void *self)
+static const char *checkpoint_saver_latest(void *self)
 {
     saver *v = self;
     return newest_before(v, newest_of_all).batch >= 0 ? v->newest : v->latest;
 }
 
-static const char *saver_older(void *self, uint32_t k)
+static const char *checkpoint_saver_older(void *self, uint32_t k)
 {
     saver *v = self;
     name_time time = newest_before(v, newest_of_all);
@@ -446,7 +449,7 @@ static const char *saver_older(void *self, uint32_t k)
 }
 
 /* Under a name that is not the setting's, the link finds it. */
-static tutti_status saver_fetch(void *self, uint32_t k, tutti_error *err)
+static tutti_status checkpoint_saver_fetch(void *self, uint32_t k, tutti_error *err)
 {
     saver *v = self;
     name_time time;
@@ -462,21 +465,23 @@ static tutti_status saver_fetch(void *self, uint32_t k, tutti_error *err)
     return TUTTI_OK;
 }
 
-static const void *saver_query(void *self, const char *interface_id)
+static const void *checkpoint_saver_query(void *self, const char *interface_id)
 {
-    static const tutti_stateful_v1 stateful = {
-        .struct_size = sizeof stateful, .items = saver_items, .restored = saver_restored};
+    static const tutti_stateful_v1 stateful = {.struct_size = sizeof stateful,
+                                               .items = checkpoint_saver_items,
+                                               .restored = checkpoint_saver_restored};
     static const tutti_saver_v1 table = {.struct_size = sizeof table,
-                                         .due = saver_due,
-                                         .save = saver_save,
-                                         .latest = saver_latest,
-                                         .older = saver_older,
-                                         .fetch = saver_fetch};
+                                         .due = checkpoint_saver_due,
+                                         .save = checkpoint_saver_save,
+                                         .latest = checkpoint_saver_latest,
+                                         .older = checkpoint_saver_older,
+                                         .fetch = checkpoint_saver_fetch};
     (void)self;
     if (strcmp(interface_id, TUTTI_SAVER_V1) == 0)
         return &table;
     return strcmp(interface_id, TUTTI_STATEFUL_V1) == 0 ? &stateful : NULL;
 }
 
-CALLBACK_PLUGIN("checkpoint_saver", .open = saver_open, .run_event = saver_event,
-                .close = saver_close, .query = saver_query);
+CALLBACK_PLUGIN("checkpoint_saver", .open = checkpoint_saver_open,
+                .run_event = checkpoint_saver_event, .close = checkpoint_saver_close,
+                .query = checkpoint_saver_query);

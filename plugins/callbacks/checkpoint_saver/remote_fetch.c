@@ -19,7 +19,7 @@ typedef struct search {
     char name[REMOTE_NAME];
 } search;
 
-static tutti_status take_newer(void *ctx, const char *name, tutti_error *err)
+static tutti_status checkpoint_saver_take_newer(void *ctx, const char *name, tutti_error *err)
 {
     search *f = ctx;
     name_time time;
@@ -87,8 +87,10 @@ static tutti_status find_file(const remote_copy *c, uint32_t k, const char *fold
                               tutti_error *err)
 {
     char prefix[REMOTE_NAME];
-    const tutti_listing what = {
-        .struct_size = sizeof what, .prefix = prefix, .each = take_newer, .asker = f};
+    const tutti_listing what = {.struct_size = sizeof what,
+                                .prefix = prefix,
+                                .each = checkpoint_saver_take_newer,
+                                .asker = f};
     tutti_status s = TUTTI_OK;
     f->copy = c;
     f->below = (name_time){INT64_MAX, 0};
@@ -113,7 +115,7 @@ typedef struct shards {
     const char *folder;
 } shards;
 
-static tutti_status get_shard(void *ctx, const char *name, tutti_error *err)
+static tutti_status checkpoint_saver_get_shard(void *ctx, const char *name, tutti_error *err)
 {
     const shards *s = ctx;
     const char *slash = strrchr(name, '/'), *own = slash ? slash + 1 : name;
@@ -153,8 +155,10 @@ tutti_status remote_copy_fetch(const remote_copy *c, uint32_t k, const char *fol
     if (name_is_index(own)) { /* the index last: it says that they are there */
         char prefix[REMOTE_NAME];
         shards all = {c, own, folder};
-        const tutti_listing what = {
-            .struct_size = sizeof what, .prefix = prefix, .each = get_shard, .asker = &all};
+        const tutti_listing what = {.struct_size = sizeof what,
+                                    .prefix = prefix,
+                                    .each = checkpoint_saver_get_shard,
+                                    .asker = &all};
         (void)snprintf(prefix, sizeof prefix, "%.*s", (int)head, f.name);
         s = c->files->list(c->files->ctx, &what, err);
         if (s)

@@ -17,8 +17,8 @@ typedef struct early_stopper {
     int64_t best_time[2]; /* whether there is a best; when, in patience's unit */
 } early_stopper;
 
-static tutti_status stopper_open(const tutti_host *host, const tutti_params *params,
-                                 void **ret_self, tutti_error *err)
+static tutti_status early_stopper_open(const tutti_host *host, const tutti_params *params,
+                                       void **ret_self, tutti_error *err)
 {
     early_stopper *e = calloc(1, sizeof *e);
     if (!e)
@@ -62,7 +62,7 @@ static tutti_status early_stopper_judge(early_stopper *e, const tutti_timestamp 
     return TUTTI_OK;
 }
 
-static tutti_status stopper_event(void *self, const tutti_event *event, tutti_error *err)
+static tutti_status early_stopper_event(void *self, const tutti_event *event, tutti_error *err)
 {
     early_stopper *e = self;
     if (event->id == TUTTI_EVENT_BATCH_END && e->patience.unit != TUTTI_UNIT_BATCH)
@@ -70,8 +70,8 @@ static tutti_status stopper_event(void *self, const tutti_event *event, tutti_er
     return monitor_here(&e->monitor) ? early_stopper_judge(e, event->time, err) : TUTTI_OK;
 }
 
-static tutti_status stopper_items(void *self, tutti_state_item *items, uint32_t capacity,
-                                  uint32_t *ret_count, tutti_error *err)
+static tutti_status early_stopper_items(void *self, tutti_state_item *items, uint32_t capacity,
+                                        uint32_t *ret_count, tutti_error *err)
 {
     early_stopper *e = self;
     (void)err;
@@ -91,13 +91,13 @@ static tutti_status stopper_items(void *self, tutti_state_item *items, uint32_t 
     return TUTTI_OK;
 }
 
-static const void *stopper_query(void *self, const char *interface_id)
+static const void *early_stopper_query(void *self, const char *interface_id)
 {
     static const tutti_stateful_v1 stateful = {.struct_size = sizeof stateful,
-                                               .items = stopper_items};
+                                               .items = early_stopper_items};
     (void)self;
     return strcmp(interface_id, TUTTI_STATEFUL_V1) == 0 ? &stateful : NULL;
 }
 
-CALLBACK_PLUGIN("early_stopper", .open = stopper_open, .run_event = stopper_event,
-                .close = callback_close, .query = stopper_query);
+CALLBACK_PLUGIN("early_stopper", .open = early_stopper_open, .run_event = early_stopper_event,
+                .close = callback_close, .query = early_stopper_query);

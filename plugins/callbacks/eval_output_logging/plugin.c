@@ -49,8 +49,8 @@ static tutti_status fail_memory(tutti_error *err)
     return tutti_fail(err, TUTTI_E_NOMEM, "eval_output_logging: no memory for a table");
 }
 
-static tutti_status logging_open(const tutti_host *host, const tutti_params *params,
-                                 void **ret_self, tutti_error *err)
+static tutti_status eval_output_logging_open(const tutti_host *host, const tutti_params *params,
+                                             void **ret_self, tutti_error *err)
 {
     static const char who[] = "eval_output_logging";
     eval_output_logging e = {.state = callback_service(host, who, TUTTI_STATE_V1, err),
@@ -83,7 +83,7 @@ static void logging_drop(eval_output_logging *e)
     e->ncolumns = 0;
 }
 
-static tutti_status logging_close(void *self, tutti_error *err)
+static tutti_status eval_output_logging_close(void *self, tutti_error *err)
 {
     (void)err;
     logging_drop(self);
@@ -317,7 +317,8 @@ static tutti_status finish_table(eval_output_logging *e, tutti_error *err)
     return s;
 }
 
-static tutti_status logging_event(void *self, const tutti_event *event, tutti_error *err)
+static tutti_status eval_output_logging_event(void *self, const tutti_event *event,
+                                              tutti_error *err)
 {
     eval_output_logging *e = self;
     switch (event->id) {
@@ -337,5 +338,5 @@ static tutti_status logging_event(void *self, const tutti_event *event, tutti_er
     }
 }
 
-CALLBACK_PLUGIN("eval_output_logging", .open = logging_open, .run_event = logging_event,
-                .close = logging_close);
+CALLBACK_PLUGIN("eval_output_logging", .open = eval_output_logging_open,
+                .run_event = eval_output_logging_event, .close = eval_output_logging_close);

@@ -17,8 +17,9 @@ typedef struct exporter {
     char path[1024];
 } exporter;
 
-static tutti_status exporter_open(const tutti_host *host, const tutti_params *params,
-                                  void **ret_self, tutti_error *err)
+static tutti_status export_for_inference_open(const tutti_host *host,
+                                              const tutti_params *params, void **ret_self,
+                                              tutti_error *err)
 {
     const tutti_checkpoint_v1 *run =
         callback_service(host, "export_for_inference", TUTTI_CHECKPOINT_V1, err);
@@ -47,7 +48,8 @@ static tutti_status exporter_open(const tutti_host *host, const tutti_params *pa
     return TUTTI_OK;
 }
 
-static tutti_status exporter_event(void *self, const tutti_event *event, tutti_error *err)
+static tutti_status export_for_inference_event(void *self, const tutti_event *event,
+                                               tutti_error *err)
 {
     const exporter *e = self;
     const tutti_export what = {
@@ -61,5 +63,5 @@ static tutti_status exporter_event(void *self, const tutti_event *event, tutti_e
     return s ? s : e->model->write(e->model->ctx, &what, err);
 }
 
-CALLBACK_PLUGIN("export_for_inference", .open = exporter_open, .run_event = exporter_event,
-                .close = callback_close);
+CALLBACK_PLUGIN("export_for_inference", .open = export_for_inference_open,
+                .run_event = export_for_inference_event, .close = callback_close);

@@ -28,15 +28,15 @@ typedef struct image_visualizer {
     bool told;      /* that the input is no images */
 } image_visualizer;
 
-static tutti_status visualizer_check(const tutti_params *params, tutti_error *err)
+static tutti_status image_visualizer_check(const tutti_params *params, tutti_error *err)
 {
     return tutti_param_time(params, "interval").count > 0
                ? TUTTI_OK
                : tutti_fail(err, TUTTI_E_RANGE, "image_visualizer: interval must be above 0");
 }
 
-static tutti_status visualizer_open(const tutti_host *host, const tutti_params *params,
-                                    void **ret_self, tutti_error *err)
+static tutti_status image_visualizer_open(const tutti_host *host, const tutti_params *params,
+                                          void **ret_self, tutti_error *err)
 {
     static const char who[] = "image_visualizer";
     const image_visualizer v = {.state = callback_service(host, who, TUTTI_STATE_V1, err),
@@ -182,7 +182,8 @@ static tutti_status log_batch(image_visualizer *v, const char *name, tutti_error
     return s;
 }
 
-static tutti_status visualizer_event(void *self, const tutti_event *event, tutti_error *err)
+static tutti_status image_visualizer_event(void *self, const tutti_event *event,
+                                           tutti_error *err)
 {
     image_visualizer *v = self;
     const bool evaluates = event->id == TUTTI_EVENT_EVAL_BEFORE_FORWARD ||
@@ -200,6 +201,6 @@ static tutti_status visualizer_event(void *self, const tutti_event *event, tutti
 
 CALLBACK_KEEPS(image_visualizer, last, .dtype = TUTTI_I64)
 
-CALLBACK_PLUGIN_CHECKED("image_visualizer", visualizer_check, .open = visualizer_open,
-                        .run_event = visualizer_event, .close = callback_close,
-                        .query = callback_query);
+CALLBACK_PLUGIN_CHECKED("image_visualizer", image_visualizer_check,
+                        .open = image_visualizer_open, .run_event = image_visualizer_event,
+                        .close = callback_close, .query = callback_query);

@@ -19,8 +19,8 @@ typedef struct load_checkpoint {
     const char *ignored[]; /* how.ignore_keys */
 } load_checkpoint;
 
-static tutti_status loading_open(const tutti_host *host, const tutti_params *params,
-                                 void **ret_self, tutti_error *err)
+static tutti_status load_checkpoint_open(const tutti_host *host, const tutti_params *params,
+                                         void **ret_self, tutti_error *err)
 {
     const tutti_param *ignored = tutti_param_find(params, "ignore_keys");
     const tutti_checkpoint_v1 *checkpoint =
@@ -47,7 +47,7 @@ static tutti_status loading_open(const tutti_host *host, const tutti_params *par
     return TUTTI_OK;
 }
 
-static tutti_status loading_check(const tutti_params *params, tutti_error *err)
+static tutti_status load_checkpoint_check(const tutti_params *params, tutti_error *err)
 {
     const char *event = tutti_param_str(params, "event");
     const int early = strcmp(event, "before_load") == 0 || strcmp(event, "after_load") == 0;
@@ -76,7 +76,8 @@ static void tell_left(const load_checkpoint *l)
         l->log->write(l->log->ctx, TUTTI_LOG_INFO, text);
 }
 
-static tutti_status loading_event(void *self, const tutti_event *event, tutti_error *err)
+static tutti_status load_checkpoint_event(void *self, const tutti_event *event,
+                                          tutti_error *err)
 {
     const load_checkpoint *l = self;
     if (strcmp(event->name, l->event) != 0)
@@ -88,5 +89,5 @@ static tutti_status loading_event(void *self, const tutti_event *event, tutti_er
     return l->checkpoint->load(l->checkpoint->ctx, l->path, &l->how, err);
 }
 
-CALLBACK_PLUGIN_CHECKED("load_checkpoint", loading_check, .open = loading_open,
-                        .run_event = loading_event, .close = callback_close);
+CALLBACK_PLUGIN_CHECKED("load_checkpoint", load_checkpoint_check, .open = load_checkpoint_open,
+                        .run_event = load_checkpoint_event, .close = callback_close);

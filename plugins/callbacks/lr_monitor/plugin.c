@@ -12,8 +12,8 @@ typedef struct lr_monitor {
     const tutti_weights_v1 *weights;
 } lr_monitor;
 
-static tutti_status monitor_open(const tutti_host *host, const tutti_params *params,
-                                 void **ret_self, tutti_error *err)
+static tutti_status lr_monitor_open(const tutti_host *host, const tutti_params *params,
+                                    void **ret_self, tutti_error *err)
 {
     (void)params;
     const tutti_metrics_v1 *metrics =
@@ -31,7 +31,7 @@ static tutti_status monitor_open(const tutti_host *host, const tutti_params *par
     return TUTTI_OK;
 }
 
-static tutti_status monitor_event(void *self, const tutti_event *event, tutti_error *err)
+static tutti_status lr_monitor_event(void *self, const tutti_event *event, tutti_error *err)
 {
     const lr_monitor *m = self;
     (void)event;
@@ -46,5 +46,5 @@ static tutti_status monitor_event(void *self, const tutti_event *event, tutti_er
     return TUTTI_OK;
 }
 
-CALLBACK_PLUGIN("lr_monitor", .open = monitor_open, .run_event = monitor_event,
+CALLBACK_PLUGIN("lr_monitor", .open = lr_monitor_open, .run_event = lr_monitor_event,
                 .close = callback_close);

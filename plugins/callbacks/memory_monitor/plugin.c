@@ -28,8 +28,8 @@ typedef struct memory_monitor {
     int32_t wanted[COUNTERS];
 } memory_monitor;
 
-static tutti_status monitor_open(const tutti_host *host, const tutti_params *params,
-                                 void **ret_self, tutti_error *err)
+static tutti_status memory_monitor_open(const tutti_host *host, const tutti_params *params,
+                                        void **ret_self, tutti_error *err)
 {
     const tutti_metrics_v1 *metrics =
         callback_service(host, "memory_monitor", TUTTI_METRICS_V1, err);
@@ -108,7 +108,7 @@ static tutti_status memory_monitor_aggregate(const memory_monitor *m,
     return s;
 }
 
-static tutti_status monitor_event(void *self, const tutti_event *event, tutti_error *err)
+static tutti_status memory_monitor_event(void *self, const tutti_event *event, tutti_error *err)
 {
     const memory_monitor *m = self;
     char line[256];
@@ -130,5 +130,5 @@ static tutti_status monitor_event(void *self, const tutti_event *event, tutti_er
                : TUTTI_OK;
 }
 
-CALLBACK_PLUGIN("memory_monitor", .open = monitor_open, .run_event = monitor_event,
-                .close = callback_close);
+CALLBACK_PLUGIN("memory_monitor", .open = memory_monitor_open,
+                .run_event = memory_monitor_event, .close = callback_close);

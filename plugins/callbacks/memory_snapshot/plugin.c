@@ -20,8 +20,8 @@ typedef struct memory_snapshot {
     tutti_time interval;
 } memory_snapshot;
 
-static tutti_status snapshot_open(const tutti_host *host, const tutti_params *params,
-                                  void **ret_self, tutti_error *err)
+static tutti_status memory_snapshot_open(const tutti_host *host, const tutti_params *params,
+                                         void **ret_self, tutti_error *err)
 {
     memory_snapshot m = {
         .progress = {.skip = tutti_param_i64(params, "skip_batches"), .start = -1},
@@ -35,7 +35,7 @@ static tutti_status snapshot_open(const tutti_host *host, const tutti_params *pa
     return TUTTI_OK;
 }
 
-static tutti_status snapshot_check(const tutti_params *params, tutti_error *err)
+static tutti_status memory_snapshot_check(const tutti_params *params, tutti_error *err)
 {
     if (tutti_param_time(params, "interval").count <= 0)
         return tutti_fail(err, TUTTI_E_RANGE, "memory_snapshot: interval must be above 0");
@@ -52,7 +52,8 @@ static tutti_status take_snapshot(const plan_files *m, const tutti_timestamp *t,
     return s ? s : plan_files_picture(m, t, ".html", &facts, err);
 }
 
-static tutti_status snapshot_event(void *self, const tutti_event *event, tutti_error *err)
+static tutti_status memory_snapshot_event(void *self, const tutti_event *event,
+                                          tutti_error *err)
 {
     memory_snapshot *m = self;
     progress *p = &m->progress;
@@ -77,6 +78,6 @@ static tutti_status snapshot_event(void *self, const tutti_event *event, tutti_e
 
 CALLBACK_KEEPS(memory_snapshot, progress, .dim = {3}, .rank = 1, .dtype = TUTTI_I64)
 
-CALLBACK_PLUGIN_CHECKED("memory_snapshot", snapshot_check, .open = snapshot_open,
-                        .run_event = snapshot_event, .close = callback_close,
+CALLBACK_PLUGIN_CHECKED("memory_snapshot", memory_snapshot_check, .open = memory_snapshot_open,
+                        .run_event = memory_snapshot_event, .close = callback_close,
                         .query = callback_query);

@@ -25,8 +25,8 @@ void nan_find_cpu(const float *loss, int32_t *found, int64_t n)
             *found = 1;
 }
 
-static tutti_status monitor_open(const tutti_host *host, const tutti_params *params,
-                                 void **ret_self, tutti_error *err)
+static tutti_status nan_monitor_open(const tutti_host *host, const tutti_params *params,
+                                     void **ret_self, tutti_error *err)
 {
     (void)params;
     nan_monitor m = {callback_service(host, "nan_monitor", TUTTI_DEVICE_VIEW_V1, err),
@@ -58,7 +58,7 @@ static tutti_status nan_monitor_look(const nan_monitor *m, tutti_error *err)
 }
 
 /* Nobody waits for a loss; what is on its way is waited for at the end of an epoch. */
-static tutti_status monitor_event(void *self, const tutti_event *event, tutti_error *err)
+static tutti_status nan_monitor_event(void *self, const tutti_event *event, tutti_error *err)
 {
     const nan_monitor *m = self;
     int32_t found = 0, known = 1;
@@ -77,7 +77,7 @@ static tutti_status monitor_event(void *self, const tutti_event *event, tutti_er
                           : TUTTI_OK;
 }
 
-static tutti_status monitor_close(void *self, tutti_error *err)
+static tutti_status nan_monitor_close(void *self, tutti_error *err)
 {
     nan_monitor *m = self;
     (void)err;
@@ -86,5 +86,5 @@ static tutti_status monitor_close(void *self, tutti_error *err)
     return TUTTI_OK;
 }
 
-CALLBACK_PLUGIN("nan_monitor", .open = monitor_open, .run_event = monitor_event,
-                .close = monitor_close);
+CALLBACK_PLUGIN("nan_monitor", .open = nan_monitor_open, .run_event = nan_monitor_event,
+                .close = nan_monitor_close);

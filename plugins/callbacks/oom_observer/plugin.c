@@ -16,8 +16,8 @@ typedef struct oom_observer {
     uint32_t count;          /* of failures */
 } oom_observer;
 
-static tutti_status observer_open(const tutti_host *host, const tutti_params *params,
-                                  void **ret_self, tutti_error *err)
+static tutti_status oom_observer_open(const tutti_host *host, const tutti_params *params,
+                                      void **ret_self, tutti_error *err)
 {
     oom_observer o = {.state = callback_service(host, "oom_observer", TUTTI_STATE_V1, err),
                       .log = host->query(host->ctx, TUTTI_LOG_V1)};
@@ -32,12 +32,12 @@ static tutti_status observer_open(const tutti_host *host, const tutti_params *pa
     return TUTTI_OK;
 }
 
-static tutti_status observer_check(const tutti_params *params, tutti_error *err)
+static tutti_status oom_observer_check(const tutti_params *params, tutti_error *err)
 {
     return plan_files_check("oom_observer", params, err);
 }
 
-static tutti_status observer_event(void *self, const tutti_event *event, tutti_error *err)
+static tutti_status oom_observer_event(void *self, const tutti_event *event, tutti_error *err)
 {
     return plan_files_claim(&((oom_observer *)self)->files, event->time, err); /* AFTER_LOAD */
 }
@@ -87,8 +87,8 @@ static void next_names(oom_observer *o, char json[48], char picture[48])
     } while (o->files.goes_on && plan_files_exists(&o->files, o->state->time, json));
 }
 
-static tutti_status observer_failed(void *self, const tutti_memory_failure *failure,
-                                    tutti_error *err)
+static tutti_status oom_observer_failed(void *self, const tutti_memory_failure *failure,
+                                        tutti_error *err)
 {
     oom_observer *o = self;
     char json[48], picture[48], members[2048];
@@ -105,14 +105,14 @@ static tutti_status observer_failed(void *self, const tutti_memory_failure *fail
     return s;
 }
 
-static const void *observer_query(void *self, const char *interface_id)
+static const void *oom_observer_query(void *self, const char *interface_id)
 {
     static const tutti_memory_observer_v1 table = {.struct_size = sizeof table,
-                                                   .out_of_memory = observer_failed};
+                                                   .out_of_memory = oom_observer_failed};
     (void)self;
     return strcmp(interface_id, TUTTI_MEMORY_OBSERVER_V1) == 0 ? &table : NULL;
 }
 
-CALLBACK_PLUGIN_CHECKED("oom_observer", observer_check, .open = observer_open,
-                        .run_event = observer_event, .close = callback_close,
-                        .query = observer_query);
+CALLBACK_PLUGIN_CHECKED("oom_observer", oom_observer_check, .open = oom_observer_open,
+                        .run_event = oom_observer_event, .close = callback_close,
+                        .query = oom_observer_query);

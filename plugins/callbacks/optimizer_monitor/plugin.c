@@ -35,7 +35,7 @@ static void optimizer_monitor_forget(optimizer_monitor *m)
     m->nbefore = 0;
 }
 
-static tutti_status monitor_close(void *self, tutti_error *err)
+static tutti_status optimizer_monitor_close(void *self, tutti_error *err)
 {
     optimizer_monitor *m = self;
     (void)err;
@@ -46,8 +46,8 @@ static tutti_status monitor_close(void *self, tutti_error *err)
     return TUTTI_OK;
 }
 
-static tutti_status monitor_open(const tutti_host *host, const tutti_params *params,
-                                 void **ret_self, tutti_error *err)
+static tutti_status optimizer_monitor_open(const tutti_host *host, const tutti_params *params,
+                                           void **ret_self, tutti_error *err)
 {
     const tutti_metrics_v1 *metrics =
         callback_service(host, "optimizer_monitor", TUTTI_METRICS_V1, err);
@@ -60,7 +60,7 @@ static tutti_status monitor_open(const tutti_host *host, const tutti_params *par
         return tutti_fail(err, TUTTI_E_NOMEM, "optimizer_monitor: no memory");
     const tutti_status s = squares_init(&m->squares, host, "optimizer_monitor", err);
     if (s) {
-        (void)monitor_close(m, NULL);
+        (void)optimizer_monitor_close(m, NULL);
         return s;
     }
     m->moments.squares = &m->squares;
@@ -188,7 +188,8 @@ static tutti_status optimizer_monitor_report(optimizer_monitor *m, tutti_error *
     return status ? status : log_all(m, "update", 0, NULL, err);
 }
 
-static tutti_status monitor_event(void *self, const tutti_event *event, tutti_error *err)
+static tutti_status optimizer_monitor_event(void *self, const tutti_event *event,
+                                            tutti_error *err)
 {
     optimizer_monitor *m = self;
     if (event->id == TUTTI_EVENT_AFTER_TRAIN_BATCH) {
@@ -202,5 +203,5 @@ static tutti_status monitor_event(void *self, const tutti_event *event, tutti_er
     return status;
 }
 
-CALLBACK_PLUGIN("optimizer_monitor", .open = monitor_open, .run_event = monitor_event,
-                .close = monitor_close);
+CALLBACK_PLUGIN("optimizer_monitor", .open = optimizer_monitor_open,
+                .run_event = optimizer_monitor_event, .close = optimizer_monitor_close);

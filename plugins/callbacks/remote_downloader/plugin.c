@@ -48,13 +48,14 @@ static tutti_status split_address(const char *address, char *folder, size_t room
     return TUTTI_OK;
 }
 
-static bool downloader_must_end(void *ctx)
+static bool remote_downloader_must_end(void *ctx)
 {
     const tutti_download *what = ctx;
     return what->must_end && what->must_end(what->asker);
 }
 
-static tutti_status downloader_download(void *ctx, const tutti_download *what, tutti_error *err)
+static tutti_status remote_downloader_download(void *ctx, const tutti_download *what,
+                                               tutti_error *err)
 {
     const downloader *d = ctx;
     tutti_download asked = *what;
@@ -70,21 +71,21 @@ static tutti_status downloader_download(void *ctx, const tutti_download *what, t
     if (s || (s = remote_open(&options, &there, err)))
         return s;
     const remote_check check = {
-        .most = UINT64_MAX, .must_end = downloader_must_end, .ctx = &asked};
+        .most = UINT64_MAX, .must_end = remote_downloader_must_end, .ctx = &asked};
     s = remote_fetch(there, name, what->path, &check, err);
     remote_close(there);
     return s;
 }
 
-static tutti_status downloader_open(const tutti_host *host, const tutti_params *params,
-                                    void **ret_self, tutti_error *err)
+static tutti_status remote_downloader_open(const tutti_host *host, const tutti_params *params,
+                                           void **ret_self, tutti_error *err)
 {
     downloader *d = calloc(1, sizeof *d);
     (void)host;
     if (!d)
         return tutti_fail(err, TUTTI_E_NOMEM, "remote_downloader: no memory");
     d->files = (tutti_files_v1){
-        .struct_size = sizeof d->files, .ctx = d, .download = downloader_download};
+        .struct_size = sizeof d->files, .ctx = d, .download = remote_downloader_download};
     d->endpoint = tutti_param_str(params, "endpoint");
     d->attempts = tutti_param_i64(params, "num_attempts");
     d->silence_s = tutti_param_f64(params, "silence_timeout");
@@ -92,10 +93,10 @@ static tutti_status downloader_open(const tutti_host *host, const tutti_params *
     return TUTTI_OK;
 }
 
-static const void *downloader_query(void *self, const char *interface_id)
+static const void *remote_downloader_query(void *self, const char *interface_id)
 {
     return strcmp(interface_id, TUTTI_FILES_V1) == 0 ? &((downloader *)self)->files : NULL;
 }
 
-CALLBACK_PLUGIN("remote_downloader", .open = downloader_open, .close = callback_close,
-                .query = downloader_query);
+CALLBACK_PLUGIN("remote_downloader", .open = remote_downloader_open, .close = callback_close,
+                .query = remote_downloader_query);

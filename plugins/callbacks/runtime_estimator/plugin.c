@@ -37,8 +37,8 @@ typedef struct runtime_estimator {
     int64_t counts[MAX_EVALS];          /* in the whole run */
 } runtime_estimator;
 
-static tutti_status estimator_open(const tutti_host *host, const tutti_params *params,
-                                   void **ret_self, tutti_error *err)
+static tutti_status runtime_estimator_open(const tutti_host *host, const tutti_params *params,
+                                           void **ret_self, tutti_error *err)
 {
     static const double seconds[] = {1.0, 60.0, 3600.0, 86400.0}; /* as the manifest's values */
     const tutti_state_v1 *state =
@@ -153,7 +153,8 @@ static void note_eval(runtime_estimator *e, const tutti_event *event)
     e->evals[k].interval = runtime_estimator_elapsed(e, event->time) / (double)e->counts[k];
 }
 
-static tutti_status estimator_event(void *self, const tutti_event *event, tutti_error *err)
+static tutti_status runtime_estimator_event(void *self, const tutti_event *event,
+                                            tutti_error *err)
 {
     runtime_estimator *e = self;
     char json[16];
@@ -171,8 +172,9 @@ static tutti_status estimator_event(void *self, const tutti_event *event, tutti_
     return TUTTI_OK;
 }
 
-static tutti_status estimator_items(void *self, tutti_state_item *items, uint32_t capacity,
-                                    uint32_t *ret_count, tutti_error *err)
+static tutti_status runtime_estimator_items(void *self, tutti_state_item *items,
+                                            uint32_t capacity, uint32_t *ret_count,
+                                            tutti_error *err)
 {
     runtime_estimator *e = self;
     (void)err;
@@ -189,7 +191,7 @@ static tutti_status estimator_items(void *self, tutti_state_item *items, uint32_
     return TUTTI_OK;
 }
 
-static tutti_status estimator_restored(void *self, tutti_error *err)
+static tutti_status runtime_estimator_restored(void *self, tutti_error *err)
 {
     runtime_estimator *e = self;
     (void)err;
@@ -198,15 +200,16 @@ static tutti_status estimator_restored(void *self, tutti_error *err)
     return TUTTI_OK;
 }
 
-static const void *estimator_query(void *self, const char *interface_id)
+static const void *runtime_estimator_query(void *self, const char *interface_id)
 {
     static const tutti_stateful_v1 stateful = {.struct_size = sizeof stateful,
-                                               .items = estimator_items,
-                                               .restored = estimator_restored,
+                                               .items = runtime_estimator_items,
+                                               .restored = runtime_estimator_restored,
                                                .flags = TUTTI_STATEFUL_MAY_BE_NEW};
     (void)self;
     return strcmp(interface_id, TUTTI_STATEFUL_V1) == 0 ? &stateful : NULL;
 }
 
-CALLBACK_PLUGIN("runtime_estimator", .open = estimator_open, .run_event = estimator_event,
-                .close = callback_close, .query = estimator_query);
+CALLBACK_PLUGIN("runtime_estimator", .open = runtime_estimator_open,
+                .run_event = runtime_estimator_event, .close = callback_close,
+                .query = runtime_estimator_query);

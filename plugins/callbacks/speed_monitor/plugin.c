@@ -36,7 +36,7 @@ typedef struct speed_monitor {
     double flops_available;      /* a second, of one; 0: not known */
 } speed_monitor;
 
-static tutti_status speed_close(void *self, tutti_error *err)
+static tutti_status speed_monitor_close(void *self, tutti_error *err)
 {
     speed_monitor *m = self;
     (void)err;
@@ -46,8 +46,8 @@ static tutti_status speed_close(void *self, tutti_error *err)
     return TUTTI_OK;
 }
 
-static tutti_status speed_open(const tutti_host *host, const tutti_params *params,
-                               void **ret_self, tutti_error *err)
+static tutti_status speed_monitor_open(const tutti_host *host, const tutti_params *params,
+                                       void **ret_self, tutti_error *err)
 {
     static const double seconds[] = {1.0, 60.0, 3600.0, 86400.0}; /* as the manifest's values */
     const tutti_state_v1 *state = callback_service(host, "speed_monitor", TUTTI_STATE_V1, err);
@@ -61,7 +61,7 @@ static tutti_status speed_open(const tutti_host *host, const tutti_params *param
         m->ring = calloc((size_t)m->size, sizeof *m->ring);
     }
     if (!m || !m->ring) {
-        (void)speed_close(m, NULL);
+        (void)speed_monitor_close(m, NULL);
         return tutti_fail(err, TUTTI_E_NOMEM, "speed_monitor: no memory for the window");
     }
     m->state = state;
@@ -132,7 +132,7 @@ static void log_rates(speed_monitor *m, const mark *now)
         log_flops(m, (now->flops - then->flops) / passed);
 }
 
-static tutti_status speed_event(void *self, const tutti_event *event, tutti_error *err)
+static tutti_status speed_monitor_event(void *self, const tutti_event *event, tutti_error *err)
 {
     speed_monitor *m = self;
     double flops = 0.0;
@@ -155,8 +155,8 @@ static tutti_status speed_event(void *self, const tutti_event *event, tutti_erro
     return TUTTI_OK;
 }
 
-static tutti_status speed_items(void *self, tutti_state_item *items, uint32_t capacity,
-                                uint32_t *ret_count, tutti_error *err)
+static tutti_status speed_monitor_items(void *self, tutti_state_item *items, uint32_t capacity,
+                                        uint32_t *ret_count, tutti_error *err)
 {
     speed_monitor *m = self;
     (void)err;
@@ -171,13 +171,13 @@ static tutti_status speed_items(void *self, tutti_state_item *items, uint32_t ca
     return TUTTI_OK;
 }
 
-static const void *speed_query(void *self, const char *interface_id)
+static const void *speed_monitor_query(void *self, const char *interface_id)
 {
     static const tutti_stateful_v1 stateful = {.struct_size = sizeof stateful,
-                                               .items = speed_items};
+                                               .items = speed_monitor_items};
     (void)self;
     return strcmp(interface_id, TUTTI_STATEFUL_V1) == 0 ? &stateful : NULL;
 }
 
-CALLBACK_PLUGIN("speed_monitor", .open = speed_open, .run_event = speed_event,
-                .close = speed_close, .query = speed_query);
+CALLBACK_PLUGIN("speed_monitor", .open = speed_monitor_open, .run_event = speed_monitor_event,
+                .close = speed_monitor_close, .query = speed_monitor_query);

@@ -33,8 +33,9 @@ typedef struct system_monitor {
     uint32_t reserved;
 } system_monitor;
 
-static tutti_status monitor_open(const tutti_host *host, const tutti_params *params,
-                                 void **ret_self, tutti_error *err)
+static tutti_status system_metrics_monitor_open(const tutti_host *host,
+                                                const tutti_params *params, void **ret_self,
+                                                tutti_error *err)
 {
     const tutti_metrics_v1 *metrics =
         callback_service(host, "system_metrics_monitor", TUTTI_METRICS_V1, err);
@@ -226,14 +227,15 @@ static tutti_status put_gpu(system_monitor *m, tutti_error *err)
     return m->wants_gpu ? monitor_gather(m, mine, err) : TUTTI_OK;
 }
 
-static tutti_status monitor_close(void *self, tutti_error *err)
+static tutti_status system_metrics_monitor_close(void *self, tutti_error *err)
 {
     system_monitor *m = self;
     gpu_close(m->gpu);
     return callback_close(m, err);
 }
 
-static tutti_status monitor_event(void *self, const tutti_event *event, tutti_error *err)
+static tutti_status system_metrics_monitor_event(void *self, const tutti_event *event,
+                                                 tutti_error *err)
 {
     system_monitor *m = self;
     (void)event;
@@ -246,5 +248,6 @@ static tutti_status monitor_event(void *self, const tutti_event *event, tutti_er
     return put_gpu(m, err);
 }
 
-CALLBACK_PLUGIN("system_metrics_monitor", .open = monitor_open, .run_event = monitor_event,
-                .close = monitor_close);
+CALLBACK_PLUGIN("system_metrics_monitor", .open = system_metrics_monitor_open,
+                .run_event = system_metrics_monitor_event,
+                .close = system_metrics_monitor_close);

@@ -13,8 +13,8 @@ typedef struct threshold_stopper {
     bool stop_on_batch;
 } threshold_stopper;
 
-static tutti_status stopper_open(const tutti_host *host, const tutti_params *params,
-                                 void **ret_self, tutti_error *err)
+static tutti_status threshold_stopper_open(const tutti_host *host, const tutti_params *params,
+                                           void **ret_self, tutti_error *err)
 {
     threshold_stopper *e = calloc(1, sizeof *e);
     if (!e)
@@ -30,7 +30,8 @@ static tutti_status stopper_open(const tutti_host *host, const tutti_params *par
     return TUTTI_OK;
 }
 
-static tutti_status stopper_event(void *self, const tutti_event *event, tutti_error *err)
+static tutti_status threshold_stopper_event(void *self, const tutti_event *event,
+                                            tutti_error *err)
 {
     threshold_stopper *e = self;
     double value;
@@ -49,5 +50,5 @@ static tutti_status stopper_event(void *self, const tutti_event *event, tutti_er
     return TUTTI_OK;
 }
 
-CALLBACK_PLUGIN("threshold_stopper", .open = stopper_open, .run_event = stopper_event,
-                .close = callback_close);
+CALLBACK_PLUGIN("threshold_stopper", .open = threshold_stopper_open,
+                .run_event = threshold_stopper_event, .close = callback_close);

@@ -101,7 +101,7 @@ static tutti_status add_files(cifar *c, const char *path, int test, tutti_error 
     return status;
 }
 
-static tutti_status cifar_info(void *self, tutti_dataset_info *ret, tutti_error *err)
+static tutti_status cifar_bin_info(void *self, tutti_dataset_info *ret, tutti_error *err)
 {
     const cifar *c = self;
     const tutti_column input = {"input", {{SIDE, SIDE, 3}, 3, TUTTI_U8}, 0};
@@ -114,8 +114,9 @@ static tutti_status cifar_info(void *self, tutti_dataset_info *ret, tutti_error 
     return TUTTI_OK;
 }
 
-static tutti_status cifar_read(void *self, int64_t index, tutti_tensor *columns,
-                               const uint64_t *capacity, uint32_t ncolumns, tutti_error *err)
+static tutti_status cifar_bin_read(void *self, int64_t index, tutti_tensor *columns,
+                                   const uint64_t *capacity, uint32_t ncolumns,
+                                   tutti_error *err)
 {
     const cifar *c = self;
     if (index < 0 || index >= c->samples || ncolumns != 2)
@@ -141,7 +142,7 @@ static tutti_status cifar_read(void *self, int64_t index, tutti_tensor *columns,
     return TUTTI_OK;
 }
 
-static tutti_status cifar_close(void *self, tutti_error *err)
+static tutti_status cifar_bin_close(void *self, tutti_error *err)
 {
     cifar *c = self;
     (void)err;
@@ -150,8 +151,8 @@ static tutti_status cifar_close(void *self, tutti_error *err)
     return TUTTI_OK;
 }
 
-static tutti_status cifar_open(const tutti_host *host, const tutti_params *params,
-                               void **ret_self, tutti_error *err)
+static tutti_status cifar_bin_open(const tutti_host *host, const tutti_params *params,
+                                   void **ret_self, tutti_error *err)
 {
     (void)host;
     cifar *c = calloc(1, sizeof *c);
@@ -162,24 +163,24 @@ static tutti_status cifar_open(const tutti_host *host, const tutti_params *param
     const tutti_status status = add_files(c, tutti_param_str(params, "path"),
                                           tutti_param_i64(params, "split") == 1, err);
     if (status)
-        (void)cifar_close(c, NULL);
+        (void)cifar_bin_close(c, NULL);
     else
         *ret_self = c;
     return status;
 }
 
-static const void *cifar_query(void *self, const char *id)
+static const void *cifar_bin_query(void *self, const char *id)
 {
     static const tutti_dataset_v1 table = {
-        .struct_size = sizeof table, .info = cifar_info, .read = cifar_read};
+        .struct_size = sizeof table, .info = cifar_bin_info, .read = cifar_bin_read};
     (void)self;
     return strcmp(id, TUTTI_DATASET_V1) == 0 ? &table : NULL;
 }
 
 static const tutti_calls calls = {.struct_size = sizeof calls,
-                                  .open = cifar_open,
-                                  .close = cifar_close,
-                                  .query = cifar_query};
+                                  .open = cifar_bin_open,
+                                  .close = cifar_bin_close,
+                                  .query = cifar_bin_query};
 static const tutti_object object = TUTTI_OBJECT_INIT("cifar_bin", TUTTI_KIND_DATASET, &calls);
 static const tutti_object *const objects[] = {&object, NULL};
 static const tutti_plugin plugin = TUTTI_PLUGIN_INIT("org.tutti.cifar_bin", "1.0.0", objects);

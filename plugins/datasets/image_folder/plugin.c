@@ -19,7 +19,7 @@ typedef struct image_folder {
 
 /* ---- the dataset ---- */
 
-static tutti_status folder_info(void *self, tutti_dataset_info *ret, tutti_error *err)
+static tutti_status image_folder_info(void *self, tutti_dataset_info *ret, tutti_error *err)
 {
     const image_folder *f = self;
     (void)err;
@@ -30,8 +30,9 @@ static tutti_status folder_info(void *self, tutti_dataset_info *ret, tutti_error
     return TUTTI_OK;
 }
 
-static tutti_status folder_read(void *self, int64_t index, tutti_tensor *columns,
-                                const uint64_t *capacity, uint32_t ncolumns, tutti_error *err)
+static tutti_status image_folder_read(void *self, int64_t index, tutti_tensor *columns,
+                                      const uint64_t *capacity, uint32_t ncolumns,
+                                      tutti_error *err)
 {
     const image_folder *f = self;
     char why[IMAGE_WHY_SIZE];
@@ -71,7 +72,7 @@ static tutti_status image_folder_probe(image_folder *f, tutti_error *err)
     return TUTTI_OK;
 }
 
-static tutti_status folder_close(void *self, tutti_error *err)
+static tutti_status image_folder_close(void *self, tutti_error *err)
 {
     image_folder *f = self;
     (void)err;
@@ -95,8 +96,8 @@ static tutti_status image_folder_list(image_folder *f, const tutti_params *param
     return image_list_make_unlabelled(&f->list, path, err);
 }
 
-static tutti_status folder_open(const tutti_host *host, const tutti_params *params,
-                                void **ret_self, tutti_error *err)
+static tutti_status image_folder_open(const tutti_host *host, const tutti_params *params,
+                                      void **ret_self, tutti_error *err)
 {
     (void)host;
     image_folder *f = calloc(1, sizeof *f);
@@ -108,20 +109,20 @@ static tutti_status folder_open(const tutti_host *host, const tutti_params *para
     if (s == TUTTI_OK)
         s = image_folder_probe(f, err);
     if (s)
-        (void)folder_close(f, NULL);
+        (void)image_folder_close(f, NULL);
     else
         *ret_self = f;
     return s;
 }
 
-static const char *folder_class_name(void *self, const char *column, int64_t index)
+static const char *image_folder_class_name(void *self, const char *column, int64_t index)
 {
     const image_list *l = &((const image_folder *)self)->list;
     return !column || strcmp(column, "target") == 0 ? label_names_text(&l->names, index) : NULL;
 }
 
-static tutti_status folder_file(void *self, int64_t index, uint32_t column, void *to,
-                                uint64_t capacity, uint64_t *ret_size, tutti_error *err)
+static tutti_status image_folder_file(void *self, int64_t index, uint32_t column, void *to,
+                                      uint64_t capacity, uint64_t *ret_size, tutti_error *err)
 {
     const image_folder *f = self;
     char why[IMAGE_WHY_SIZE];
@@ -138,13 +139,14 @@ static tutti_status folder_file(void *self, int64_t index, uint32_t column, void
     return s;
 }
 
-static const void *folder_query(void *self, const char *id)
+static const void *image_folder_query(void *self, const char *id)
 {
     static const tutti_dataset_v1 table = {
-        .struct_size = sizeof table, .info = folder_info, .read = folder_read};
+        .struct_size = sizeof table, .info = image_folder_info, .read = image_folder_read};
     static const tutti_class_names_v1 names = {.struct_size = sizeof names,
-                                               .name = folder_class_name};
-    static const tutti_stored_v1 stored = {.struct_size = sizeof stored, .file = folder_file};
+                                               .name = image_folder_class_name};
+    static const tutti_stored_v1 stored = {.struct_size = sizeof stored,
+                                           .file = image_folder_file};
     (void)self;
     if (strcmp(id, TUTTI_STORED_V1) == 0)
         return &stored;
@@ -154,9 +156,9 @@ static const void *folder_query(void *self, const char *id)
 }
 
 static const tutti_calls calls = {.struct_size = sizeof calls,
-                                  .open = folder_open,
-                                  .close = folder_close,
-                                  .query = folder_query};
+                                  .open = image_folder_open,
+                                  .close = image_folder_close,
+                                  .query = image_folder_query};
 static const tutti_object object =
     TUTTI_OBJECT_INIT("image_folder", TUTTI_KIND_DATASET, &calls);
 static const tutti_object *const objects[] = {&object, NULL};

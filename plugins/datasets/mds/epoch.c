@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int64_t epoch_places(void *self)
+static int64_t mds_epoch_places(void *self)
 {
     const mds_order *o = &((const mds *)self)->epochs.order;
     return o->batching ? mds_batches_places(o) : mds_order_places(o);
@@ -36,11 +36,11 @@ static tutti_status draw_order(const mds_epochs *e, const tutti_epoch *epoch,
     return mds_order_samples(&order, epoch->epoch, ret_index, err);
 }
 
-static tutti_status epoch_order(void *self, const tutti_epoch *epoch, int64_t *index,
-                                uint64_t room, tutti_error *err)
+static tutti_status mds_epoch_order(void *self, const tutti_epoch *epoch, int64_t *index,
+                                    uint64_t room, tutti_error *err)
 {
     const mds *m = self;
-    const int64_t places = epoch_places(self);
+    const int64_t places = mds_epoch_places(self);
     if (room < (uint64_t)places)
         return tutti_fail(err, TUTTI_E_RANGE, "mds: room for %llu of %lld places",
                           (unsigned long long)room, (long long)places);
@@ -51,24 +51,24 @@ static tutti_status epoch_order(void *self, const tutti_epoch *epoch, int64_t *i
 const tutti_sample_order_v1 *mds_order_table(const mds *m)
 {
     static const tutti_sample_order_v1 table = {
-        .struct_size = sizeof table, .places = epoch_places, .order = epoch_order};
+        .struct_size = sizeof table, .places = mds_epoch_places, .order = mds_epoch_order};
     return m->epochs.order.shards ? &table : NULL;
 }
 
 /* ---- shards, for lanes of the host ---- */
 
-static int64_t shards_count(void *self)
+static int64_t mds_shards_count(void *self)
 {
     return (int64_t)((const mds *)self)->set.nshards;
 }
 
-static int64_t shards_first(void *self, int64_t shard)
+static int64_t mds_shards_first(void *self, int64_t shard)
 {
     return ((const mds *)self)->set.shards[shard].first;
 }
 
 /* Where there is no memory for the plan nothing more is fetched ahead. */
-static void shards_expect(void *self, const int64_t *samples, uint64_t count)
+static void mds_shards_expect(void *self, const int64_t *samples, uint64_t count)
 {
     const mds *m = self;
     tutti_error ignored = TUTTI_ERROR_INIT;
@@ -79,9 +79,9 @@ static void shards_expect(void *self, const int64_t *samples, uint64_t count)
 const tutti_sample_groups_v1 *mds_groups_table(void)
 {
     static const tutti_sample_groups_v1 table = {.struct_size = sizeof table,
-                                                 .count = shards_count,
-                                                 .first = shards_first,
-                                                 .expect = shards_expect};
+                                                 .count = mds_shards_count,
+                                                 .first = mds_shards_first,
+                                                 .expect = mds_shards_expect};
     return &table;
 }
 

@@ -13,8 +13,8 @@ typedef struct wanted {
     int32_t verify;
 } wanted;
 
-static tutti_status check_file(void *ctx, const char *path, uint64_t size, const char *address,
-                               tutti_error *err)
+static tutti_status mds_check_file(void *ctx, const char *path, uint64_t size,
+                                   const char *address, tutti_error *err)
 {
     char have[MDS_DIGEST_SIZE] = "";
     const wanted *w = ctx;
@@ -40,7 +40,7 @@ tutti_status mds_remote_fetch(remote *r, const char *name, const char *path,
 {
     wanted w = {want, verify};
     const remote_check check = {.most = want ? want->bytes : UINT64_C(1) << 30,
-                                .check = want ? check_file : NULL,
+                                .check = want ? mds_check_file : NULL,
                                 .ctx = &w,
                                 .shared = true};
     return remote_fetch(r, name, path, &check, err);

@@ -29,7 +29,7 @@ typedef struct tokens_bin {
     vocab vocab; /* closed when the files of one are not set */
 } tokens_bin;
 
-static tutti_status tokens_close(void *self, tutti_error *err)
+static tutti_status tokens_bin_close(void *self, tutti_error *err)
 {
     tokens_bin *d = self;
     (void)err;
@@ -121,8 +121,8 @@ static tutti_status open_vocab(tokens_bin *d, const tutti_params *params, tutti_
                        : TUTTI_OK;
 }
 
-static tutti_status tokens_open(const tutti_host *host, const tutti_params *params,
-                                void **ret_self, tutti_error *err)
+static tutti_status tokens_bin_open(const tutti_host *host, const tutti_params *params,
+                                    void **ret_self, tutti_error *err)
 {
     (void)host;
     tokens_bin *d = calloc(1, sizeof *d);
@@ -135,13 +135,13 @@ static tutti_status tokens_open(const tutti_host *host, const tutti_params *para
     if (s == TUTTI_OK && (s = add_all(d, params, err)) == TUTTI_OK)
         s = open_vocab(d, params, err);
     if (s)
-        (void)tokens_close(d, NULL);
+        (void)tokens_bin_close(d, NULL);
     else
         *ret_self = d;
     return s;
 }
 
-static tutti_status tokens_info(void *self, tutti_dataset_info *ret, tutti_error *err)
+static tutti_status tokens_bin_info(void *self, tutti_dataset_info *ret, tutti_error *err)
 {
     const tokens_bin *d = self;
     (void)err;
@@ -150,8 +150,9 @@ static tutti_status tokens_info(void *self, tutti_dataset_info *ret, tutti_error
     return TUTTI_OK;
 }
 
-static tutti_status tokens_read(void *self, int64_t index, tutti_tensor *columns,
-                                const uint64_t *capacity, uint32_t ncolumns, tutti_error *err)
+static tutti_status tokens_bin_read(void *self, int64_t index, tutti_tensor *columns,
+                                    const uint64_t *capacity, uint32_t ncolumns,
+                                    tutti_error *err)
 {
     const tokens_bin *d = self;
     if (index < 0 || index >= d->samples)
@@ -169,36 +170,38 @@ static tutti_status tokens_read(void *self, int64_t index, tutti_tensor *columns
                        ncolumns, err);
 }
 
-static tutti_status tokens_encode(void *self, const char *words, uint64_t size, int32_t *tokens,
-                                  uint64_t room, uint64_t *ret_count, tutti_error *err)
+static tutti_status tokens_bin_encode(void *self, const char *words, uint64_t size,
+                                      int32_t *tokens, uint64_t room, uint64_t *ret_count,
+                                      tutti_error *err)
 {
     return vocab_words_encode(&((tokens_bin *)self)->vocab, words, size, tokens, room,
                               ret_count, err);
 }
 
-static const char *tokens_token(void *self, int64_t token, uint64_t *ret_size)
+static const char *tokens_bin_token(void *self, int64_t token, uint64_t *ret_size)
 {
     return vocab_words_token(&((tokens_bin *)self)->vocab, token, ret_size);
 }
 
-static int64_t tokens_files(void *self)
+static int64_t tokens_bin_files(void *self)
 {
     return (int64_t)((const tokens_bin *)self)->count;
 }
 
-static int64_t tokens_file_first(void *self, int64_t file)
+static int64_t tokens_bin_file_first(void *self, int64_t file)
 {
     return ((const tokens_bin *)self)->shards[file].first;
 }
 
-static const void *tokens_query(void *self, const char *id)
+static const void *tokens_bin_query(void *self, const char *id)
 {
     static const tutti_dataset_v1 dataset = {
-        .struct_size = sizeof dataset, .info = tokens_info, .read = tokens_read};
+        .struct_size = sizeof dataset, .info = tokens_bin_info, .read = tokens_bin_read};
     static const tutti_vocabulary_v1 words = {
-        .struct_size = sizeof words, .encode = tokens_encode, .token = tokens_token};
-    static const tutti_sample_groups_v1 groups = {
-        .struct_size = sizeof groups, .count = tokens_files, .first = tokens_file_first};
+        .struct_size = sizeof words, .encode = tokens_bin_encode, .token = tokens_bin_token};
+    static const tutti_sample_groups_v1 groups = {.struct_size = sizeof groups,
+                                                  .count = tokens_bin_files,
+                                                  .first = tokens_bin_file_first};
     if (strcmp(id, TUTTI_SAMPLE_GROUPS_V1) == 0)
         return &groups;
     if (strcmp(id, TUTTI_VOCABULARY_V1) == 0)
@@ -207,9 +210,9 @@ static const void *tokens_query(void *self, const char *id)
 }
 
 static const tutti_calls calls = {.struct_size = sizeof calls,
-                                  .open = tokens_open,
-                                  .close = tokens_close,
-                                  .query = tokens_query};
+                                  .open = tokens_bin_open,
+                                  .close = tokens_bin_close,
+                                  .query = tokens_bin_query};
 static const tutti_object object = TUTTI_OBJECT_INIT("tokens_bin", TUTTI_KIND_DATASET, &calls);
 static const tutti_object *const objects[] = {&object, NULL};
 static const tutti_plugin plugin = TUTTI_PLUGIN_INIT("org.tutti.tokens_bin", "1.0.0", objects);

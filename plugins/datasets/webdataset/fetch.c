@@ -18,8 +18,8 @@ int fetch_is_address(const char *path)
 }
 
 /* Whether it is compressed, or an archive to its end: what may come is a page that asks to sign in. */
-static tutti_status check_archive(void *ctx, const char *path, uint64_t size,
-                                  const char *address, tutti_error *err)
+static tutti_status webdataset_check_archive(void *ctx, const char *path, uint64_t size,
+                                             const char *address, tutti_error *err)
 {
     mapped_file file;
     tar_file entry;
@@ -89,7 +89,7 @@ void fetch_source_free(wds_source *x)
 tutti_status fetch_shard(wds_fetch *f, const char *address, char **ret_path, tutti_error *err)
 {
     static const remote_check check = {
-        .most = UINT64_C(1) << 50, .check = check_archive, .shared = true};
+        .most = UINT64_C(1) << 50, .check = webdataset_check_archive, .shared = true};
     const char *folder = f->source->folder;
     const char *rest = strstr(address, "://") + 3, *name = strrchr(address, '/') + 1;
     char here[PATH_ROOM];

@@ -29,7 +29,7 @@ static tutti_status bad_input(const webdataset *w, const place *p, tutti_status 
 
 /* ---- the dataset ---- */
 
-static tutti_status wds_info(void *self, tutti_dataset_info *ret, tutti_error *err)
+static tutti_status webdataset_info(void *self, tutti_dataset_info *ret, tutti_error *err)
 {
     const webdataset *w = self;
     (void)err;
@@ -119,8 +119,9 @@ static tutti_status probe_values(webdataset *w, tutti_error *err)
     return TUTTI_OK;
 }
 
-static tutti_status wds_read(void *self, int64_t index, tutti_tensor *columns,
-                             const uint64_t *capacity, uint32_t ncolumns, tutti_error *err)
+static tutti_status webdataset_read(void *self, int64_t index, tutti_tensor *columns,
+                                    const uint64_t *capacity, uint32_t ncolumns,
+                                    tutti_error *err)
 {
     webdataset *w = self;
     if (index < 0 || index >= w->index.count || ncolumns != (w->index.classes ? 2u : 1u))
@@ -154,7 +155,7 @@ static tutti_status webdataset_probe(webdataset *w, tutti_error *err)
     return TUTTI_OK;
 }
 
-static tutti_status wds_close_self(void *self, tutti_error *err)
+static tutti_status webdataset_close(void *self, tutti_error *err)
 {
     webdataset *w = self;
     (void)err;
@@ -164,8 +165,8 @@ static tutti_status wds_close_self(void *self, tutti_error *err)
     return TUTTI_OK;
 }
 
-static tutti_status wds_open_self(const tutti_host *host, const tutti_params *params,
-                                  void **ret_self, tutti_error *err)
+static tutti_status webdataset_open(const tutti_host *host, const tutti_params *params,
+                                    void **ret_self, tutti_error *err)
 {
     const tutti_log_v1 *log = host->query(host->ctx, TUTTI_LOG_V1);
     webdataset *w = calloc(1, sizeof *w);
@@ -178,20 +179,20 @@ static tutti_status wds_open_self(const tutti_host *host, const tutti_params *pa
     if (s == TUTTI_OK)
         s = w->index.kind == WDS_IMAGE ? webdataset_probe(w, err) : probe_values(w, err);
     if (s)
-        (void)wds_close_self(w, NULL);
+        (void)webdataset_close(w, NULL);
     else
         *ret_self = w;
     return s;
 }
 
-static const char *wds_class(void *self, const char *column, int64_t index)
+static const char *webdataset_class(void *self, const char *column, int64_t index)
 {
     const wds_index *x = &((const webdataset *)self)->index;
     return !column || strcmp(column, "target") == 0 ? label_names_text(&x->names, index) : NULL;
 }
 
-static tutti_status wds_file(void *self, int64_t index, uint32_t column, void *to,
-                             uint64_t capacity, uint64_t *ret_size, tutti_error *err)
+static tutti_status webdataset_file(void *self, int64_t index, uint32_t column, void *to,
+                                    uint64_t capacity, uint64_t *ret_size, tutti_error *err)
 {
     webdataset *w = self;
     char why[IMAGE_WHY_SIZE];
@@ -208,24 +209,27 @@ static tutti_status wds_file(void *self, int64_t index, uint32_t column, void *t
     return s ? bad_input(w, p, s, why, err) : TUTTI_OK;
 }
 
-static int64_t wds_shards_count(void *self)
+static int64_t webdataset_shards_count(void *self)
 {
     return ((const webdataset *)self)->index.shards.count;
 }
 
-static int64_t wds_shards_begin(void *self, int64_t number)
+static int64_t webdataset_shards_begin(void *self, int64_t number)
 {
     return ((const webdataset *)self)->index.shards.all[number].first;
 }
 
-static const void *wds_query(void *self, const char *id)
+static const void *webdataset_query(void *self, const char *id)
 {
-    static const tutti_class_names_v1 names = {.struct_size = sizeof names, .name = wds_class};
-    static const tutti_stored_v1 stored = {.struct_size = sizeof stored, .file = wds_file};
-    static const tutti_sample_groups_v1 groups = {
-        .struct_size = sizeof groups, .count = wds_shards_count, .first = wds_shards_begin};
+    static const tutti_class_names_v1 names = {.struct_size = sizeof names,
+                                               .name = webdataset_class};
+    static const tutti_stored_v1 stored = {.struct_size = sizeof stored,
+                                           .file = webdataset_file};
+    static const tutti_sample_groups_v1 groups = {.struct_size = sizeof groups,
+                                                  .count = webdataset_shards_count,
+                                                  .first = webdataset_shards_begin};
     static const tutti_dataset_v1 table = {
-        .struct_size = sizeof table, .info = wds_info, .read = wds_read};
+        .struct_size = sizeof table, .info = webdataset_info, .read = webdataset_read};
     if (strcmp(id, TUTTI_CLASS_NAMES_V1) == 0)
         return ((const webdataset *)self)->index.names.count ? &names : NULL;
     if (strcmp(id, TUTTI_STORED_V1) == 0)
@@ -236,9 +240,9 @@ static const void *wds_query(void *self, const char *id)
 }
 
 static const tutti_calls calls = {.struct_size = sizeof calls,
-                                  .open = wds_open_self,
-                                  .close = wds_close_self,
-                                  .query = wds_query};
+                                  .open = webdataset_open,
+                                  .close = webdataset_close,
+                                  .query = webdataset_query};
 static const tutti_object object = TUTTI_OBJECT_INIT("webdataset", TUTTI_KIND_DATASET, &calls);
 static const tutti_object *const objects[] = {&object, NULL};
 static const tutti_plugin plugin = TUTTI_PLUGIN_INIT("org.tutti.webdataset", "1.0.0", objects);

@@ -61,8 +61,8 @@ static void grouped_query_read(grouped_query *l, const tutti_params *params)
         tutti_param_is_set(params, "proj_std") ? tutti_param_f64(params, "proj_std") : l->std;
 }
 
-static tutti_status grouped_query_open(const tutti_host *host, const tutti_params *params,
-                                       void **ret_self, tutti_error *err)
+static tutti_status nn_grouped_query_open(const tutti_host *host, const tutti_params *params,
+                                          void **ret_self, tutti_error *err)
 {
     grouped_query *l = calloc(1, sizeof *l);
     if (!l)
@@ -99,7 +99,7 @@ static tutti_status grouped_query_linear(const grouped_query *l, tutti_module m,
     return grouped_query_add(l, m, name, "linear", attr, 5, err);
 }
 
-static tutti_status grouped_query_build(void *self, tutti_module m, tutti_error *err)
+static tutti_status nn_grouped_query_build(void *self, tutti_module m, tutti_error *err)
 {
     const grouped_query *l = self;
     const int64_t q = l->heads * l->depth, kv = l->kv_heads * l->depth;
@@ -227,9 +227,9 @@ static tutti_value grouped_query_on(const grouped_query *l, tutti_graph *g, tutt
 }
 
 /* in[0] (B, T, C); in[1], where there is one, is added to the scores and broadcasts to (B, H, T, T). */
-static tutti_status grouped_query_trace(void *self, tutti_graph *g, tutti_module m,
-                                        const tutti_value *in, uint32_t nin, tutti_value *out,
-                                        uint32_t nout)
+static tutti_status nn_grouped_query_trace(void *self, tutti_graph *g, tutti_module m,
+                                           const tutti_value *in, uint32_t nin,
+                                           tutti_value *out, uint32_t nout)
 {
     static const int64_t order[4] = {0, 2, 1, 3};
     const grouped_query *l = self;
@@ -262,4 +262,5 @@ static tutti_status grouped_query_trace(void *self, tutti_graph *g, tutti_module
     out[0] = grouped_query_call(l, g, m, "o_proj", joined);
     return g->status(g);
 }
-NN_OBJECT(grouped_query_attention, grouped_query_open, grouped_query_build, grouped_query_trace)
+NN_OBJECT(grouped_query_attention, nn_grouped_query_open, nn_grouped_query_build,
+          nn_grouped_query_trace)

@@ -51,7 +51,7 @@ extern const tutti_object nn_conv2d, nn_linear, nn_batch_norm2d, nn_relu, nn_gel
 #define NN_OBJECT(name_, open_, build_, trace_)                                                \
     static const tutti_layer_v1 name_##_table = {                                              \
         .struct_size = sizeof name_##_table, .build = build_, .trace = trace_};                \
-    static const void *name_##_query(void *self, const char *id)                               \
+    static const void *nn_##name_##_query(void *self, const char *id)                          \
     {                                                                                          \
         (void)self;                                                                            \
         return strcmp(id, TUTTI_LAYER_V1) == 0 ? &name_##_table : NULL;                        \
@@ -59,7 +59,7 @@ extern const tutti_object nn_conv2d, nn_linear, nn_batch_norm2d, nn_relu, nn_gel
     static const tutti_calls name_##_calls = {.struct_size = sizeof name_##_calls,             \
                                               .open = open_,                                   \
                                               .close = nn_close,                               \
-                                              .query = name_##_query};                         \
+                                              .query = nn_##name_##_query};                    \
     const tutti_object nn_##name_ = TUTTI_OBJECT_INIT(#name_, TUTTI_KIND_LAYER, &name_##_calls);
 
 #endif

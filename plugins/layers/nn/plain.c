@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-static tutti_status no_build(void *self, tutti_module m, tutti_error *err)
+static tutti_status nn_no_build(void *self, tutti_module m, tutti_error *err)
 {
     (void)self, (void)m, (void)err;
     return TUTTI_OK;
@@ -12,15 +12,15 @@ static tutti_status no_build(void *self, tutti_module m, tutti_error *err)
 
 /* A layer that is one unary operation of its own name. */
 #define NN_UNARY(name)                                                                         \
-    static tutti_status name##_trace(void *self, tutti_graph *g, tutti_module m,               \
-                                     const tutti_value *in, uint32_t nin, tutti_value *out,    \
-                                     uint32_t nout)                                            \
+    static tutti_status nn_##name##_trace(void *self, tutti_graph *g, tutti_module m,          \
+                                          const tutti_value *in, uint32_t nin,                 \
+                                          tutti_value *out, uint32_t nout)                     \
     {                                                                                          \
         (void)self, (void)m, (void)nin, (void)nout;                                            \
         out[0] = tutti_op1(g, #name, in[0]);                                                   \
         return g->status(g);                                                                   \
     }                                                                                          \
-    NN_OBJECT(name, nn_open, no_build, name##_trace)
+    NN_OBJECT(name, nn_open, nn_no_build, nn_##name##_trace)
 
 NN_UNARY(relu)
 NN_UNARY(tanh)
@@ -28,8 +28,8 @@ NN_UNARY(sigmoid)
 NN_UNARY(silu)
 
 /* x Phi(x), or the form with tanh that GPT-2 and BERT use. */
-static tutti_status gelu_open(const tutti_host *host, const tutti_params *params,
-                              void **ret_self, tutti_error *err)
+static tutti_status nn_gelu_open(const tutti_host *host, const tutti_params *params,
+                                 void **ret_self, tutti_error *err)
 {
     const tutti_status s = nn_open(host, params, ret_self, err);
     const char *form = tutti_param_str(params, "approximate");
@@ -38,31 +38,31 @@ static tutti_status gelu_open(const tutti_host *host, const tutti_params *params
     return s;
 }
 
-static tutti_status gelu_trace(void *self, tutti_graph *g, tutti_module m,
-                               const tutti_value *in, uint32_t nin, tutti_value *out,
-                               uint32_t nout)
+static tutti_status nn_gelu_trace(void *self, tutti_graph *g, tutti_module m,
+                                  const tutti_value *in, uint32_t nin, tutti_value *out,
+                                  uint32_t nout)
 {
     (void)m, (void)nin, (void)nout;
     const tutti_attr form = tutti_attr_i("approximate", 1);
     out[0] = g->emit(g, "gelu", in, 1, &form, ((nn_layer *)self)->i[0] ? 1 : 0, NULL, 0);
     return g->status(g);
 }
-NN_OBJECT(gelu, gelu_open, no_build, gelu_trace)
+NN_OBJECT(gelu, nn_gelu_open, nn_no_build, nn_gelu_trace)
 
-static tutti_status identity_trace(void *self, tutti_graph *g, tutti_module m,
-                                   const tutti_value *in, uint32_t nin, tutti_value *out,
-                                   uint32_t nout)
+static tutti_status nn_identity_trace(void *self, tutti_graph *g, tutti_module m,
+                                      const tutti_value *in, uint32_t nin, tutti_value *out,
+                                      uint32_t nout)
 {
     (void)self, (void)m, (void)nin, (void)nout;
     out[0] = in[0];
     return g->status(g);
 }
-NN_OBJECT(identity, nn_open, no_build, identity_trace)
+NN_OBJECT(identity, nn_open, nn_no_build, nn_identity_trace)
 
 /* ---- pooling over (B, H, W, C) ---- */
 
-static tutti_status pool_open(const tutti_host *host, const tutti_params *params,
-                              void **ret_self, tutti_error *err)
+static tutti_status nn_pool_open(const tutti_host *host, const tutti_params *params,
+                                 void **ret_self, tutti_error *err)
 {
     const tutti_status s = nn_open(host, params, ret_self, err);
     if (s)
@@ -88,52 +88,52 @@ static tutti_status nn_pool(void *self, tutti_graph *g, const char *op, const tu
     return g->status(g);
 }
 
-static tutti_status max_pool2d_trace(void *self, tutti_graph *g, tutti_module m,
-                                     const tutti_value *in, uint32_t nin, tutti_value *out,
-                                     uint32_t nout)
+static tutti_status nn_max_pool2d_trace(void *self, tutti_graph *g, tutti_module m,
+                                        const tutti_value *in, uint32_t nin, tutti_value *out,
+                                        uint32_t nout)
 {
     (void)m, (void)nin, (void)nout;
     return nn_pool(self, g, "max_pool2d", in, out);
 }
-NN_OBJECT(max_pool2d, pool_open, no_build, max_pool2d_trace)
+NN_OBJECT(max_pool2d, nn_pool_open, nn_no_build, nn_max_pool2d_trace)
 
-static tutti_status avg_pool2d_trace(void *self, tutti_graph *g, tutti_module m,
-                                     const tutti_value *in, uint32_t nin, tutti_value *out,
-                                     uint32_t nout)
+static tutti_status nn_avg_pool2d_trace(void *self, tutti_graph *g, tutti_module m,
+                                        const tutti_value *in, uint32_t nin, tutti_value *out,
+                                        uint32_t nout)
 {
     (void)m, (void)nin, (void)nout;
     return nn_pool(self, g, "avg_pool2d", in, out);
 }
-NN_OBJECT(avg_pool2d, pool_open, no_build, avg_pool2d_trace)
+NN_OBJECT(avg_pool2d, nn_pool_open, nn_no_build, nn_avg_pool2d_trace)
 
 /* (B, H, W, C) -> (B, C) */
-static tutti_status global_avg_pool_trace(void *self, tutti_graph *g, tutti_module m,
-                                          const tutti_value *in, uint32_t nin, tutti_value *out,
-                                          uint32_t nout)
+static tutti_status nn_global_avg_pool_trace(void *self, tutti_graph *g, tutti_module m,
+                                             const tutti_value *in, uint32_t nin,
+                                             tutti_value *out, uint32_t nout)
 {
     (void)self, (void)m, (void)nin, (void)nout;
     const int64_t axes[2] = {1, 2};
     out[0] = tutti_reduce(g, "mean", in[0], axes, 2, 0);
     return g->status(g);
 }
-NN_OBJECT(global_avg_pool, nn_open, no_build, global_avg_pool_trace)
+NN_OBJECT(global_avg_pool, nn_open, nn_no_build, nn_global_avg_pool_trace)
 
 /* (B, ...) -> (B, N) */
-static tutti_status flatten_trace(void *self, tutti_graph *g, tutti_module m,
-                                  const tutti_value *in, uint32_t nin, tutti_value *out,
-                                  uint32_t nout)
+static tutti_status nn_flatten_trace(void *self, tutti_graph *g, tutti_module m,
+                                     const tutti_value *in, uint32_t nin, tutti_value *out,
+                                     uint32_t nout)
 {
     (void)self, (void)m, (void)nin, (void)nout;
     const int64_t shape[2] = {g->desc(g, in[0])->dim[0], -1};
     out[0] = tutti_reshape(g, in[0], shape, 2);
     return g->status(g);
 }
-NN_OBJECT(flatten, nn_open, no_build, flatten_trace)
+NN_OBJECT(flatten, nn_open, nn_no_build, nn_flatten_trace)
 
 /* ---- dropout: each place in the tree draws its own stream ---- */
 
-static tutti_status dropout_open(const tutti_host *host, const tutti_params *params,
-                                 void **ret_self, tutti_error *err)
+static tutti_status nn_dropout_open(const tutti_host *host, const tutti_params *params,
+                                    void **ret_self, tutti_error *err)
 {
     const tutti_status s = nn_open(host, params, ret_self, err);
     if (s == TUTTI_OK)
@@ -141,9 +141,9 @@ static tutti_status dropout_open(const tutti_host *host, const tutti_params *par
     return s;
 }
 
-static tutti_status dropout_trace(void *self, tutti_graph *g, tutti_module m,
-                                  const tutti_value *in, uint32_t nin, tutti_value *out,
-                                  uint32_t nout)
+static tutti_status nn_dropout_trace(void *self, tutti_graph *g, tutti_module m,
+                                     const tutti_value *in, uint32_t nin, tutti_value *out,
+                                     uint32_t nout)
 {
     const nn_layer *l = self;
     (void)nin, (void)nout;
@@ -154,13 +154,13 @@ static tutti_status dropout_trace(void *self, tutti_graph *g, tutti_module m,
     out[0] = g->emit(g, "dropout", in, 1, attr, 2, NULL, 0);
     return g->status(g);
 }
-NN_OBJECT(dropout, dropout_open, no_build, dropout_trace)
+NN_OBJECT(dropout, nn_dropout_open, nn_no_build, nn_dropout_trace)
 
 /* ---- sequential: its children, one after the other; what comes beside the first input goes to each ---- */
 
-static tutti_status sequential_trace(void *self, tutti_graph *g, tutti_module m,
-                                     const tutti_value *in, uint32_t nin, tutti_value *out,
-                                     uint32_t nout)
+static tutti_status nn_sequential_trace(void *self, tutti_graph *g, tutti_module m,
+                                        const tutti_value *in, uint32_t nin, tutti_value *out,
+                                        uint32_t nout)
 {
     const tutti_module_v1 *modules = ((nn_layer *)self)->modules;
     tutti_value x[8] = {in[0]}, y = 0;
@@ -177,4 +177,4 @@ static tutti_status sequential_trace(void *self, tutti_graph *g, tutti_module m,
     out[0] = x[0];
     return g->status(g);
 }
-NN_OBJECT(sequential, nn_open, no_build, sequential_trace)
+NN_OBJECT(sequential, nn_open, nn_no_build, nn_sequential_trace)

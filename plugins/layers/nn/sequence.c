@@ -11,8 +11,8 @@ static const uint32_t trained = TUTTI_WEIGHT_TRAINABLE,
 
 /* ---- layer_norm: Ba, Kiros and Hinton 2016, over the last axis ---- */
 
-static tutti_status layer_norm_open(const tutti_host *host, const tutti_params *params,
-                                    void **ret_self, tutti_error *err)
+static tutti_status nn_layer_norm_open(const tutti_host *host, const tutti_params *params,
+                                       void **ret_self, tutti_error *err)
 {
     const tutti_status s = nn_open(host, params, ret_self, err);
     if (s)
@@ -23,7 +23,7 @@ static tutti_status layer_norm_open(const tutti_host *host, const tutti_params *
     return TUTTI_OK;
 }
 
-static tutti_status layer_norm_build(void *self, tutti_module m, tutti_error *err)
+static tutti_status nn_layer_norm_build(void *self, tutti_module m, tutti_error *err)
 {
     const nn_layer *l = self;
     const tutti_init zero = nn_constant(0.0), one = nn_constant(1.0);
@@ -31,9 +31,9 @@ static tutti_status layer_norm_build(void *self, tutti_module m, tutti_error *er
     return s ? s : nn_weight(l, m, "bias", l->i, 1, &zero, undecayed, err);
 }
 
-static tutti_status layer_norm_trace(void *self, tutti_graph *g, tutti_module m,
-                                     const tutti_value *in, uint32_t nin, tutti_value *out,
-                                     uint32_t nout)
+static tutti_status nn_layer_norm_trace(void *self, tutti_graph *g, tutti_module m,
+                                        const tutti_value *in, uint32_t nin, tutti_value *out,
+                                        uint32_t nout)
 {
     const nn_layer *l = self;
     (void)nin, (void)nout;
@@ -42,20 +42,20 @@ static tutti_status layer_norm_trace(void *self, tutti_graph *g, tutti_module m,
     out[0] = g->emit(g, "layer_norm", all, 3, &eps, 1, NULL, 0);
     return g->status(g);
 }
-NN_OBJECT(layer_norm, layer_norm_open, layer_norm_build, layer_norm_trace)
+NN_OBJECT(layer_norm, nn_layer_norm_open, nn_layer_norm_build, nn_layer_norm_trace)
 
 /* ---- rms_norm: Zhang and Sennrich 2019, over the last axis ---- */
 
-static tutti_status rms_norm_build(void *self, tutti_module m, tutti_error *err)
+static tutti_status nn_rms_norm_build(void *self, tutti_module m, tutti_error *err)
 {
     const nn_layer *l = self;
     const tutti_init one = nn_constant(1.0);
     return nn_weight(l, m, "weight", l->i, 1, &one, undecayed, err);
 }
 
-static tutti_status rms_norm_trace(void *self, tutti_graph *g, tutti_module m,
-                                   const tutti_value *in, uint32_t nin, tutti_value *out,
-                                   uint32_t nout)
+static tutti_status nn_rms_norm_trace(void *self, tutti_graph *g, tutti_module m,
+                                      const tutti_value *in, uint32_t nin, tutti_value *out,
+                                      uint32_t nout)
 {
     const nn_layer *l = self;
     (void)nin, (void)nout;
@@ -64,12 +64,12 @@ static tutti_status rms_norm_trace(void *self, tutti_graph *g, tutti_module m,
     out[0] = g->emit(g, "rms_norm", all, 2, &eps, 1, NULL, 0);
     return g->status(g);
 }
-NN_OBJECT(rms_norm, layer_norm_open, rms_norm_build, rms_norm_trace)
+NN_OBJECT(rms_norm, nn_layer_norm_open, nn_rms_norm_build, nn_rms_norm_trace)
 
 /* ---- group_norm: Wu and He 2018, over groups of channels, the last axis, and all pixels ---- */
 
-static tutti_status group_norm_open(const tutti_host *host, const tutti_params *params,
-                                    void **ret_self, tutti_error *err)
+static tutti_status nn_group_norm_open(const tutti_host *host, const tutti_params *params,
+                                       void **ret_self, tutti_error *err)
 {
     const int64_t channels = tutti_param_i64(params, "num_channels");
     const int64_t groups = tutti_param_i64(params, "num_groups");
@@ -87,9 +87,9 @@ static tutti_status group_norm_open(const tutti_host *host, const tutti_params *
     return TUTTI_OK;
 }
 
-static tutti_status group_norm_trace(void *self, tutti_graph *g, tutti_module m,
-                                     const tutti_value *in, uint32_t nin, tutti_value *out,
-                                     uint32_t nout)
+static tutti_status nn_group_norm_trace(void *self, tutti_graph *g, tutti_module m,
+                                        const tutti_value *in, uint32_t nin, tutti_value *out,
+                                        uint32_t nout)
 {
     const nn_layer *l = self;
     (void)nin, (void)nout;
@@ -98,12 +98,12 @@ static tutti_status group_norm_trace(void *self, tutti_graph *g, tutti_module m,
     out[0] = g->emit(g, "group_norm", all, 3, attr, 2, NULL, 0);
     return g->status(g);
 }
-NN_OBJECT(group_norm, group_norm_open, layer_norm_build, group_norm_trace)
+NN_OBJECT(group_norm, nn_group_norm_open, nn_layer_norm_build, nn_group_norm_trace)
 
 /* ---- embedding: weight (entries, width); whole numbers (...) -> (..., width) ---- */
 
-static tutti_status embedding_open(const tutti_host *host, const tutti_params *params,
-                                   void **ret_self, tutti_error *err)
+static tutti_status nn_embedding_open(const tutti_host *host, const tutti_params *params,
+                                      void **ret_self, tutti_error *err)
 {
     const tutti_status s = nn_open(host, params, ret_self, err);
     if (s)
@@ -114,16 +114,16 @@ static tutti_status embedding_open(const tutti_host *host, const tutti_params *p
     return TUTTI_OK;
 }
 
-static tutti_status embedding_build(void *self, tutti_module m, tutti_error *err)
+static tutti_status nn_embedding_build(void *self, tutti_module m, tutti_error *err)
 {
     const nn_layer *l = self;
     const tutti_init init = {TUTTI_INIT_NORMAL, 0, 0.0, l->std, 0.0, NULL};
     return nn_weight(l, m, "weight", l->i, 2, &init, trained, err);
 }
 
-static tutti_status embedding_trace(void *self, tutti_graph *g, tutti_module m,
-                                    const tutti_value *in, uint32_t nin, tutti_value *out,
-                                    uint32_t nout)
+static tutti_status nn_embedding_trace(void *self, tutti_graph *g, tutti_module m,
+                                       const tutti_value *in, uint32_t nin, tutti_value *out,
+                                       uint32_t nout)
 {
     (void)self, (void)nin, (void)nout;
     const tutti_value all[2] = {g->weight(g, m, "weight"), in[0]};
@@ -131,7 +131,7 @@ static tutti_status embedding_trace(void *self, tutti_graph *g, tutti_module m,
     out[0] = g->emit(g, "gather", all, 2, &axis, 1, NULL, 0);
     return g->status(g);
 }
-NN_OBJECT(embedding, embedding_open, embedding_build, embedding_trace)
+NN_OBJECT(embedding, nn_embedding_open, nn_embedding_build, nn_embedding_trace)
 
 /* ---- self_attention, causal_self_attention: c_attn gives q, k and v side by side, c_proj takes what
  * the heads say (Vaswani et al. 2017; Radford et al. 2019) ---- */
@@ -139,8 +139,8 @@ NN_OBJECT(embedding, embedding_open, embedding_build, embedding_trace)
 enum { ATTENTION_WIDTH, ATTENTION_HEADS, ATTENTION_BIAS, ATTENTION_ALIBI, ATTENTION_CAUSAL };
 enum { ATTENTION_DROPOUT, ATTENTION_PROJ_STD };
 
-static tutti_status attention_open(const tutti_host *host, const tutti_params *params,
-                                   void **ret_self, tutti_error *err)
+static tutti_status nn_attention_open(const tutti_host *host, const tutti_params *params,
+                                      void **ret_self, tutti_error *err)
 {
     const int64_t width = tutti_param_i64(params, "embed_dim");
     const int64_t heads = tutti_param_i64(params, "num_heads");
@@ -162,10 +162,10 @@ static tutti_status attention_open(const tutti_host *host, const tutti_params *p
     return TUTTI_OK;
 }
 
-static tutti_status causal_open(const tutti_host *host, const tutti_params *params,
-                                void **ret_self, tutti_error *err)
+static tutti_status nn_causal_open(const tutti_host *host, const tutti_params *params,
+                                   void **ret_self, tutti_error *err)
 {
-    const tutti_status s = attention_open(host, params, ret_self, err);
+    const tutti_status s = nn_attention_open(host, params, ret_self, err);
     if (s == TUTTI_OK)
         ((nn_layer *)*ret_self)->i[ATTENTION_CAUSAL] = 1;
     return s;
@@ -184,7 +184,7 @@ static tutti_status attention_linear(const nn_layer *l, tutti_module m, const ch
     return s ? s : l->modules->add(l->modules->ctx, m, name, child, err);
 }
 
-static tutti_status attention_build(void *self, tutti_module m, tutti_error *err)
+static tutti_status nn_attention_build(void *self, tutti_module m, tutti_error *err)
 {
     const nn_layer *l = self;
     const int64_t width = l->i[ATTENTION_WIDTH];
@@ -300,9 +300,9 @@ static tutti_value nn_call(const nn_layer *l, tutti_graph *g, tutti_module m, co
 }
 
 /* in[0] (B, T, C); in[1], where there is one, is added to the scores and broadcasts to (B, H, T, T). */
-static tutti_status attention_trace(void *self, tutti_graph *g, tutti_module m,
-                                    const tutti_value *in, uint32_t nin, tutti_value *out,
-                                    uint32_t nout)
+static tutti_status nn_attention_trace(void *self, tutti_graph *g, tutti_module m,
+                                       const tutti_value *in, uint32_t nin, tutti_value *out,
+                                       uint32_t nout)
 {
     const nn_layer *l = self;
     (void)nout;
@@ -314,13 +314,13 @@ static tutti_status attention_trace(void *self, tutti_graph *g, tutti_module m,
     out[0] = nn_call(l, g, m, "c_proj", y);
     return g->status(g);
 }
-NN_OBJECT(self_attention, attention_open, attention_build, attention_trace)
-NN_OBJECT(causal_self_attention, causal_open, attention_build, attention_trace)
+NN_OBJECT(self_attention, nn_attention_open, nn_attention_build, nn_attention_trace)
+NN_OBJECT(causal_self_attention, nn_causal_open, nn_attention_build, nn_attention_trace)
 
 /* ---- attention_heads: self-attention without the products before and after ---- */
 
-static tutti_status heads_open(const tutti_host *host, const tutti_params *params,
-                               void **ret_self, tutti_error *err)
+static tutti_status nn_heads_open(const tutti_host *host, const tutti_params *params,
+                                  void **ret_self, tutti_error *err)
 {
     const tutti_status s = nn_open(host, params, ret_self, err);
     if (s)
@@ -332,16 +332,16 @@ static tutti_status heads_open(const tutti_host *host, const tutti_params *param
     return TUTTI_OK;
 }
 
-static tutti_status heads_build(void *self, tutti_module m, tutti_error *err)
+static tutti_status nn_heads_build(void *self, tutti_module m, tutti_error *err)
 {
     (void)self, (void)m, (void)err;
     return TUTTI_OK;
 }
 
 /* in[0] (B, T, 3 C): q, k and v side by side; in[1] as above. */
-static tutti_status heads_trace(void *self, tutti_graph *g, tutti_module m,
-                                const tutti_value *in, uint32_t nin, tutti_value *out,
-                                uint32_t nout)
+static tutti_status nn_heads_trace(void *self, tutti_graph *g, tutti_module m,
+                                   const tutti_value *in, uint32_t nin, tutti_value *out,
+                                   uint32_t nout)
 {
     const nn_layer *l = self;
     const tutti_desc x = *g->desc(g, in[0]);
@@ -353,4 +353,4 @@ static tutti_status heads_trace(void *self, tutti_graph *g, tutti_module m,
     out[0] = nn_attend(l, g, m, in[0], nin > 1 ? in[1] : 0, x.dim[2] / 3);
     return g->status(g);
 }
-NN_OBJECT(attention_heads, heads_open, heads_build, heads_trace)
+NN_OBJECT(attention_heads, nn_heads_open, nn_heads_build, nn_heads_trace)

@@ -22,8 +22,8 @@ static int is_images(tutti_graph *g, tutti_value x, const char *layer)
 
 enum { UP_IN, UP_OUT, UP_KERNEL, UP_BIAS };
 
-static tutti_status conv_transpose2d_open(const tutti_host *host, const tutti_params *params,
-                                          void **ret_self, tutti_error *err)
+static tutti_status nn_conv_transpose2d_open(const tutti_host *host, const tutti_params *params,
+                                             void **ret_self, tutti_error *err)
 {
     const tutti_status s = nn_open(host, params, ret_self, err);
     if (s)
@@ -37,7 +37,7 @@ static tutti_status conv_transpose2d_open(const tutti_host *host, const tutti_pa
 }
 
 /* PyTorch takes the fan of a transposed convolution from the output's channels. */
-static tutti_status conv_transpose2d_build(void *self, tutti_module m, tutti_error *err)
+static tutti_status nn_conv_transpose2d_build(void *self, tutti_module m, tutti_error *err)
 {
     const nn_layer *l = self;
     const int64_t k = l->i[UP_KERNEL], out = l->i[UP_OUT];
@@ -51,9 +51,9 @@ static tutti_status conv_transpose2d_build(void *self, tutti_module m, tutti_err
                      TUTTI_WEIGHT_TRAINABLE | TUTTI_WEIGHT_NO_DECAY, err);
 }
 
-static tutti_status conv_transpose2d_trace(void *self, tutti_graph *g, tutti_module m,
-                                           const tutti_value *in, uint32_t nin,
-                                           tutti_value *out, uint32_t nout)
+static tutti_status nn_conv_transpose2d_trace(void *self, tutti_graph *g, tutti_module m,
+                                              const tutti_value *in, uint32_t nin,
+                                              tutti_value *out, uint32_t nout)
 {
     static const int64_t order[6] = {0, 1, 3, 2, 4, 5};
     const nn_layer *l = self;
@@ -71,16 +71,16 @@ static tutti_status conv_transpose2d_trace(void *self, tutti_graph *g, tutti_mod
     return g->status(g);
 }
 
-NN_OBJECT(conv_transpose2d, conv_transpose2d_open, conv_transpose2d_build,
-          conv_transpose2d_trace)
+NN_OBJECT(conv_transpose2d, nn_conv_transpose2d_open, nn_conv_transpose2d_build,
+          nn_conv_transpose2d_trace)
 
 /* ---- upsample2d: between neighbours, or the nearest, as a product with the shares of pixels ---- */
 
 enum { SCALE, MODE, CORNERS };
 enum { NEAREST, BILINEAR };
 
-static tutti_status upsample2d_open(const tutti_host *host, const tutti_params *params,
-                                    void **ret_self, tutti_error *err)
+static tutti_status nn_upsample2d_open(const tutti_host *host, const tutti_params *params,
+                                       void **ret_self, tutti_error *err)
 {
     const tutti_status s = nn_open(host, params, ret_self, err);
     if (s)
@@ -92,7 +92,7 @@ static tutti_status upsample2d_open(const tutti_host *host, const tutti_params *
     return TUTTI_OK;
 }
 
-static tutti_status upsample2d_build(void *self, tutti_module m, tutti_error *err)
+static tutti_status nn_upsample2d_build(void *self, tutti_module m, tutti_error *err)
 {
     (void)self, (void)m, (void)err;
     return TUTTI_OK;
@@ -132,9 +132,9 @@ static tutti_value shares_of(const nn_layer *l, tutti_graph *g, int64_t n)
 }
 
 /* First rows, as (B, H, W C), then columns, as (B H, W, C). */
-static tutti_status upsample2d_trace(void *self, tutti_graph *g, tutti_module m,
-                                     const tutti_value *in, uint32_t nin, tutti_value *out,
-                                     uint32_t nout)
+static tutti_status nn_upsample2d_trace(void *self, tutti_graph *g, tutti_module m,
+                                        const tutti_value *in, uint32_t nin, tutti_value *out,
+                                        uint32_t nout)
 {
     const nn_layer *l = self;
     (void)m, (void)nin, (void)nout;
@@ -151,4 +151,4 @@ static tutti_status upsample2d_trace(void *self, tutti_graph *g, tutti_module m,
     return g->status(g);
 }
 
-NN_OBJECT(upsample2d, upsample2d_open, upsample2d_build, upsample2d_trace)
+NN_OBJECT(upsample2d, nn_upsample2d_open, nn_upsample2d_build, nn_upsample2d_trace)

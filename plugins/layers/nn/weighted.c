@@ -20,8 +20,8 @@ enum {
     CONV_BIAS
 };
 
-static tutti_status conv2d_open(const tutti_host *host, const tutti_params *params,
-                                void **ret_self, tutti_error *err)
+static tutti_status nn_conv2d_open(const tutti_host *host, const tutti_params *params,
+                                   void **ret_self, tutti_error *err)
 {
     static const char *const names[] = {"in_channels", "out_channels", "kernel_size", "stride",
                                         "padding",     "dilation",     "groups",      "bias"};
@@ -77,7 +77,7 @@ static tutti_status conv2d_weight_dirac(const nn_layer *l, tutti_module m, const
     return s;
 }
 
-static tutti_status conv2d_build(void *self, tutti_module m, tutti_error *err)
+static tutti_status nn_conv2d_build(void *self, tutti_module m, tutti_error *err)
 {
     const nn_layer *l = self;
     const int64_t k = l->i[CONV_KERNEL], in = l->i[CONV_IN] / l->i[CONV_GROUPS];
@@ -96,9 +96,9 @@ static tutti_status conv2d_build(void *self, tutti_module m, tutti_error *err)
                      TUTTI_WEIGHT_TRAINABLE | TUTTI_WEIGHT_NO_DECAY, err);
 }
 
-static tutti_status conv2d_trace(void *self, tutti_graph *g, tutti_module m,
-                                 const tutti_value *in, uint32_t nin, tutti_value *out,
-                                 uint32_t nout)
+static tutti_status nn_conv2d_trace(void *self, tutti_graph *g, tutti_module m,
+                                    const tutti_value *in, uint32_t nin, tutti_value *out,
+                                    uint32_t nout)
 {
     const nn_layer *l = self;
     (void)nin, (void)nout;
@@ -111,14 +111,14 @@ static tutti_status conv2d_trace(void *self, tutti_graph *g, tutti_module m,
     return g->status(g);
 }
 
-NN_OBJECT(conv2d, conv2d_open, conv2d_build, conv2d_trace)
+NN_OBJECT(conv2d, nn_conv2d_open, nn_conv2d_build, nn_conv2d_trace)
 
 /* ---- linear: weight (out, in), transposed (in, out); bias (out) ---- */
 
 enum { LINEAR_IN, LINEAR_OUT, LINEAR_BIAS, LINEAR_TRANSPOSED };
 
-static tutti_status linear_open(const tutti_host *host, const tutti_params *params,
-                                void **ret_self, tutti_error *err)
+static tutti_status nn_linear_open(const tutti_host *host, const tutti_params *params,
+                                   void **ret_self, tutti_error *err)
 {
     const tutti_status s = nn_open(host, params, ret_self, err);
     if (s)
@@ -131,7 +131,7 @@ static tutti_status linear_open(const tutti_host *host, const tutti_params *para
     return TUTTI_OK;
 }
 
-static tutti_status linear_build(void *self, tutti_module m, tutti_error *err)
+static tutti_status nn_linear_build(void *self, tutti_module m, tutti_error *err)
 {
     const nn_layer *l = self;
     const int64_t dim[3] = {l->i[LINEAR_OUT], l->i[LINEAR_IN], l->i[LINEAR_OUT]};
@@ -146,9 +146,9 @@ static tutti_status linear_build(void *self, tutti_module m, tutti_error *err)
                      TUTTI_WEIGHT_TRAINABLE | TUTTI_WEIGHT_NO_DECAY, err);
 }
 
-static tutti_status linear_trace(void *self, tutti_graph *g, tutti_module m,
-                                 const tutti_value *in, uint32_t nin, tutti_value *out,
-                                 uint32_t nout)
+static tutti_status nn_linear_trace(void *self, tutti_graph *g, tutti_module m,
+                                    const tutti_value *in, uint32_t nin, tutti_value *out,
+                                    uint32_t nout)
 {
     const nn_layer *l = self;
     (void)nin, (void)nout;
@@ -158,12 +158,12 @@ static tutti_status linear_trace(void *self, tutti_graph *g, tutti_module m,
     return g->status(g);
 }
 
-NN_OBJECT(linear, linear_open, linear_build, linear_trace)
+NN_OBJECT(linear, nn_linear_open, nn_linear_build, nn_linear_trace)
 
 /* ---- batch_norm2d: Ioffe and Szegedy 2015, over all axes but the last ---- */
 
-static tutti_status batch_norm2d_open(const tutti_host *host, const tutti_params *params,
-                                      void **ret_self, tutti_error *err)
+static tutti_status nn_batch_norm2d_open(const tutti_host *host, const tutti_params *params,
+                                         void **ret_self, tutti_error *err)
 {
     const tutti_status s = nn_open(host, params, ret_self, err);
     if (s)
@@ -175,7 +175,7 @@ static tutti_status batch_norm2d_open(const tutti_host *host, const tutti_params
     return TUTTI_OK;
 }
 
-static tutti_status batch_norm2d_build(void *self, tutti_module m, tutti_error *err)
+static tutti_status nn_batch_norm2d_build(void *self, tutti_module m, tutti_error *err)
 {
     const nn_layer *l = self;
     const tutti_init zero = nn_constant(0.0), one = nn_constant(1.0);
@@ -191,9 +191,9 @@ static tutti_status batch_norm2d_build(void *self, tutti_module m, tutti_error *
     return s;
 }
 
-static tutti_status batch_norm2d_trace(void *self, tutti_graph *g, tutti_module m,
-                                       const tutti_value *in, uint32_t nin, tutti_value *out,
-                                       uint32_t nout)
+static tutti_status nn_batch_norm2d_trace(void *self, tutti_graph *g, tutti_module m,
+                                          const tutti_value *in, uint32_t nin, tutti_value *out,
+                                          uint32_t nout)
 {
     const nn_layer *l = self;
     (void)nin, (void)nout;
@@ -213,4 +213,4 @@ static tutti_status batch_norm2d_trace(void *self, tutti_graph *g, tutti_module 
     return g->status(g);
 }
 
-NN_OBJECT(batch_norm2d, batch_norm2d_open, batch_norm2d_build, batch_norm2d_trace)
+NN_OBJECT(batch_norm2d, nn_batch_norm2d_open, nn_batch_norm2d_build, nn_batch_norm2d_trace)

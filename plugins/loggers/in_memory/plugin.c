@@ -144,13 +144,13 @@ static tutti_status in_memory_table(void *self, const tutti_table *table, uint64
 
 /* ---- tutti.history/1 ---- */
 
-static const char *history_name_at(void *ctx, uint32_t k)
+static const char *in_memory_history_name_at(void *ctx, uint32_t k)
 {
     const in_memory *m = ctx;
     return k < m->metrics.count ? m->metrics.items[k].name : NULL;
 }
 
-static uint64_t history_count(void *ctx, const char *name)
+static uint64_t in_memory_history_count(void *ctx, const char *name)
 {
     const series *s = series_find(&((const in_memory *)ctx)->metrics, name);
     return s ? s->count : 0;
@@ -167,8 +167,8 @@ static tutti_status in_memory_find(const in_memory *m, const char *name,
     return TUTTI_OK;
 }
 
-static tutti_status history_latest(void *ctx, const char *name, double *ret_value,
-                                   tutti_error *err)
+static tutti_status in_memory_history_latest(void *ctx, const char *name, double *ret_value,
+                                             tutti_error *err)
 {
     const series *s = NULL;
     const tutti_status status = in_memory_find(ctx, name, &s, err);
@@ -177,8 +177,9 @@ static tutti_status history_latest(void *ctx, const char *name, double *ret_valu
     return status;
 }
 
-static tutti_status history_timeseries(void *ctx, const char *name, const char *field,
-                                       double *ret_values, uint64_t capacity, tutti_error *err)
+static tutti_status in_memory_history_timeseries(void *ctx, const char *name, const char *field,
+                                                 double *ret_values, uint64_t capacity,
+                                                 tutti_error *err)
 {
     const in_memory *m = ctx;
     const series *s = NULL;
@@ -200,25 +201,25 @@ static tutti_status history_timeseries(void *ctx, const char *name, const char *
     return TUTTI_OK;
 }
 
-static const char *history_hyperparameter_at(void *ctx, uint32_t k)
+static const char *in_memory_history_hyperparameter_at(void *ctx, uint32_t k)
 {
     const setting_list *list = &((const in_memory *)ctx)->settings;
     return k < list->count ? list->items[k].name : NULL;
 }
 
-static const char *history_hyperparameter(void *ctx, const char *name)
+static const char *in_memory_history_hyperparameter(void *ctx, const char *name)
 {
     const setting *s = find_setting(&((const in_memory *)ctx)->settings, name);
     return s ? s->json : NULL;
 }
 
-static const char *history_table_at(void *ctx, uint32_t k)
+static const char *in_memory_history_table_at(void *ctx, uint32_t k)
 {
     const setting_list *list = &((const in_memory *)ctx)->tables;
     return k < list->count ? list->items[k].name : NULL;
 }
 
-static const char *history_table(void *ctx, const char *name)
+static const char *in_memory_history_table(void *ctx, const char *name)
 {
     const setting *s = find_setting(&((const in_memory *)ctx)->tables, name);
     return s ? s->json : NULL;
@@ -237,14 +238,14 @@ static tutti_status in_memory_open(const tutti_host *host, const tutti_params *p
     m->state = state;
     m->history = (tutti_history_v1){.struct_size = sizeof m->history,
                                     .ctx = m,
-                                    .name_at = history_name_at,
-                                    .count = history_count,
-                                    .latest = history_latest,
-                                    .timeseries = history_timeseries,
-                                    .hyperparameter_at = history_hyperparameter_at,
-                                    .hyperparameter = history_hyperparameter,
-                                    .table_at = history_table_at,
-                                    .table = history_table};
+                                    .name_at = in_memory_history_name_at,
+                                    .count = in_memory_history_count,
+                                    .latest = in_memory_history_latest,
+                                    .timeseries = in_memory_history_timeseries,
+                                    .hyperparameter_at = in_memory_history_hyperparameter_at,
+                                    .hyperparameter = in_memory_history_hyperparameter,
+                                    .table_at = in_memory_history_table_at,
+                                    .table = in_memory_history_table};
     *ret_self = m;
     return TUTTI_OK;
 }

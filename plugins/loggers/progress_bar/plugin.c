@@ -31,8 +31,8 @@ static double progress_bar_seconds(void)
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-static tutti_status bar_open(const tutti_host *host, const tutti_params *params,
-                             void **ret_self, tutti_error *err)
+static tutti_status progress_bar_open(const tutti_host *host, const tutti_params *params,
+                                      void **ret_self, tutti_error *err)
 {
     const tutti_state_v1 *state = logger_service(host, "progress_bar", TUTTI_STATE_V1, err);
     if (!state)
@@ -181,7 +181,7 @@ static void progress_bar_show(progress_bar *b, line *l, bool end)
     b->last = progress_bar_seconds();
 }
 
-static tutti_status bar_event(void *self, const tutti_event *event, tutti_error *err)
+static tutti_status progress_bar_event(void *self, const tutti_event *event, tutti_error *err)
 {
     progress_bar *b = self;
     line l = {.used = 0};
@@ -227,7 +227,7 @@ static tutti_status bar_event(void *self, const tutti_event *event, tutti_error 
     return TUTTI_OK;
 }
 
-static tutti_status bar_close(void *self, tutti_error *err)
+static tutti_status progress_bar_close(void *self, tutti_error *err)
 {
     progress_bar *b = self;
     (void)err;
@@ -238,8 +238,8 @@ static tutti_status bar_close(void *self, tutti_error *err)
     return TUTTI_OK;
 }
 
-static tutti_status bar_metrics(void *self, const tutti_named_value *values, uint32_t n,
-                                uint64_t step, tutti_error *err)
+static tutti_status progress_bar_metrics(void *self, const tutti_named_value *values,
+                                         uint32_t n, uint64_t step, tutti_error *err)
 {
     progress_bar *b = self;
     (void)step;
@@ -254,8 +254,8 @@ static tutti_status bar_metrics(void *self, const tutti_named_value *values, uin
 }
 
 /* Warnings and errors the host prints itself; here they only get a line of their own. */
-static tutti_status bar_message(void *self, int32_t level, const char *component,
-                                const char *text, tutti_error *err)
+static tutti_status progress_bar_message(void *self, int32_t level, const char *component,
+                                         const char *text, tutti_error *err)
 {
     progress_bar *b = self;
     (void)err;
@@ -266,13 +266,14 @@ static tutti_status bar_message(void *self, int32_t level, const char *component
     return TUTTI_OK;
 }
 
-static const void *bar_query(void *self, const char *interface_id)
+static const void *progress_bar_query(void *self, const char *interface_id)
 {
-    static const tutti_logger_v1 table = {
-        .struct_size = sizeof table, .metrics = bar_metrics, .message = bar_message};
+    static const tutti_logger_v1 table = {.struct_size = sizeof table,
+                                          .metrics = progress_bar_metrics,
+                                          .message = progress_bar_message};
     (void)self;
     return strcmp(interface_id, TUTTI_LOGGER_V1) == 0 ? &table : NULL;
 }
 
-LOGGER_PLUGIN("progress_bar", .open = bar_open, .run_event = bar_event, .close = bar_close,
-              .query = bar_query);
+LOGGER_PLUGIN("progress_bar", .open = progress_bar_open, .run_event = progress_bar_event,
+              .close = progress_bar_close, .query = progress_bar_query);

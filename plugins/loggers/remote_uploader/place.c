@@ -70,7 +70,7 @@ typedef struct asking {
     void *asker;
 } asking;
 
-static bool asking_must_end(void *ctx)
+static bool remote_uploader_asking_must_end(void *ctx)
 {
     const asking *a = ctx;
     return a->place->must_end(a->place->ctx) || (a->must_end && a->must_end(a->asker));
@@ -79,7 +79,7 @@ static bool asking_must_end(void *ctx)
 static place place_asked(asking *a)
 {
     place p = *a->place;
-    p.must_end = asking_must_end;
+    p.must_end = remote_uploader_asking_must_end;
     p.ctx = a;
     return p;
 }
@@ -89,7 +89,8 @@ tutti_status place_get(const place *p, const char *name, const tutti_download *w
 {
     asking a = {p, what->must_end, what->asker};
     const place asked = place_asked(&a);
-    const remote_check check = {.most = UINT64_MAX, .must_end = asking_must_end, .ctx = &a};
+    const remote_check check = {
+        .most = UINT64_MAX, .must_end = remote_uploader_asking_must_end, .ctx = &a};
     return p->remote ? remote_fetch(p->remote, name, what->path, &check, err)
                      : folder_get(&asked, name, what->path, err);
 }

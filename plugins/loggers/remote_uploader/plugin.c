@@ -41,12 +41,12 @@ typedef struct upload {
     bool runs;     /* in a thread of its own */
 } upload;
 
-static bool uploader_must_end(void *ctx)
+static bool remote_uploader_must_end(void *ctx)
 {
     return outbox_must_end(((uploader *)ctx)->outbox);
 }
 
-static void uploader_wait(void *ctx, int64_t seconds)
+static void remote_uploader_wait(void *ctx, int64_t seconds)
 {
     (void)outbox_wait(((uploader *)ctx)->outbox, 1000 * (seconds < 120 ? seconds : 120));
 }
@@ -145,8 +145,8 @@ static void run_group(upload *u, uint32_t n)
         upload_end(&u[k]);
 }
 
-static tutti_status uploader_send(void *ctx, const outbox_record *records, uint32_t n,
-                                  uint32_t *ret_sent, tutti_error *err)
+static tutti_status remote_uploader_send(void *ctx, const outbox_record *records, uint32_t n,
+                                         uint32_t *ret_sent, tutti_error *err)
 {
     uploader *up = ctx;
     upload u[MOST_UPLOADS];
@@ -196,7 +196,8 @@ static void put_number(void *ctx, uint64_t number)
     outbox_put(up->outbox, text, (size_t)n);
 }
 
-static tutti_status uploader_upload(void *ctx, const tutti_upload *what, tutti_error *err)
+static tutti_status remote_uploader_upload(void *ctx, const tutti_upload *what,
+                                           tutti_error *err)
 {
     uploader *up = ctx;
     char name[JOB_NAME];
@@ -214,7 +215,8 @@ static tutti_status uploader_upload(void *ctx, const tutti_upload *what, tutti_e
 
 /* ---- back ---- */
 
-static tutti_status uploader_download(void *ctx, const tutti_download *what, tutti_error *err)
+static tutti_status remote_uploader_download(void *ctx, const tutti_download *what,
+                                             tutti_error *err)
 {
     const uploader *up = ctx;
     char name[JOB_NAME];
@@ -228,7 +230,7 @@ typedef struct listing {
     const tutti_listing *what;
 } listing;
 
-static tutti_status uploader_each(void *ctx, const char *name, tutti_error *err)
+static tutti_status remote_uploader_each(void *ctx, const char *name, tutti_error *err)
 {
     const listing *l = ctx;
     char own[JOB_NAME];
@@ -240,13 +242,13 @@ static tutti_status uploader_each(void *ctx, const char *name, tutti_error *err)
     return l->what->each(l->what->asker, own, err);
 }
 
-static int32_t uploader_list_must_end(void *ctx)
+static int32_t remote_uploader_list_must_end(void *ctx)
 {
     const listing *l = ctx;
     return l->what->must_end && l->what->must_end(l->what->asker);
 }
 
-static tutti_status uploader_list(void *ctx, const tutti_listing *what, tutti_error *err)
+static tutti_status remote_uploader_list(void *ctx, const tutti_listing *what, tutti_error *err)
 {
     static const char mark[] = "\n"; /* which no name has */
     const uploader *up = ctx;
@@ -261,8 +263,8 @@ static tutti_status uploader_list(void *ctx, const tutti_listing *what, tutti_er
     (void)snprintf(begin, sizeof begin, "%s%s", l.head, what->prefix);
     const tutti_listing named = {.struct_size = sizeof named,
                                  .prefix = begin,
-                                 .each = uploader_each,
-                                 .must_end = uploader_list_must_end,
+                                 .each = remote_uploader_each,
+                                 .must_end = remote_uploader_list_must_end,
                                  .asker = &l};
     return place_list(&up->place, &named, err);
 }
@@ -277,7 +279,8 @@ static void make_folder(char *path)
     (void)mkdir(path, 0777); /* what fails is told when a file is taken */
 }
 
-static tutti_status uploader_event(void *self, const tutti_event *event, tutti_error *err)
+static tutti_status remote_uploader_event(void *self, const tutti_event *event,
+                                          tutti_error *err)
 {
     uploader *up = self;
     tutti_status s = outbox_event(up->outbox, event, err);
@@ -294,7 +297,7 @@ static void uploader_free(uploader *up)
     free(up);
 }
 
-static tutti_status uploader_close(void *self, tutti_error *err)
+static tutti_status remote_uploader_close(void *self, tutti_error *err)
 {
     uploader *up = self;
     (void)err;
@@ -327,13 +330,13 @@ static tutti_status open_outbox(uploader *up, const tutti_host *host,
             .memory = MEMORY,
             .limit_ms = (int64_t)(tutti_param_f64(params, "flush_timeout") * 1000.0),
             .ctx = up,
-            .send = uploader_send,
+            .send = remote_uploader_send,
         },
         &up->outbox, err);
 }
 
-static tutti_status uploader_open(const tutti_host *host, const tutti_params *params,
-                                  void **ret_self, tutti_error *err)
+static tutti_status remote_uploader_open(const tutti_host *host, const tutti_params *params,
+                                         void **ret_self, tutti_error *err)
 {
     uploader *up = calloc(1, sizeof *up);
     if (!up)
@@ -341,16 +344,16 @@ static tutti_status uploader_open(const tutti_host *host, const tutti_params *pa
     up->checkpoint = logger_service(host, "remote_uploader", TUTTI_CHECKPOINT_V1, err);
     up->files = (tutti_files_v1){.struct_size = sizeof up->files,
                                  .ctx = up,
-                                 .upload = uploader_upload,
-                                 .download = uploader_download,
-                                 .list = uploader_list};
+                                 .upload = remote_uploader_upload,
+                                 .download = remote_uploader_download,
+                                 .list = remote_uploader_list};
     up->format = tutti_param_str(params, "file_path_format_string");
     up->uri = tutti_param_str(params, "bucket_uri");
     up->uploads = (uint32_t)tutti_param_i64(params, "num_concurrent_uploads");
     up->queue_size = tutti_param_i64(params, "queue_size");
     up->place = (place){.part = (uint64_t)tutti_param_i64(params, "part_size") << 20,
-                        .must_end = uploader_must_end,
-                        .wait = uploader_wait,
+                        .must_end = remote_uploader_must_end,
+                        .wait = remote_uploader_wait,
                         .ctx = up};
     tutti_status s = up->checkpoint ? TUTTI_OK : TUTTI_E_UNSUPPORTED;
     if (!s)
@@ -366,19 +369,20 @@ static tutti_status uploader_open(const tutti_host *host, const tutti_params *pa
     return TUTTI_OK;
 }
 
-static const char *uploader_location(void *self)
+static const char *remote_uploader_location(void *self)
 {
     return ((uploader *)self)->uri;
 }
 
-static const void *uploader_query(void *self, const char *interface_id)
+static const void *remote_uploader_query(void *self, const char *interface_id)
 {
     static const tutti_logger_v1 table = {.struct_size = sizeof table, /* files alone */
-                                          .location = uploader_location};
+                                          .location = remote_uploader_location};
     if (strcmp(interface_id, TUTTI_LOGGER_V1) == 0)
         return &table;
     return strcmp(interface_id, TUTTI_FILES_V1) == 0 ? &((uploader *)self)->files : NULL;
 }
 
-LOGGER_PLUGIN("remote_uploader", .open = uploader_open, .run_event = uploader_event,
-              .close = uploader_close, .query = uploader_query);
+LOGGER_PLUGIN("remote_uploader", .open = remote_uploader_open,
+              .run_event = remote_uploader_event, .close = remote_uploader_close,
+              .query = remote_uploader_query);

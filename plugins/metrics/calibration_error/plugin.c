@@ -24,8 +24,8 @@ static float confidence_of(const float *x, int64_t classes, int64_t most)
     return 1.0f / total;
 }
 
-static tutti_status calibration_update(void *self, const tutti_metric_input *in,
-                                       tutti_error *err)
+static tutti_status calibration_error_update(void *self, const tutti_metric_input *in,
+                                             tutti_error *err)
 {
     calibration *m = (calibration *)self;
     tutti_status status = metric_check(METRIC_NAME, in, err);
@@ -57,7 +57,7 @@ static tutti_status calibration_update(void *self, const tutti_metric_input *in,
     return TUTTI_OK;
 }
 
-static double calibration_compute(void *self)
+static double calibration_error_compute(void *self)
 {
     const calibration *m = (const calibration *)self;
     const int64_t n = m->bins + 1;
@@ -79,13 +79,13 @@ static double calibration_compute(void *self)
     return m->norm == NORM_L2 ? sqrt(value) : value;
 }
 
-static void calibration_reset(void *self)
+static void calibration_error_reset(void *self)
 {
     const calibration *m = (const calibration *)self;
     memset(m->sums, 0, (size_t)(3 * (m->bins + 1)) * sizeof *m->sums);
 }
 
-static tutti_status calibration_close(void *self, tutti_error *err)
+static tutti_status calibration_error_close(void *self, tutti_error *err)
 {
     calibration *m = (calibration *)self;
     free(m->sums);
@@ -93,8 +93,8 @@ static tutti_status calibration_close(void *self, tutti_error *err)
     return TUTTI_OK;
 }
 
-static tutti_status calibration_open(const tutti_host *host, const tutti_params *params,
-                                     void **ret_self, tutti_error *err)
+static tutti_status calibration_error_open(const tutti_host *host, const tutti_params *params,
+                                           void **ret_self, tutti_error *err)
 {
     calibration *m = (calibration *)calloc(1, sizeof *m);
     if (m) {
@@ -111,19 +111,19 @@ static tutti_status calibration_open(const tutti_host *host, const tutti_params 
     m->table.nsums = (uint32_t)(3 * (m->bins + 1));
     m->table.sums = m->sums;
     m->table.name = METRIC_NAME;
-    m->table.reset = calibration_reset;
-    m->table.update = calibration_update;
-    m->table.compute = calibration_compute;
+    m->table.reset = calibration_error_reset;
+    m->table.update = calibration_error_update;
+    m->table.compute = calibration_error_compute;
     *ret_self = m;
     return TUTTI_OK;
 }
 
-static const void *calibration_query(void *self, const char *interface_id)
+static const void *calibration_error_query(void *self, const char *interface_id)
 {
     return strcmp(interface_id, TUTTI_METRIC_V1) == 0 ? &((const calibration *)self)->table
                                                       : NULL;
 }
 
 TUTTI_PLUGIN_OF_ONE("org.tutti." METRIC_NAME, "1.0.0", METRIC_NAME, TUTTI_KIND_METRIC,
-                    .open = calibration_open, .close = calibration_close,
-                    .query = calibration_query);
+                    .open = calibration_error_open, .close = calibration_error_close,
+                    .query = calibration_error_query);

@@ -25,7 +25,8 @@ typedef struct confusion {
     int32_t reserved;
 } confusion;
 
-static tutti_status confusion_update(void *self, const tutti_metric_input *in, tutti_error *err)
+static tutti_status confusion_matrix_update(void *self, const tutti_metric_input *in,
+                                            tutti_error *err)
 {
     const confusion *m = (const confusion *)self;
     tutti_status status = metric_check(METRIC_NAME, in, err);
@@ -110,7 +111,7 @@ static tutti_status confusion_send(const confusion *m, tutti_error *err)
     return s;
 }
 
-static double confusion_compute(void *self)
+static double confusion_matrix_compute(void *self)
 {
     const confusion *m = (const confusion *)self;
     tutti_error err = TUTTI_ERROR_INIT;
@@ -126,13 +127,13 @@ static double confusion_compute(void *self)
     return right / all;
 }
 
-static void confusion_reset(void *self)
+static void confusion_matrix_reset(void *self)
 {
     const confusion *m = (const confusion *)self;
     memset(m->sums, 0, (size_t)(m->classes * m->classes) * sizeof *m->sums);
 }
 
-static tutti_status confusion_close(void *self, tutti_error *err)
+static tutti_status confusion_matrix_close(void *self, tutti_error *err)
 {
     confusion *m = (confusion *)self;
     (void)err;
@@ -141,8 +142,8 @@ static tutti_status confusion_close(void *self, tutti_error *err)
     return TUTTI_OK;
 }
 
-static tutti_status confusion_open(const tutti_host *host, const tutti_params *params,
-                                   void **ret_self, tutti_error *err)
+static tutti_status confusion_matrix_open(const tutti_host *host, const tutti_params *params,
+                                          void **ret_self, tutti_error *err)
 {
     const int64_t n = tutti_param_i64(params, "num_classes");
     confusion *m = (confusion *)calloc(1, sizeof *m);
@@ -164,18 +165,19 @@ static tutti_status confusion_open(const tutti_host *host, const tutti_params *p
                                  .nsums = (uint32_t)(n * n),
                                  .sums = m->sums,
                                  .name = METRIC_NAME,
-                                 .reset = confusion_reset,
-                                 .update = confusion_update,
-                                 .compute = confusion_compute};
+                                 .reset = confusion_matrix_reset,
+                                 .update = confusion_matrix_update,
+                                 .compute = confusion_matrix_compute};
     *ret_self = m;
     return TUTTI_OK;
 }
 
-static const void *confusion_query(void *self, const char *interface_id)
+static const void *confusion_matrix_query(void *self, const char *interface_id)
 {
     return strcmp(interface_id, TUTTI_METRIC_V1) == 0 ? &((const confusion *)self)->table
                                                       : NULL;
 }
 
 TUTTI_PLUGIN_OF_ONE("org.tutti." METRIC_NAME, "1.0.0", METRIC_NAME, TUTTI_KIND_METRIC,
-                    .open = confusion_open, .close = confusion_close, .query = confusion_query);
+                    .open = confusion_matrix_open, .close = confusion_matrix_close,
+                    .query = confusion_matrix_query);

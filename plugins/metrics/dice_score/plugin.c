@@ -60,7 +60,8 @@ static tutti_status dice_count(const dice *m, const tutti_metric_input *in, int6
     return TUTTI_OK;
 }
 
-static tutti_status dice_update(void *self, const tutti_metric_input *in, tutti_error *err)
+static tutti_status dice_score_update(void *self, const tutti_metric_input *in,
+                                      tutti_error *err)
 {
     const dice *m = (const dice *)self;
     tutti_status s = metric_check(METRIC_NAME, in, err);
@@ -89,13 +90,13 @@ static tutti_status dice_update(void *self, const tutti_metric_input *in, tutti_
     return s;
 }
 
-static void dice_reset(void *self)
+static void dice_score_reset(void *self)
 {
     const dice *m = (const dice *)self;
     memset(m->sums, 0, m->table.nsums * sizeof *m->sums);
 }
 
-static double dice_compute(void *self)
+static double dice_score_compute(void *self)
 {
     const dice *m = (const dice *)self;
     if (m->aggregation == DICE_GLOBAL)
@@ -103,7 +104,7 @@ static double dice_compute(void *self)
     return m->sums[1] > 0.0 ? m->sums[0] / m->sums[1] : (double)NAN;
 }
 
-static tutti_status dice_close(void *self, tutti_error *err)
+static tutti_status dice_score_close(void *self, tutti_error *err)
 {
     dice *m = (dice *)self;
     (void)err;
@@ -115,8 +116,8 @@ static tutti_status dice_close(void *self, tutti_error *err)
     return TUTTI_OK;
 }
 
-static tutti_status dice_open(const tutti_host *host, const tutti_params *params,
-                              void **ret_self, tutti_error *err)
+static tutti_status dice_score_open(const tutti_host *host, const tutti_params *params,
+                                    void **ret_self, tutti_error *err)
 {
     const size_t n = (size_t)(3 * tutti_param_i64(params, "num_classes"));
     dice *m = (dice *)calloc(1, sizeof *m);
@@ -126,7 +127,7 @@ static tutti_status dice_open(const tutti_host *host, const tutti_params *params
         m->counts = (double *)calloc(n, sizeof *m->counts);
     }
     if (!m || !m->sums || !m->counts) {
-        (void)dice_close(m, NULL);
+        (void)dice_score_close(m, NULL);
         return tutti_fail(err, TUTTI_E_NOMEM, METRIC_NAME ": no memory");
     }
     m->classes = tutti_param_i64(params, "num_classes");
@@ -138,17 +139,18 @@ static tutti_status dice_open(const tutti_host *host, const tutti_params *params
                                  .nsums = m->aggregation == DICE_GLOBAL ? (uint32_t)n : 2,
                                  .sums = m->sums,
                                  .name = METRIC_NAME,
-                                 .reset = dice_reset,
-                                 .update = dice_update,
-                                 .compute = dice_compute};
+                                 .reset = dice_score_reset,
+                                 .update = dice_score_update,
+                                 .compute = dice_score_compute};
     *ret_self = m;
     return TUTTI_OK;
 }
 
-static const void *dice_query(void *self, const char *interface_id)
+static const void *dice_score_query(void *self, const char *interface_id)
 {
     return strcmp(interface_id, TUTTI_METRIC_V1) == 0 ? &((const dice *)self)->table : NULL;
 }
 
 TUTTI_PLUGIN_OF_ONE("org.tutti." METRIC_NAME, "1.0.0", METRIC_NAME, TUTTI_KIND_METRIC,
-                    .open = dice_open, .close = dice_close, .query = dice_query);
+                    .open = dice_score_open, .close = dice_score_close,
+                    .query = dice_score_query);

@@ -43,7 +43,7 @@ static tutti_status add_table(const bert_part *p, tutti_module m, const char *na
     return model_add(p->modules, m, name, "embedding", attr, 3, NULL, err);
 }
 
-static tutti_status embeddings_build(void *self, tutti_module m, tutti_error *err)
+static tutti_status bert_embeddings_build(void *self, tutti_module m, tutti_error *err)
 {
     const bert_part *p = self;
     tutti_status s;
@@ -69,9 +69,9 @@ static tutti_value some_rows(const bert_part *p, tutti_graph *g, tutti_module m,
 }
 
 /* in[0] tokens (B, T); in[1] their types, all 0 where there is none. */
-static tutti_status embeddings_trace(void *self, tutti_graph *g, tutti_module m,
-                                     const tutti_value *in, uint32_t nin, tutti_value *out,
-                                     uint32_t nout)
+static tutti_status bert_embeddings_trace(void *self, tutti_graph *g, tutti_module m,
+                                          const tutti_value *in, uint32_t nin, tutti_value *out,
+                                          uint32_t nout)
 {
     const bert_part *p = self;
     const int64_t t = g->desc(g, in[0])->dim[1];
@@ -94,17 +94,18 @@ static tutti_status embeddings_trace(void *self, tutti_graph *g, tutti_module m,
     return g->status(g);
 }
 
-static const void *embeddings_query(void *self, const char *id)
+static const void *bert_embeddings_query(void *self, const char *id)
 {
-    static const tutti_layer_v1 table = {
-        .struct_size = sizeof table, .build = embeddings_build, .trace = embeddings_trace};
+    static const tutti_layer_v1 table = {.struct_size = sizeof table,
+                                         .build = bert_embeddings_build,
+                                         .trace = bert_embeddings_trace};
     (void)self;
     return strcmp(id, TUTTI_LAYER_V1) == 0 ? &table : NULL;
 }
 
 /* ---- bert_predictions: transform(x) table^T + bias ---- */
 
-static tutti_status predictions_build(void *self, tutti_module m, tutti_error *err)
+static tutti_status bert_predictions_build(void *self, tutti_module m, tutti_error *err)
 {
     const bert_part *p = self;
     const tutti_desc shape = {{p->vocabulary}, 1, TUTTI_F32};
@@ -121,9 +122,9 @@ static tutti_status predictions_build(void *self, tutti_module m, tutti_error *e
 }
 
 /* in[0] (B, T, C), in[1] the table of tokens (V, C): logits (B, T, V). */
-static tutti_status predictions_trace(void *self, tutti_graph *g, tutti_module m,
-                                      const tutti_value *in, uint32_t nin, tutti_value *out,
-                                      uint32_t nout)
+static tutti_status bert_predictions_trace(void *self, tutti_graph *g, tutti_module m,
+                                           const tutti_value *in, uint32_t nin,
+                                           tutti_value *out, uint32_t nout)
 {
     const bert_part *p = self;
     (void)nin, (void)nout;
@@ -132,10 +133,11 @@ static tutti_status predictions_trace(void *self, tutti_graph *g, tutti_module m
     return g->status(g);
 }
 
-static const void *predictions_query(void *self, const char *id)
+static const void *bert_predictions_query(void *self, const char *id)
 {
-    static const tutti_layer_v1 table = {
-        .struct_size = sizeof table, .build = predictions_build, .trace = predictions_trace};
+    static const tutti_layer_v1 table = {.struct_size = sizeof table,
+                                         .build = bert_predictions_build,
+                                         .trace = bert_predictions_trace};
     (void)self;
     return strcmp(id, TUTTI_LAYER_V1) == 0 ? &table : NULL;
 }
@@ -143,11 +145,11 @@ static const void *predictions_query(void *self, const char *id)
 static const tutti_calls embeddings_calls = {.struct_size = sizeof embeddings_calls,
                                              .open = bert_part_open,
                                              .close = bert_part_close,
-                                             .query = embeddings_query};
+                                             .query = bert_embeddings_query};
 static const tutti_calls predictions_calls = {.struct_size = sizeof predictions_calls,
                                               .open = bert_part_open,
                                               .close = bert_part_close,
-                                              .query = predictions_query};
+                                              .query = bert_predictions_query};
 const tutti_object bert_embeddings =
     TUTTI_OBJECT_INIT("bert_embeddings", TUTTI_KIND_LAYER, &embeddings_calls);
 const tutti_object bert_predictions =

@@ -6,7 +6,7 @@
 
 static const char *const products[3] = {"query", "key", "value"};
 
-static tutti_status attention_build(void *self, tutti_module m, tutti_error *err)
+static tutti_status bert_attention_build(void *self, tutti_module m, tutti_error *err)
 {
     const bert_part *p = self;
     const tutti_attr attr[2] = {tutti_attr_i("num_heads", p->heads),
@@ -51,9 +51,9 @@ static tutti_value bert_project(const bert_part *p, tutti_graph *g, tutti_module
 }
 
 /* in[1], where there is one, is added to the scores. */
-static tutti_status attention_trace(void *self, tutti_graph *g, tutti_module m,
-                                    const tutti_value *in, uint32_t nin, tutti_value *out,
-                                    uint32_t nout)
+static tutti_status bert_attention_trace(void *self, tutti_graph *g, tutti_module m,
+                                         const tutti_value *in, uint32_t nin, tutti_value *out,
+                                         uint32_t nout)
 {
     const bert_part *p = self;
     (void)nout;
@@ -64,7 +64,7 @@ static tutti_status attention_trace(void *self, tutti_graph *g, tutti_module m,
 
 /* ---- bert_output: LayerNorm(dropout(dense(in[0])) + in[1]) ---- */
 
-static tutti_status output_build(void *self, tutti_module m, tutti_error *err)
+static tutti_status bert_output_build(void *self, tutti_module m, tutti_error *err)
 {
     const bert_part *p = self;
     tutti_status s;
@@ -74,9 +74,9 @@ static tutti_status output_build(void *self, tutti_module m, tutti_error *err)
     return bert_norm(p->modules, m, p->width, p->eps, err);
 }
 
-static tutti_status output_trace(void *self, tutti_graph *g, tutti_module m,
-                                 const tutti_value *in, uint32_t nin, tutti_value *out,
-                                 uint32_t nout)
+static tutti_status bert_output_trace(void *self, tutti_graph *g, tutti_module m,
+                                      const tutti_value *in, uint32_t nin, tutti_value *out,
+                                      uint32_t nout)
 {
     const tutti_module_v1 *s = ((bert_part *)self)->modules;
     (void)nin, (void)nout;
@@ -96,7 +96,7 @@ static tutti_status add_output(const bert_part *p, tutti_module m, int64_t inner
     return model_add(p->modules, m, "output", "bert_output", attr, 4, NULL, err);
 }
 
-static tutti_status layer_build(void *self, tutti_module m, tutti_error *err)
+static tutti_status bert_layer_build(void *self, tutti_module m, tutti_error *err)
 {
     const bert_part *p = self;
     const tutti_module_v1 *s = p->modules;
@@ -115,9 +115,9 @@ static tutti_status layer_build(void *self, tutti_module m, tutti_error *err)
     return add_output(p, m, p->inner, err);
 }
 
-static tutti_status layer_trace(void *self, tutti_graph *g, tutti_module m,
-                                const tutti_value *in, uint32_t nin, tutti_value *out,
-                                uint32_t nout)
+static tutti_status bert_layer_trace(void *self, tutti_graph *g, tutti_module m,
+                                     const tutti_value *in, uint32_t nin, tutti_value *out,
+                                     uint32_t nout)
 {
     const tutti_module_v1 *s = ((bert_part *)self)->modules;
     const tutti_module attention = s->child(s->ctx, m, "attention");
@@ -130,17 +130,18 @@ static tutti_status layer_trace(void *self, tutti_graph *g, tutti_module m,
 }
 
 #define PART(name_, object_)                                                                   \
-    static const void *name_##_query(void *self, const char *id)                               \
+    static const void *bert_##name_##_query(void *self, const char *id)                        \
     {                                                                                          \
-        static const tutti_layer_v1 table = {                                                  \
-            .struct_size = sizeof table, .build = name_##_build, .trace = name_##_trace};      \
+        static const tutti_layer_v1 table = {.struct_size = sizeof table,                      \
+                                             .build = bert_##name_##_build,                    \
+                                             .trace = bert_##name_##_trace};                   \
         (void)self;                                                                            \
         return strcmp(id, TUTTI_LAYER_V1) == 0 ? &table : NULL;                                \
     }                                                                                          \
     static const tutti_calls name_##_calls = {.struct_size = sizeof name_##_calls,             \
                                               .open = bert_part_open,                          \
                                               .close = bert_part_close,                        \
-                                              .query = name_##_query};                         \
+                                              .query = bert_##name_##_query};                  \
     const tutti_object object_ = TUTTI_OBJECT_INIT(#object_, TUTTI_KIND_LAYER, &name_##_calls);
 
 PART(attention, bert_self_attention)

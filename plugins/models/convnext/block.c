@@ -13,8 +13,8 @@ typedef struct block {
     double drop;  /* chance of a sample to go without */
 } block;
 
-static tutti_status block_open(const tutti_host *host, const tutti_params *params,
-                               void **ret_self, tutti_error *err)
+static tutti_status convnext_block_open(const tutti_host *host, const tutti_params *params,
+                                        void **ret_self, tutti_error *err)
 {
     block *b = calloc(1, sizeof *b);
     if (!b)
@@ -27,14 +27,14 @@ static tutti_status block_open(const tutti_host *host, const tutti_params *param
     return TUTTI_OK;
 }
 
-static tutti_status block_close(void *self, tutti_error *err)
+static tutti_status convnext_block_close(void *self, tutti_error *err)
 {
     (void)err;
     free(self);
     return TUTTI_OK;
 }
 
-static tutti_status block_build(void *self, tutti_module m, tutti_error *err)
+static tutti_status convnext_block_build(void *self, tutti_module m, tutti_error *err)
 {
     const block *b = self;
     const int64_t inner = EXPANSION * b->width;
@@ -73,9 +73,9 @@ static tutti_value drop_path(const block *b, tutti_graph *g, tutti_module m, tut
     return tutti_mul(g, y, g->emit(g, "dropout", &all, 1, attr, 2, NULL, 0));
 }
 
-static tutti_status block_trace(void *self, tutti_graph *g, tutti_module m,
-                                const tutti_value *in, uint32_t nin, tutti_value *out,
-                                uint32_t nout)
+static tutti_status convnext_block_trace(void *self, tutti_graph *g, tutti_module m,
+                                         const tutti_value *in, uint32_t nin, tutti_value *out,
+                                         uint32_t nout)
 {
     const block *b = self;
     (void)nin, (void)nout;
@@ -90,17 +90,18 @@ static tutti_status block_trace(void *self, tutti_graph *g, tutti_module m,
     return g->status(g);
 }
 
-static const void *block_query(void *self, const char *id)
+static const void *convnext_block_query(void *self, const char *id)
 {
-    static const tutti_layer_v1 table = {
-        .struct_size = sizeof table, .build = block_build, .trace = block_trace};
+    static const tutti_layer_v1 table = {.struct_size = sizeof table,
+                                         .build = convnext_block_build,
+                                         .trace = convnext_block_trace};
     (void)self;
     return strcmp(id, TUTTI_LAYER_V1) == 0 ? &table : NULL;
 }
 
 static const tutti_calls calls = {.struct_size = sizeof calls,
-                                  .open = block_open,
-                                  .close = block_close,
-                                  .query = block_query};
+                                  .open = convnext_block_open,
+                                  .close = convnext_block_close,
+                                  .query = convnext_block_query};
 const tutti_object convnext_block =
     TUTTI_OBJECT_INIT("convnext_block", TUTTI_KIND_LAYER, &calls);

@@ -73,7 +73,7 @@ static tutti_status add_dropout(const block *b, tutti_module m, const char *name
                             : TUTTI_OK;
 }
 
-static tutti_status block_build(void *self, tutti_module m, tutti_error *err)
+static tutti_status gpt2_block_build(void *self, tutti_module m, tutti_error *err)
 {
     const block *b = self;
     const tutti_attr tanh_form = tutti_attr_i("approximate", GPT2_GELU_TANH);
@@ -90,9 +90,9 @@ static tutti_status block_build(void *self, tutti_module m, tutti_error *err)
     return add_dropout(b, mlp, "drop", err);
 }
 
-static tutti_status block_trace(void *self, tutti_graph *g, tutti_module m,
-                                const tutti_value *in, uint32_t nin, tutti_value *out,
-                                uint32_t nout)
+static tutti_status gpt2_block_trace(void *self, tutti_graph *g, tutti_module m,
+                                     const tutti_value *in, uint32_t nin, tutti_value *out,
+                                     uint32_t nout)
 {
     const tutti_module_v1 *s = ((block *)self)->modules;
     (void)nout;
@@ -110,7 +110,7 @@ static tutti_status block_trace(void *self, tutti_graph *g, tutti_module m,
 static const void *gpt2_block_query(void *self, const char *id)
 {
     static const tutti_layer_v1 table = {
-        .struct_size = sizeof table, .build = block_build, .trace = block_trace};
+        .struct_size = sizeof table, .build = gpt2_block_build, .trace = gpt2_block_trace};
     (void)self;
     return strcmp(id, TUTTI_LAYER_V1) == 0 ? &table : NULL;
 }

@@ -124,8 +124,9 @@ static int lenet_divides(int64_t side)
     return side >= 4 + GRID && (side - 4) % GRID == 0;
 }
 
-static tutti_status mnist_build(void *self, tutti_module root, const tutti_column *columns,
-                                uint32_t ncolumns, tutti_error *err)
+static tutti_status lenet_mnist_build(void *self, tutti_module root,
+                                      const tutti_column *columns, uint32_t ncolumns,
+                                      tutti_error *err)
 {
     lenet *m = self;
     tutti_desc input = {{0}, 0, 0};
@@ -148,9 +149,9 @@ static tutti_status mnist_build(void *self, tutti_module root, const tutti_colum
     return model_linear(m->modules, root, "fc2", 32, m->head.outputs, err);
 }
 
-static tutti_status mnist_trace(void *self, tutti_graph *g, tutti_module root,
-                                const tutti_value *inputs, uint32_t ninputs,
-                                tutti_value *outputs, uint32_t noutputs)
+static tutti_status lenet_mnist_trace(void *self, tutti_graph *g, tutti_module root,
+                                      const tutti_value *inputs, uint32_t ninputs,
+                                      tutti_value *outputs, uint32_t noutputs)
 {
     const tutti_module_v1 *modules = ((lenet *)self)->modules;
     (void)ninputs, (void)noutputs;
@@ -180,8 +181,8 @@ static const tutti_model_v1 mnist_table = {.struct_size = sizeof mnist_table,
                                            .noutputs = 1,
                                            .inputs = classifier_inputs,
                                            .targets = classifier_targets,
-                                           .build = mnist_build,
-                                           .trace = mnist_trace,
+                                           .build = lenet_mnist_build,
+                                           .trace = lenet_mnist_trace,
                                            .loss = classifier_loss};
 
 static const void *lenet_query(void *self, const char *id)
@@ -190,7 +191,7 @@ static const void *lenet_query(void *self, const char *id)
     return strcmp(id, TUTTI_MODEL_V1) == 0 ? &lenet_table : NULL;
 }
 
-static const void *mnist_query(void *self, const char *id)
+static const void *lenet_mnist_query(void *self, const char *id)
 {
     (void)self;
     return strcmp(id, TUTTI_MODEL_V1) == 0 ? &mnist_table : NULL;
@@ -203,7 +204,7 @@ static const tutti_calls lenet_calls = {.struct_size = sizeof lenet_calls,
 static const tutti_calls mnist_calls = {.struct_size = sizeof mnist_calls,
                                         .open = lenet_open,
                                         .close = lenet_close,
-                                        .query = mnist_query};
+                                        .query = lenet_mnist_query};
 static const tutti_object lenet_object =
     TUTTI_OBJECT_INIT("lenet", TUTTI_KIND_MODEL, &lenet_calls);
 static const tutti_object mnist_object =

@@ -32,7 +32,7 @@ static tutti_status llama_layer_close(void *self, tutti_error *err)
 
 /* ---- llama_block ---- */
 
-static tutti_status block_build(void *self, tutti_module m, tutti_error *err)
+static tutti_status llama_block_build(void *self, tutti_module m, tutti_error *err)
 {
     static const llama_setting of_norm[] = {
         {"hidden_size", "num_features"}, {"rms_norm_eps", "eps"}, {NULL, NULL}};
@@ -76,9 +76,9 @@ static tutti_status block_build(void *self, tutti_module m, tutti_error *err)
     return TUTTI_OK;
 }
 
-static tutti_status block_trace(void *self, tutti_graph *g, tutti_module m,
-                                const tutti_value *in, uint32_t nin, tutti_value *out,
-                                uint32_t nout)
+static tutti_status llama_block_trace(void *self, tutti_graph *g, tutti_module m,
+                                      const tutti_value *in, uint32_t nin, tutti_value *out,
+                                      uint32_t nout)
 {
     const tutti_module_v1 *s = ((llama_layer *)self)->modules;
     (void)nout;
@@ -92,10 +92,10 @@ static tutti_status block_trace(void *self, tutti_graph *g, tutti_module m,
     return g->status(g);
 }
 
-static const void *block_query(void *self, const char *id)
+static const void *llama_block_query(void *self, const char *id)
 {
     static const tutti_layer_v1 table = {
-        .struct_size = sizeof table, .build = block_build, .trace = block_trace};
+        .struct_size = sizeof table, .build = llama_block_build, .trace = llama_block_trace};
     (void)self;
     return strcmp(id, TUTTI_LAYER_V1) == 0 ? &table : NULL;
 }
@@ -103,13 +103,13 @@ static const void *block_query(void *self, const char *id)
 static const tutti_calls block_calls = {.struct_size = sizeof block_calls,
                                         .open = llama_layer_open,
                                         .close = llama_layer_close,
-                                        .query = block_query};
+                                        .query = llama_block_query};
 const tutti_object llama_block =
     TUTTI_OBJECT_INIT("llama_block", TUTTI_KIND_LAYER, &block_calls);
 
 /* ---- llama_mlp: down_proj(silu(gate_proj(x)) up_proj(x)), SwiGLU of Shazeer 2020 ---- */
 
-static tutti_status mlp_build(void *self, tutti_module m, tutti_error *err)
+static tutti_status llama_mlp_build(void *self, tutti_module m, tutti_error *err)
 {
     const tutti_module_v1 *s = ((llama_layer *)self)->modules;
     const tutti_params *params = s->params(s->ctx, m);
@@ -129,8 +129,9 @@ static tutti_status mlp_build(void *self, tutti_module m, tutti_error *err)
     return TUTTI_OK;
 }
 
-static tutti_status mlp_trace(void *self, tutti_graph *g, tutti_module m, const tutti_value *in,
-                              uint32_t nin, tutti_value *out, uint32_t nout)
+static tutti_status llama_mlp_trace(void *self, tutti_graph *g, tutti_module m,
+                                    const tutti_value *in, uint32_t nin, tutti_value *out,
+                                    uint32_t nout)
 {
     const tutti_module_v1 *s = ((llama_layer *)self)->modules;
     (void)nin, (void)nout;
@@ -140,10 +141,10 @@ static tutti_status mlp_trace(void *self, tutti_graph *g, tutti_module m, const 
     return g->status(g);
 }
 
-static const void *mlp_query(void *self, const char *id)
+static const void *llama_mlp_query(void *self, const char *id)
 {
     static const tutti_layer_v1 table = {
-        .struct_size = sizeof table, .build = mlp_build, .trace = mlp_trace};
+        .struct_size = sizeof table, .build = llama_mlp_build, .trace = llama_mlp_trace};
     (void)self;
     return strcmp(id, TUTTI_LAYER_V1) == 0 ? &table : NULL;
 }
@@ -151,5 +152,5 @@ static const void *mlp_query(void *self, const char *id)
 static const tutti_calls mlp_calls = {.struct_size = sizeof mlp_calls,
                                       .open = llama_layer_open,
                                       .close = llama_layer_close,
-                                      .query = mlp_query};
+                                      .query = llama_mlp_query};
 const tutti_object llama_mlp = TUTTI_OBJECT_INIT("llama_mlp", TUTTI_KIND_LAYER, &mlp_calls);

@@ -17,8 +17,8 @@ typedef struct block {
     int64_t zero; /* the last scale starts from 0 */
 } block;
 
-static tutti_status block_open(const tutti_host *host, const tutti_params *params,
-                               void **ret_self, tutti_error *err)
+static tutti_status resnet_block_open(const tutti_host *host, const tutti_params *params,
+                                      void **ret_self, tutti_error *err)
 {
     block *b = calloc(1, sizeof *b);
     if (!b)
@@ -32,7 +32,7 @@ static tutti_status block_open(const tutti_host *host, const tutti_params *param
     return TUTTI_OK;
 }
 
-static tutti_status block_close(void *self, tutti_error *err)
+static tutti_status resnet_block_close(void *self, tutti_error *err)
 {
     (void)err;
     free(self);
@@ -81,7 +81,7 @@ static tutti_status trace_pairs(const block *b, tutti_graph *g, tutti_module m, 
 
 /* ---- basic_block ---- */
 
-static tutti_status basic_build(void *self, tutti_module m, tutti_error *err)
+static tutti_status resnet_basic_build(void *self, tutti_module m, tutti_error *err)
 {
     const block *b = self;
     const int64_t out = b->width * BASIC_EXPANSION;
@@ -94,25 +94,25 @@ static tutti_status basic_build(void *self, tutti_module m, tutti_error *err)
     return add_shortcut(b, m, out, err);
 }
 
-static tutti_status basic_trace(void *self, tutti_graph *g, tutti_module m,
-                                const tutti_value *in, uint32_t nin, tutti_value *out,
-                                uint32_t nout)
+static tutti_status resnet_basic_trace(void *self, tutti_graph *g, tutti_module m,
+                                       const tutti_value *in, uint32_t nin, tutti_value *out,
+                                       uint32_t nout)
 {
     (void)nin, (void)nout;
     return trace_pairs(self, g, m, in[0], 2, out);
 }
 
-static const void *basic_query(void *self, const char *id)
+static const void *resnet_basic_query(void *self, const char *id)
 {
     static const tutti_layer_v1 table = {
-        .struct_size = sizeof table, .build = basic_build, .trace = basic_trace};
+        .struct_size = sizeof table, .build = resnet_basic_build, .trace = resnet_basic_trace};
     (void)self;
     return strcmp(id, TUTTI_LAYER_V1) == 0 ? &table : NULL;
 }
 
 /* ---- bottleneck_block ---- */
 
-static tutti_status bottleneck_build(void *self, tutti_module m, tutti_error *err)
+static tutti_status resnet_bottleneck_build(void *self, tutti_module m, tutti_error *err)
 {
     const block *b = self;
     const int64_t out = b->width * BOTTLENECK_EXPANSION;
@@ -127,30 +127,31 @@ static tutti_status bottleneck_build(void *self, tutti_module m, tutti_error *er
     return add_shortcut(b, m, out, err);
 }
 
-static tutti_status bottleneck_trace(void *self, tutti_graph *g, tutti_module m,
-                                     const tutti_value *in, uint32_t nin, tutti_value *out,
-                                     uint32_t nout)
+static tutti_status resnet_bottleneck_trace(void *self, tutti_graph *g, tutti_module m,
+                                            const tutti_value *in, uint32_t nin,
+                                            tutti_value *out, uint32_t nout)
 {
     (void)nin, (void)nout;
     return trace_pairs(self, g, m, in[0], 3, out);
 }
 
-static const void *bottleneck_query(void *self, const char *id)
+static const void *resnet_bottleneck_query(void *self, const char *id)
 {
-    static const tutti_layer_v1 table = {
-        .struct_size = sizeof table, .build = bottleneck_build, .trace = bottleneck_trace};
+    static const tutti_layer_v1 table = {.struct_size = sizeof table,
+                                         .build = resnet_bottleneck_build,
+                                         .trace = resnet_bottleneck_trace};
     (void)self;
     return strcmp(id, TUTTI_LAYER_V1) == 0 ? &table : NULL;
 }
 
 static const tutti_calls basic_calls = {.struct_size = sizeof basic_calls,
-                                        .open = block_open,
-                                        .close = block_close,
-                                        .query = basic_query};
+                                        .open = resnet_block_open,
+                                        .close = resnet_block_close,
+                                        .query = resnet_basic_query};
 static const tutti_calls bottleneck_calls = {.struct_size = sizeof bottleneck_calls,
-                                             .open = block_open,
-                                             .close = block_close,
-                                             .query = bottleneck_query};
+                                             .open = resnet_block_open,
+                                             .close = resnet_block_close,
+                                             .query = resnet_bottleneck_query};
 const tutti_object basic_block =
     TUTTI_OBJECT_INIT("basic_block", TUTTI_KIND_LAYER, &basic_calls);
 const tutti_object bottleneck_block =

@@ -18,8 +18,8 @@ typedef struct block {
     int32_t reserved;
 } block;
 
-static tutti_status block_open(const tutti_host *host, const tutti_params *params,
-                               void **ret_self, tutti_error *err)
+static tutti_status resnet_cifar_block_open(const tutti_host *host, const tutti_params *params,
+                                            void **ret_self, tutti_error *err)
 {
     block *b = calloc(1, sizeof *b);
     if (!b)
@@ -40,7 +40,7 @@ static tutti_status resnet_cifar_close(void *self, tutti_error *err)
     return TUTTI_OK;
 }
 
-static tutti_status block_build(void *self, tutti_module m, tutti_error *err)
+static tutti_status resnet_cifar_block_build(void *self, tutti_module m, tutti_error *err)
 {
     const block *b = self;
     tutti_status s;
@@ -76,9 +76,9 @@ static tutti_value pad_shortcut(const block *b, tutti_graph *g, tutti_value x)
     return g->emit(g, "pad", &x, 1, pad, 2, NULL, 0);
 }
 
-static tutti_status block_trace(void *self, tutti_graph *g, tutti_module m,
-                                const tutti_value *in, uint32_t nin, tutti_value *out,
-                                uint32_t nout)
+static tutti_status resnet_cifar_block_trace(void *self, tutti_graph *g, tutti_module m,
+                                             const tutti_value *in, uint32_t nin,
+                                             tutti_value *out, uint32_t nout)
 {
     const block *b = self;
     const tutti_module_v1 *s = b->modules;
@@ -95,10 +95,11 @@ static tutti_status block_trace(void *self, tutti_graph *g, tutti_module m,
     return g->status(g);
 }
 
-static const tutti_layer_v1 block_table = {
-    .struct_size = sizeof block_table, .build = block_build, .trace = block_trace};
+static const tutti_layer_v1 block_table = {.struct_size = sizeof block_table,
+                                           .build = resnet_cifar_block_build,
+                                           .trace = resnet_cifar_block_trace};
 
-static const void *block_query(void *self, const char *id)
+static const void *resnet_cifar_block_query(void *self, const char *id)
 {
     (void)self;
     return strcmp(id, TUTTI_LAYER_V1) == 0 ? &block_table : NULL;
@@ -207,9 +208,9 @@ static const void *resnet_cifar_query(void *self, const char *id)
 }
 
 static const tutti_calls block_calls = {.struct_size = sizeof block_calls,
-                                        .open = block_open,
+                                        .open = resnet_cifar_block_open,
                                         .close = resnet_cifar_close,
-                                        .query = block_query};
+                                        .query = resnet_cifar_block_query};
 static const tutti_calls calls = {.struct_size = sizeof calls,
                                   .open = resnet_cifar_open,
                                   .close = resnet_cifar_close,

@@ -29,8 +29,8 @@ tutti_status unet_double_conv(const tutti_module_v1 *m, tutti_module parent, con
     return model_add(m, body, "5", "relu", NULL, 0, NULL, err);
 }
 
-static tutti_status up_open(const tutti_host *host, const tutti_params *params, void **ret_self,
-                            tutti_error *err)
+static tutti_status unet_up_open(const tutti_host *host, const tutti_params *params,
+                                 void **ret_self, tutti_error *err)
 {
     up *u = calloc(1, sizeof *u);
     if (!u)
@@ -43,14 +43,14 @@ static tutti_status up_open(const tutti_host *host, const tutti_params *params, 
     return TUTTI_OK;
 }
 
-static tutti_status up_close(void *self, tutti_error *err)
+static tutti_status unet_up_close(void *self, tutti_error *err)
 {
     (void)err;
     free(self);
     return TUTTI_OK;
 }
 
-static tutti_status up_build(void *self, tutti_module m, tutti_error *err)
+static tutti_status unet_up_build(void *self, tutti_module m, tutti_error *err)
 {
     const up *u = self;
     const tutti_attr conv[2] = {tutti_attr_i("in_channels", u->in),
@@ -75,8 +75,9 @@ static tutti_value up_grow(tutti_graph *g, tutti_value x, tutti_value like)
     return dy || dx ? g->emit(g, "pad", &x, 1, attr, 2, NULL, 0) : x;
 }
 
-static tutti_status up_trace(void *self, tutti_graph *g, tutti_module m, const tutti_value *in,
-                             uint32_t nin, tutti_value *out, uint32_t nout)
+static tutti_status unet_up_trace(void *self, tutti_graph *g, tutti_module m,
+                                  const tutti_value *in, uint32_t nin, tutti_value *out,
+                                  uint32_t nout)
 {
     const up *u = self;
     const tutti_attr last = tutti_attr_i("axis", -1);
@@ -91,14 +92,16 @@ static tutti_status up_trace(void *self, tutti_graph *g, tutti_module m, const t
     return g->status(g);
 }
 
-static const void *up_query(void *self, const char *id)
+static const void *unet_up_query(void *self, const char *id)
 {
     static const tutti_layer_v1 table = {
-        .struct_size = sizeof table, .build = up_build, .trace = up_trace};
+        .struct_size = sizeof table, .build = unet_up_build, .trace = unet_up_trace};
     (void)self;
     return strcmp(id, TUTTI_LAYER_V1) == 0 ? &table : NULL;
 }
 
-static const tutti_calls calls = {
-    .struct_size = sizeof calls, .open = up_open, .close = up_close, .query = up_query};
+static const tutti_calls calls = {.struct_size = sizeof calls,
+                                  .open = unet_up_open,
+                                  .close = unet_up_close,
+                                  .query = unet_up_query};
 const tutti_object unet_up = TUTTI_OBJECT_INIT("unet_up", TUTTI_KIND_LAYER, &calls);

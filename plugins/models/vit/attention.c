@@ -11,8 +11,9 @@ typedef struct attention {
     int64_t heads;
 } attention;
 
-static tutti_status in_proj_attention_open(const tutti_host *host, const tutti_params *params,
-                                           void **ret_self, tutti_error *err)
+static tutti_status vit_in_proj_attention_open(const tutti_host *host,
+                                               const tutti_params *params, void **ret_self,
+                                               tutti_error *err)
 {
     attention *a = calloc(1, sizeof *a);
     if (!a)
@@ -24,7 +25,7 @@ static tutti_status in_proj_attention_open(const tutti_host *host, const tutti_p
     return TUTTI_OK;
 }
 
-static tutti_status in_proj_attention_close(void *self, tutti_error *err)
+static tutti_status vit_in_proj_attention_close(void *self, tutti_error *err)
 {
     (void)err;
     free(self);
@@ -32,7 +33,7 @@ static tutti_status in_proj_attention_close(void *self, tutti_error *err)
 }
 
 /* in_proj_weight (3 C, C) and in_proj_bias (3 C): queries, keys and values below each other. */
-static tutti_status attention_build(void *self, tutti_module m, tutti_error *err)
+static tutti_status vit_attention_build(void *self, tutti_module m, tutti_error *err)
 {
     const attention *a = self;
     const double bound = sqrt(6.0 / (4.0 * (double)a->width)); /* Glorot and Bengio 2010 */
@@ -49,9 +50,9 @@ static tutti_status attention_build(void *self, tutti_module m, tutti_error *err
     return status ? status : model_linear(s, m, "out_proj", a->width, a->width, err);
 }
 
-static tutti_status attention_trace(void *self, tutti_graph *g, tutti_module m,
-                                    const tutti_value *in, uint32_t nin, tutti_value *out,
-                                    uint32_t nout)
+static tutti_status vit_attention_trace(void *self, tutti_graph *g, tutti_module m,
+                                        const tutti_value *in, uint32_t nin, tutti_value *out,
+                                        uint32_t nout)
 {
     const attention *a = self;
     const tutti_desc x = *g->desc(g, in[0]);
@@ -68,17 +69,18 @@ static tutti_status attention_trace(void *self, tutti_graph *g, tutti_module m,
     return g->status(g);
 }
 
-static const void *in_proj_attention_query(void *self, const char *id)
+static const void *vit_in_proj_attention_query(void *self, const char *id)
 {
-    static const tutti_layer_v1 table = {
-        .struct_size = sizeof table, .build = attention_build, .trace = attention_trace};
+    static const tutti_layer_v1 table = {.struct_size = sizeof table,
+                                         .build = vit_attention_build,
+                                         .trace = vit_attention_trace};
     (void)self;
     return strcmp(id, TUTTI_LAYER_V1) == 0 ? &table : NULL;
 }
 
 static const tutti_calls calls = {.struct_size = sizeof calls,
-                                  .open = in_proj_attention_open,
-                                  .close = in_proj_attention_close,
-                                  .query = in_proj_attention_query};
+                                  .open = vit_in_proj_attention_open,
+                                  .close = vit_in_proj_attention_close,
+                                  .query = vit_in_proj_attention_query};
 const tutti_object in_proj_attention =
     TUTTI_OBJECT_INIT("in_proj_attention", TUTTI_KIND_LAYER, &calls);

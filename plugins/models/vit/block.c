@@ -69,7 +69,7 @@ static tutti_status add_mlp(const part *p, tutti_module m, tutti_error *err)
     return vit_dropout(p->modules, mlp, "4", p->dropout, err);
 }
 
-static tutti_status block_build(void *self, tutti_module m, tutti_error *err)
+static tutti_status vit_block_build(void *self, tutti_module m, tutti_error *err)
 {
     const part *p = self;
     const tutti_attr attention[2] = {tutti_attr_i("hidden_dim", p->width),
@@ -84,9 +84,9 @@ static tutti_status block_build(void *self, tutti_module m, tutti_error *err)
     return add_mlp(p, m, err);
 }
 
-static tutti_status block_trace(void *self, tutti_graph *g, tutti_module m,
-                                const tutti_value *in, uint32_t nin, tutti_value *out,
-                                uint32_t nout)
+static tutti_status vit_block_trace(void *self, tutti_graph *g, tutti_module m,
+                                    const tutti_value *in, uint32_t nin, tutti_value *out,
+                                    uint32_t nout)
 {
     const tutti_module_v1 *s = ((part *)self)->modules;
     (void)nin, (void)nout;
@@ -98,17 +98,17 @@ static tutti_status block_trace(void *self, tutti_graph *g, tutti_module m,
     return g->status(g);
 }
 
-static const void *block_query(void *self, const char *id)
+static const void *vit_block_query(void *self, const char *id)
 {
     static const tutti_layer_v1 table = {
-        .struct_size = sizeof table, .build = block_build, .trace = block_trace};
+        .struct_size = sizeof table, .build = vit_block_build, .trace = vit_block_trace};
     (void)self;
     return strcmp(id, TUTTI_LAYER_V1) == 0 ? &table : NULL;
 }
 
 /* ---- vit_encoder ---- */
 
-static tutti_status encoder_build(void *self, tutti_module m, tutti_error *err)
+static tutti_status vit_encoder_build(void *self, tutti_module m, tutti_error *err)
 {
     const part *p = self;
     const tutti_desc positions = {{1, p->tokens, p->width}, 3, TUTTI_F32};
@@ -133,9 +133,9 @@ static tutti_status encoder_build(void *self, tutti_module m, tutti_error *err)
     return vit_norm(modules, m, "ln", p->width, p->eps, err);
 }
 
-static tutti_status encoder_trace(void *self, tutti_graph *g, tutti_module m,
-                                  const tutti_value *in, uint32_t nin, tutti_value *out,
-                                  uint32_t nout)
+static tutti_status vit_encoder_trace(void *self, tutti_graph *g, tutti_module m,
+                                      const tutti_value *in, uint32_t nin, tutti_value *out,
+                                      uint32_t nout)
 {
     const tutti_module_v1 *s = ((part *)self)->modules;
     (void)nin, (void)nout;
@@ -145,10 +145,10 @@ static tutti_status encoder_trace(void *self, tutti_graph *g, tutti_module m,
     return g->status(g);
 }
 
-static const void *encoder_query(void *self, const char *id)
+static const void *vit_encoder_query(void *self, const char *id)
 {
     static const tutti_layer_v1 table = {
-        .struct_size = sizeof table, .build = encoder_build, .trace = encoder_trace};
+        .struct_size = sizeof table, .build = vit_encoder_build, .trace = vit_encoder_trace};
     (void)self;
     return strcmp(id, TUTTI_LAYER_V1) == 0 ? &table : NULL;
 }
@@ -156,11 +156,11 @@ static const void *encoder_query(void *self, const char *id)
 static const tutti_calls block_calls = {.struct_size = sizeof block_calls,
                                         .open = vit_open,
                                         .close = vit_close,
-                                        .query = block_query};
+                                        .query = vit_block_query};
 static const tutti_calls encoder_calls = {.struct_size = sizeof encoder_calls,
                                           .open = vit_open,
                                           .close = vit_close,
-                                          .query = encoder_query};
+                                          .query = vit_encoder_query};
 const tutti_object vit_block = TUTTI_OBJECT_INIT("vit_block", TUTTI_KIND_LAYER, &block_calls);
 const tutti_object vit_encoder =
     TUTTI_OBJECT_INIT("vit_encoder", TUTTI_KIND_LAYER, &encoder_calls);

@@ -39,17 +39,17 @@ static int64_t column_parts(const adafactor_shape *s)
 
 /* ---- the passes, by one thread or several ---- */
 
-static void rows_part(void *arg, int64_t p)
+static void adafactor_rows_part(void *arg, int64_t p)
 {
     TUTTI_ISA_PICK(adafactor_rows)((const adafactor_job *)arg, p);
 }
 
-static void cols_part(void *arg, int64_t p)
+static void adafactor_cols_part(void *arg, int64_t p)
 {
     TUTTI_ISA_PICK(adafactor_cols)((const adafactor_job *)arg, p);
 }
 
-static void means_part(void *arg, int64_t b)
+static void adafactor_means_part(void *arg, int64_t b)
 {
     const adafactor_job *j = (const adafactor_job *)arg;
     const float *of = j->row_var + b * j->shape.rows;
@@ -59,12 +59,12 @@ static void means_part(void *arg, int64_t b)
     j->means[b] = adafactor_mean(sum, j->shape.rows, j->step);
 }
 
-static void look_part(void *arg, int64_t p)
+static void adafactor_look_part(void *arg, int64_t p)
 {
     TUTTI_ISA_PICK(adafactor_look)((const adafactor_job *)arg, p);
 }
 
-static void move_part(void *arg, int64_t p)
+static void adafactor_move_part(void *arg, int64_t p)
 {
     TUTTI_ISA_PICK(adafactor_move)((const adafactor_job *)arg, p);
 }
@@ -95,14 +95,14 @@ static void adafactor_update(void *self, const tutti_update *given)
                        .low = u.low,
                        .low_dtype = u.low_dtype};
     j.means = j.sums + 2 * j.shape.parts;
-    u.each(u.each_ctx, j.shape.parts, rows_part, &j);
+    u.each(u.each_ctx, j.shape.parts, adafactor_rows_part, &j);
     if (j.shape.factored) {
-        u.each(u.each_ctx, column_parts(&j.shape), cols_part, &j);
-        u.each(u.each_ctx, j.shape.batches, means_part, &j);
+        u.each(u.each_ctx, column_parts(&j.shape), adafactor_cols_part, &j);
+        u.each(u.each_ctx, j.shape.batches, adafactor_means_part, &j);
     }
-    u.each(u.each_ctx, j.shape.parts, look_part, &j);
+    u.each(u.each_ctx, j.shape.parts, adafactor_look_part, &j);
     j.rate = rate_of(&j);
-    u.each(u.each_ctx, j.shape.parts, move_part, &j);
+    u.each(u.each_ctx, j.shape.parts, adafactor_move_part, &j);
 }
 
 /* ---- the manifest's kernels, all with the same arguments ---- */
@@ -133,20 +133,21 @@ static void adafactor_update(void *self, const tutti_update *given)
                            .low_dtype = low_dtype};                                            \
         if (now[TUTTI_UPDATE_SKIP] != 0.0)                                                     \
             return;                                                                            \
-        if (part == move_part)                                                                 \
+        if (part == adafactor_move_part)                                                       \
             j.rate = rate_of(&j);                                                              \
         for (int64_t p = 0; p < (count); p++)                                                  \
             part(&j, p);                                                                       \
     }                                                                                          \
     _Static_assert(sizeof(adafactor_job) > 0, #name)
 
-ADAFACTOR_KERNEL(adafactor_rows, rows_part, parts);
-ADAFACTOR_KERNEL(adafactor_cols, cols_part, column_parts(&j.shape));
-ADAFACTOR_KERNEL(adafactor_means, means_part, factored ? batches : 0);
-ADAFACTOR_KERNEL(adafactor_look, look_part, parts);
-ADAFACTOR_KERNEL(adafactor_move, move_part, parts);
+ADAFACTOR_KERNEL(adafactor_rows, adafactor_rows_part, parts);
+ADAFACTOR_KERNEL(adafactor_cols, adafactor_cols_part, column_parts(&j.shape));
+ADAFACTOR_KERNEL(adafactor_means, adafactor_means_part, factored ? batches : 0);
+ADAFACTOR_KERNEL(adafactor_look, adafactor_look_part, parts);
+ADAFACTOR_KERNEL(adafactor_move, adafactor_move_part, parts);
 
-static tutti_status update_on_device(void *self, const tutti_update *u, tutti_error *err)
+static tutti_status adafactor_update_on_device(void *self, const tutti_update *u,
+                                               tutti_error *err)
 {
     const adafactor *o = (const adafactor *)self;
     adafactor_rule r = o->rule;
@@ -217,17 +218,18 @@ static tutti_status adafactor_open(const tutti_host *host, const tutti_params *p
     if (!o)
         return tutti_fail(err, TUTTI_E_NOMEM, "adafactor: no memory");
     find_kernels(o, host);
-    o->table = (tutti_optimizer_v1){.struct_size = (uint32_t)sizeof o->table,
-                                    .nslots = 2,
-                                    .slot_names = slots,
-                                    .lr = tutti_param_f64(params, "lr"),
-                                    .update = adafactor_update,
-                                    .update_on_device = o->kernels ? update_on_device : NULL,
-                                    .reads_numbers = 1,
-                                    .writes_low = 1,
-                                    .by_weight = 1,
-                                    .scratch = adafactor_scratch,
-                                    .slot_shape = adafactor_slot_shape};
+    o->table =
+        (tutti_optimizer_v1){.struct_size = (uint32_t)sizeof o->table,
+                             .nslots = 2,
+                             .slot_names = slots,
+                             .lr = tutti_param_f64(params, "lr"),
+                             .update = adafactor_update,
+                             .update_on_device = o->kernels ? adafactor_update_on_device : NULL,
+                             .reads_numbers = 1,
+                             .writes_low = 1,
+                             .by_weight = 1,
+                             .scratch = adafactor_scratch,
+                             .slot_shape = adafactor_slot_shape};
     o->rule = (adafactor_rule){.beta2_decay = tutti_param_f64(params, "beta2_decay"),
                                .eps1 = eps_at(params, 0, 1.1920928955078125e-07),
                                .eps2 = eps_at(params, 1, 0.001),

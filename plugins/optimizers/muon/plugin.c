@@ -297,7 +297,8 @@ static tutti_status products_there(const muon *o, const tutti_update *u, muon_me
     return s;
 }
 
-static tutti_status update_on_device(void *self, const tutti_update *given, tutti_error *err)
+static tutti_status muon_update_on_device(void *self, const tutti_update *given,
+                                          tutti_error *err)
 {
     const muon *o = (const muon *)self;
     tutti_update u = optimizer_known(given);
@@ -372,17 +373,18 @@ static tutti_status muon_open(const tutti_host *host, const tutti_params *params
     if (!o)
         return tutti_fail(err, TUTTI_E_NOMEM, "muon: no memory");
     find_kernels(o, host);
-    o->table = (tutti_optimizer_v1){.struct_size = (uint32_t)sizeof o->table,
-                                    .nslots = 2,
-                                    .slot_names = slots,
-                                    .lr = tutti_param_f64(params, "lr"),
-                                    .update = muon_update,
-                                    .update_on_device = o->kernels ? update_on_device : NULL,
-                                    .reads_numbers = 1,
-                                    .writes_low = 1,
-                                    .by_weight = 1,
-                                    .scratch = muon_scratch,
-                                    .slot_shape = muon_slot_shape};
+    o->table =
+        (tutti_optimizer_v1){.struct_size = (uint32_t)sizeof o->table,
+                             .nslots = 2,
+                             .slot_names = slots,
+                             .lr = tutti_param_f64(params, "lr"),
+                             .update = muon_update,
+                             .update_on_device = o->kernels ? muon_update_on_device : NULL,
+                             .reads_numbers = 1,
+                             .writes_low = 1,
+                             .by_weight = 1,
+                             .scratch = muon_scratch,
+                             .slot_shape = muon_slot_shape};
     read_settings(o, params);
     *ret_self = o;
     return TUTTI_OK;

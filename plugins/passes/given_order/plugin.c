@@ -61,8 +61,9 @@ static tutti_status given_order_close(void *self, tutti_error *err)
     return TUTTI_OK;
 }
 
-static tutti_status order_names(void *self, int32_t event, const char *const *names, uint32_t n,
-                                uint32_t *order, uint32_t *ret_count, tutti_error *err)
+static tutti_status given_order_names(void *self, int32_t event, const char *const *names,
+                                      uint32_t n, uint32_t *order, uint32_t *ret_count,
+                                      tutti_error *err)
 {
     const given_order *o = self;
     uint64_t used = 0;
@@ -86,7 +87,7 @@ static tutti_status order_names(void *self, int32_t event, const char *const *na
 
 static const void *given_order_query(void *self, const char *interface_id)
 {
-    static const tutti_pass_v1 pass = {.struct_size = sizeof pass, .order = order_names};
+    static const tutti_pass_v1 pass = {.struct_size = sizeof pass, .order = given_order_names};
     (void)self;
     return strcmp(interface_id, TUTTI_PASS_V1) == 0 ? &pass : NULL;
 }

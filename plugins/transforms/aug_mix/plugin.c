@@ -15,7 +15,8 @@ typedef struct aug_mix {
     warp_options warp;
 } aug_mix;
 
-static tutti_status read_settings(const tutti_params *params, aug_mix *t, tutti_error *err)
+static tutti_status aug_mix_read_settings(const tutti_params *params, aug_mix *t,
+                                          tutti_error *err)
 {
     (void)err;
     t->warp.filter = (int32_t)tutti_param_i64(params, "interpolation");
@@ -55,7 +56,7 @@ static mixture_change draw_change(const aug_mix *t, tutti_stream *r)
     return (mixture_change){(policy_op)op, bin, minus};
 }
 
-static void change_picture(const aug_mix *t, const picture *x, tutti_stream *r,
+static void aug_mix_change(const aug_mix *t, const picture *x, tutti_stream *r,
                            uint8_t *scratch)
 {
     const int64_t n = x->h * x->w * x->c;
@@ -76,4 +77,4 @@ static void change_picture(const aug_mix *t, const picture *x, tutti_stream *r,
 }
 
 /* A sum of floats, a chain's picture, and the memory of its changes. */
-PICTURE_CHANGE(aug_mix, aug_mix, 1, 6, read_settings, change_picture);
+PICTURE_CHANGE(aug_mix, aug_mix, 1, 6, aug_mix_read_settings, aug_mix_change);

@@ -35,14 +35,14 @@ static tutti_status open_as(const char *name, const tutti_host *host,
     return TUTTI_OK;
 }
 
-static tutti_status rand_open(const tutti_host *host, const tutti_params *params,
-                              void **ret_self, tutti_error *err)
+static tutti_status augmentation_rand_open(const tutti_host *host, const tutti_params *params,
+                                           void **ret_self, tutti_error *err)
 {
     return open_as("randaugment", host, params, ret_self, err);
 }
 
-static tutti_status mix_open(const tutti_host *host, const tutti_params *params,
-                             void **ret_self, tutti_error *err)
+static tutti_status augmentation_mix_open(const tutti_host *host, const tutti_params *params,
+                                          void **ret_self, tutti_error *err)
 {
     return open_as("augmix", host, params, ret_self, err);
 }
@@ -127,8 +127,9 @@ void augmentation_cpu(const uint8_t *x, uint8_t *y, float *scratch, const int64_
     }
 }
 
-static int32_t apply_batch(void *self, const tutti_samples *samples, uint32_t k,
-                           const tutti_tensor *in, tutti_tensor *out, tutti_error *err)
+static int32_t augmentation_apply_batch(void *self, const tutti_samples *samples, uint32_t k,
+                                        const tutti_tensor *in, tutti_tensor *out,
+                                        tutti_error *err)
 {
     augmentation *a = self;
     const tutti_desc *d = &in->desc;
@@ -159,17 +160,17 @@ static const void *augmentation_query(void *self, const char *id)
     static const tutti_transform_v1 table = {.struct_size = sizeof table,
                                              .infer = augmentation_infer,
                                              .apply = augmentation_apply,
-                                             .apply_batch = apply_batch};
+                                             .apply_batch = augmentation_apply_batch};
     (void)self;
     return strcmp(id, TUTTI_TRANSFORM_V1) == 0 ? &table : NULL;
 }
 
 static const tutti_calls rand_calls = {.struct_size = sizeof rand_calls,
-                                       .open = rand_open,
+                                       .open = augmentation_rand_open,
                                        .close = augmentation_close,
                                        .query = augmentation_query};
 static const tutti_calls mix_calls = {.struct_size = sizeof mix_calls,
-                                      .open = mix_open,
+                                      .open = augmentation_mix_open,
                                       .close = augmentation_close,
                                       .query = augmentation_query};
 static const tutti_object randaugment =

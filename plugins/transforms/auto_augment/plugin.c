@@ -102,7 +102,8 @@ static const policy_step policies[][PAIRS][2] = {
     },
 };
 
-static tutti_status read_settings(const tutti_params *params, auto_augment *t, tutti_error *err)
+static tutti_status auto_augment_read_settings(const tutti_params *params, auto_augment *t,
+                                               tutti_error *err)
 {
     (void)err;
     t->warp.filter = (int32_t)tutti_param_i64(params, "interpolation");
@@ -111,8 +112,8 @@ static tutti_status read_settings(const tutti_params *params, auto_augment *t, t
     return TUTTI_OK;
 }
 
-static void change_picture(const auto_augment *t, const picture *x, tutti_stream *r,
-                           uint8_t *scratch)
+static void auto_augment_change(const auto_augment *t, const picture *x, tutti_stream *r,
+                                uint8_t *scratch)
 {
     const policy_step *pair = policies[t->policy][tutti_stream_below(r, PAIRS)];
     for (int k = 0; k < 2; k++) {
@@ -124,4 +125,5 @@ static void change_picture(const auto_augment *t, const picture *x, tutti_stream
     }
 }
 
-PICTURE_CHANGE(auto_augment, auto_augment, 1, 1, read_settings, change_picture);
+PICTURE_CHANGE(auto_augment, auto_augment, 1, 1, auto_augment_read_settings,
+               auto_augment_change);

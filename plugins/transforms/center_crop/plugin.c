@@ -61,8 +61,9 @@ void center_crop_cpu(const uint8_t *x, uint8_t *y, int64_t height, int64_t width
                         (char *)y + k * rows * columns * pixel, have, want, (uint64_t)pixel);
 }
 
-static int32_t apply_batch(void *self, const tutti_samples *samples, uint32_t k,
-                           const tutti_tensor *in, tutti_tensor *out, tutti_error *err)
+static int32_t center_crop_apply_batch(void *self, const tutti_samples *samples, uint32_t k,
+                                       const tutti_tensor *in, tutti_tensor *out,
+                                       tutti_error *err)
 {
     crop *c = self;
     const tutti_desc *d = &in->desc;
@@ -94,4 +95,4 @@ static tutti_status center_crop_open(const tutti_host *host, const tutti_params 
 }
 
 TRANSFORM_PLUGIN(center_crop, center_crop_open, center_crop_infer, center_crop_apply,
-                 apply_batch);
+                 center_crop_apply_batch);

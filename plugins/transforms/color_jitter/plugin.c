@@ -95,8 +95,9 @@ void color_jitter_cpu(const uint8_t *x, uint8_t *y, const int64_t *index, uint64
                        tutti_stream_at(seed, purpose, epoch, (uint64_t)index[k]));
 }
 
-static int32_t apply_batch(void *self, const tutti_samples *samples, uint32_t k,
-                           const tutti_tensor *in, tutti_tensor *out, tutti_error *err)
+static int32_t color_jitter_apply_batch(void *self, const tutti_samples *samples, uint32_t k,
+                                        const tutti_tensor *in, tutti_tensor *out,
+                                        tutti_error *err)
 {
     jitter *j = self;
     const tutti_desc *d = &in->desc;
@@ -133,4 +134,4 @@ static tutti_status color_jitter_open(const tutti_host *host, const tutti_params
 }
 
 TRANSFORM_PLUGIN(color_jitter, color_jitter_open, color_jitter_infer, color_jitter_apply,
-                 apply_batch);
+                 color_jitter_apply_batch);

@@ -11,7 +11,8 @@ static void pair_setting(const tutti_params *params, const char *name, double pa
     pair[1] = p->items[p->count - 1]->f;
 }
 
-static tutti_status read_settings(const tutti_params *params, elastic *t, tutti_error *err)
+static tutti_status elastic_transform_read_settings(const tutti_params *params, elastic *t,
+                                                    tutti_error *err)
 {
     pair_setting(params, "alpha", t->alpha);
     pair_setting(params, "sigma", t->sigma);
@@ -25,7 +26,8 @@ static tutti_status read_settings(const tutti_params *params, elastic *t, tutti_
 }
 
 /* The picture is mirrored by half of the larger kernel. */
-static tutti_status elastic_fits(const elastic *t, const tutti_desc *d, tutti_error *err)
+static tutti_status elastic_transform_fits(const elastic *t, const tutti_desc *d,
+                                           tutti_error *err)
 {
     const int64_t a = elastic_kernel(t, 0), b = elastic_kernel(t, 1),
                   half = (a > b ? a : b) / 2;
@@ -37,8 +39,9 @@ static tutti_status elastic_fits(const elastic *t, const tutti_desc *d, tutti_er
                       (long long)d->dim[0], (long long)d->dim[1], (long long)half);
 }
 
-static tutti_status elastic_change(const elastic *t, const picture *x, tutti_stream *r,
-                                   uint8_t *scratch, tutti_error *err)
+static tutti_status elastic_transform_change(const elastic *t, const picture *x,
+                                             tutti_stream *r, uint8_t *scratch,
+                                             tutti_error *err)
 {
     const int64_t n = x->h * x->w;
     float *field[2] = {(float *)(void *)scratch, (float *)(void *)scratch + n};
@@ -54,5 +57,5 @@ static tutti_status elastic_change(const elastic *t, const picture *x, tutti_str
 }
 
 /* Three fields of floats and a copy, for one channel. */
-PICTURE_CHANGE_OR_FAIL(elastic_transform, elastic, 1, 13, read_settings, elastic_fits,
-                       elastic_change);
+PICTURE_CHANGE_OR_FAIL(elastic_transform, elastic, 1, 13, elastic_transform_read_settings,
+                       elastic_transform_fits, elastic_transform_change);

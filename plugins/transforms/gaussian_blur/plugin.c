@@ -17,8 +17,8 @@ static void size_setting_named(const tutti_params *params, int64_t size[2])
     size[1] = p->items[p->count - 1]->i;
 }
 
-static tutti_status read_settings(const tutti_params *params, gaussian_blur *t,
-                                  tutti_error *err)
+static tutti_status gaussian_blur_read_settings(const tutti_params *params, gaussian_blur *t,
+                                                tutti_error *err)
 {
     size_setting_named(params, t->size);
     if (t->size[0] % 2 == 0 || t->size[1] % 2 == 0)
@@ -31,8 +31,8 @@ static tutti_status read_settings(const tutti_params *params, gaussian_blur *t,
     return TUTTI_OK;
 }
 
-static void change_picture(const gaussian_blur *t, const picture *x, tutti_stream *r,
-                           uint8_t *scratch)
+static void gaussian_blur_change(const gaussian_blur *t, const picture *x, tutti_stream *r,
+                                 uint8_t *scratch)
 {
     const int64_t n = x->h * x->w * x->c;
     float *values = (float *)(void *)scratch;
@@ -47,4 +47,5 @@ static void change_picture(const gaussian_blur *t, const picture *x, tutti_strea
         x->pixels[i] = (uint8_t)rintf(values[i]);
 }
 
-PICTURE_CHANGE(gaussian_blur, gaussian_blur, 0, 8, read_settings, change_picture);
+PICTURE_CHANGE(gaussian_blur, gaussian_blur, 0, 8, gaussian_blur_read_settings,
+               gaussian_blur_change);

@@ -3,8 +3,8 @@
 #include "../transform_plugin.h"
 #include "noise.h"
 
-static tutti_status noise_infer(void *self, tutti_column *columns, uint32_t ncolumns,
-                                tutti_error *err)
+static tutti_status gaussian_noise_infer(void *self, tutti_column *columns, uint32_t ncolumns,
+                                         tutti_error *err)
 {
     (void)self, (void)columns, (void)ncolumns, (void)err;
     return TUTTI_OK;
@@ -24,8 +24,8 @@ static void noise_values(const noise *n, const tutti_tensor *in, int64_t i, floa
         ((uint8_t *)out)[i] = noise_byte(n, ((const uint8_t *)in->data)[i], normal);
 }
 
-static int32_t noise_apply(void *self, const tutti_sample *sample, uint32_t k,
-                           const tutti_tensor *in, tutti_tensor *out, tutti_error *err)
+static int32_t gaussian_noise_apply(void *self, const tutti_sample *sample, uint32_t k,
+                                    const tutti_tensor *in, tutti_tensor *out, tutti_error *err)
 {
     const noise_setting *set = self;
     const noise *n = &set->noise;
@@ -51,8 +51,8 @@ static int32_t noise_apply(void *self, const tutti_sample *sample, uint32_t k,
     return 1;
 }
 
-static tutti_status noise_open(const tutti_host *host, const tutti_params *params,
-                               void **ret_self, tutti_error *err)
+static tutti_status gaussian_noise_open(const tutti_host *host, const tutti_params *params,
+                                        void **ret_self, tutti_error *err)
 {
     noise_setting *n = calloc(1, sizeof *n);
     (void)host;
@@ -66,4 +66,5 @@ static tutti_status noise_open(const tutti_host *host, const tutti_params *param
     return TUTTI_OK;
 }
 
-TRANSFORM_PLUGIN(gaussian_noise, noise_open, noise_infer, noise_apply, NULL);
+TRANSFORM_PLUGIN(gaussian_noise, gaussian_noise_open, gaussian_noise_infer,
+                 gaussian_noise_apply, NULL);

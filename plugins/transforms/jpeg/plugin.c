@@ -11,7 +11,7 @@ typedef struct jpeg {
     int64_t quality[2];
 } jpeg;
 
-static tutti_status read_settings(const tutti_params *params, jpeg *t, tutti_error *err)
+static tutti_status jpeg_read_settings(const tutti_params *params, jpeg *t, tutti_error *err)
 {
     const tutti_param *p = tutti_param_find(params, "quality");
     t->quality[0] = p->items[0]->i;
@@ -62,4 +62,4 @@ static tutti_status jpeg_change(const jpeg *t, const picture *x, tutti_stream *r
     return s;
 }
 
-PICTURE_CHANGE_OR_FAIL(jpeg, jpeg, 0, 0, read_settings, jpeg_fits, jpeg_change);
+PICTURE_CHANGE_OR_FAIL(jpeg, jpeg, 0, 0, jpeg_read_settings, jpeg_fits, jpeg_change);

@@ -123,8 +123,9 @@ void mask_tokens_cpu(const uint8_t *tokens, uint8_t *y, const int64_t *index, ui
     }
 }
 
-static int32_t apply_batch(void *self, const tutti_samples *samples, uint32_t k,
-                           const tutti_tensor *in, tutti_tensor *out, tutti_error *err)
+static int32_t mask_tokens_apply_batch(void *self, const tutti_samples *samples, uint32_t k,
+                                       const tutti_tensor *in, tutti_tensor *out,
+                                       tutti_error *err)
 {
     masker *m = self;
     if (k != m->input && k != m->target)
@@ -194,4 +195,4 @@ static tutti_status mask_tokens_open(const tutti_host *host, const tutti_params 
 }
 
 TRANSFORM_PLUGIN(mask_tokens, mask_tokens_open, mask_tokens_infer, mask_tokens_apply,
-                 apply_batch);
+                 mask_tokens_apply_batch);

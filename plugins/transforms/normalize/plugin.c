@@ -81,8 +81,9 @@ void normalize_floats_cpu(const float *x, float *y, int64_t channels, float a0, 
     normalize_of_floats(x, y, n, (uint32_t)channels, line.scale, line.shift);
 }
 
-static int32_t apply_batch(void *self, const tutti_samples *samples, uint32_t k,
-                           const tutti_tensor *in, tutti_tensor *out, tutti_error *err)
+static int32_t normalize_apply_batch(void *self, const tutti_samples *samples, uint32_t k,
+                                     const tutti_tensor *in, tutti_tensor *out,
+                                     tutti_error *err)
 {
     normalize *m = self;
     const int of_bytes = in->desc.dtype == TUTTI_U8;
@@ -127,4 +128,5 @@ static tutti_status normalize_open(const tutti_host *host, const tutti_params *p
     return TUTTI_OK;
 }
 
-TRANSFORM_PLUGIN(normalize, normalize_open, normalize_infer, normalize_apply, apply_batch);
+TRANSFORM_PLUGIN(normalize, normalize_open, normalize_infer, normalize_apply,
+                 normalize_apply_batch);

@@ -10,7 +10,8 @@ typedef struct rand_augment {
     warp_options warp;
 } rand_augment;
 
-static tutti_status read_settings(const tutti_params *params, rand_augment *t, tutti_error *err)
+static tutti_status rand_augment_read_settings(const tutti_params *params, rand_augment *t,
+                                               tutti_error *err)
 {
     t->warp.filter = (int32_t)tutti_param_i64(params, "interpolation");
     memset(t->warp.fill, (int)tutti_param_i64(params, "fill"), sizeof t->warp.fill);
@@ -25,8 +26,8 @@ static tutti_status read_settings(const tutti_params *params, rand_augment *t, t
     return TUTTI_OK;
 }
 
-static void change_picture(const rand_augment *t, const picture *x, tutti_stream *r,
-                           uint8_t *scratch)
+static void rand_augment_change(const rand_augment *t, const picture *x, tutti_stream *r,
+                                uint8_t *scratch)
 {
     for (int64_t k = 0; k < t->count; k++) {
         const policy_op op = (policy_op)tutti_stream_below(r, POLICY_INVERT);
@@ -36,4 +37,5 @@ static void change_picture(const rand_augment *t, const picture *x, tutti_stream
     }
 }
 
-PICTURE_CHANGE(rand_augment, rand_augment, 1, 1, read_settings, change_picture);
+PICTURE_CHANGE(rand_augment, rand_augment, 1, 1, rand_augment_read_settings,
+               rand_augment_change);

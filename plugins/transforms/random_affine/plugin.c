@@ -9,8 +9,8 @@ typedef struct random_affine {
     warp_options warp;
 } random_affine;
 
-static tutti_status read_settings(const tutti_params *params, random_affine *t,
-                                  tutti_error *err)
+static tutti_status random_affine_read_settings(const tutti_params *params, random_affine *t,
+                                                tutti_error *err)
 {
     t->warp.filter = (int32_t)tutti_param_i64(params, "interpolation");
     memset(t->warp.fill, (int)tutti_param_i64(params, "fill"), sizeof t->warp.fill);
@@ -29,8 +29,8 @@ static tutti_status read_settings(const tutti_params *params, random_affine *t,
     return TUTTI_OK;
 }
 
-static void change_picture(const random_affine *t, const picture *x, tutti_stream *r,
-                           uint8_t *scratch)
+static void random_affine_change(const random_affine *t, const picture *x, tutti_stream *r,
+                                 uint8_t *scratch)
 {
     const double side[2] = {(double)x->w, (double)x->h};
     double m[6];
@@ -47,4 +47,5 @@ static void change_picture(const random_affine *t, const picture *x, tutti_strea
     warp_affine(x, m, &t->warp, scratch);
 }
 
-PICTURE_CHANGE(random_affine, random_affine, 1, 1, read_settings, change_picture);
+PICTURE_CHANGE(random_affine, random_affine, 1, 1, random_affine_read_settings,
+               random_affine_change);

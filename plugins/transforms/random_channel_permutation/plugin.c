@@ -6,15 +6,17 @@ typedef struct random_channel_permutation {
     double p;
 } random_channel_permutation;
 
-static tutti_status read_settings(const tutti_params *params, random_channel_permutation *t,
-                                  tutti_error *err)
+static tutti_status random_channel_permutation_read_settings(const tutti_params *params,
+                                                             random_channel_permutation *t,
+                                                             tutti_error *err)
 {
     (void)params, (void)t, (void)err;
     return TUTTI_OK;
 }
 
-static void change_picture(const random_channel_permutation *t, const picture *x,
-                           tutti_stream *r, uint8_t *scratch)
+static void random_channel_permutation_change(const random_channel_permutation *t,
+                                              const picture *x, tutti_stream *r,
+                                              uint8_t *scratch)
 {
     uint8_t from[3] = {0, 1, 2};
     (void)t, (void)scratch;
@@ -34,5 +36,5 @@ static void change_picture(const random_channel_permutation *t, const picture *x
     }
 }
 
-PICTURE_CHANGE(random_channel_permutation, random_channel_permutation, 0, 0, read_settings,
-               change_picture);
+PICTURE_CHANGE(random_channel_permutation, random_channel_permutation, 0, 0,
+               random_channel_permutation_read_settings, random_channel_permutation_change);

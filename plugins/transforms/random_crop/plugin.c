@@ -103,8 +103,9 @@ void random_crop_cpu(const uint8_t *x, uint8_t *y, const int64_t *index, uint64_
                    crop_draw(seed, purpose, epoch, (uint64_t)index[k], padding));
 }
 
-static int32_t apply_batch(void *self, const tutti_samples *samples, uint32_t k,
-                           const tutti_tensor *in, tutti_tensor *out, tutti_error *err)
+static int32_t random_crop_apply_batch(void *self, const tutti_samples *samples, uint32_t k,
+                                       const tutti_tensor *in, tutti_tensor *out,
+                                       tutti_error *err)
 {
     crop *c = self;
     const tutti_desc *d = &in->desc;
@@ -136,4 +137,4 @@ static tutti_status random_crop_open(const tutti_host *host, const tutti_params 
 }
 
 TRANSFORM_PLUGIN(random_crop, random_crop_open, random_crop_infer, random_crop_apply,
-                 apply_batch);
+                 random_crop_apply_batch);

@@ -11,8 +11,8 @@ typedef struct erasing {
     int32_t random;
 } erasing;
 
-static tutti_status erasing_infer(void *self, tutti_column *columns, uint32_t ncolumns,
-                                  tutti_error *err)
+static tutti_status random_erasing_infer(void *self, tutti_column *columns, uint32_t ncolumns,
+                                         tutti_error *err)
 {
     const erasing *e = self;
     for (uint32_t k = 0; k < ncolumns; k++) {
@@ -76,8 +76,8 @@ static void erasing_row(const erasing *e, const tutti_desc *d, int64_t first, in
     }
 }
 
-static int32_t erasing_apply(void *self, const tutti_sample *sample, uint32_t k,
-                             const tutti_tensor *in, tutti_tensor *out, tutti_error *err)
+static int32_t random_erasing_apply(void *self, const tutti_sample *sample, uint32_t k,
+                                    const tutti_tensor *in, tutti_tensor *out, tutti_error *err)
 {
     const erasing *e = self;
     const tutti_desc *d = &in->desc;
@@ -96,8 +96,8 @@ static int32_t erasing_apply(void *self, const tutti_sample *sample, uint32_t k,
     return 1;
 }
 
-static tutti_status erasing_open(const tutti_host *host, const tutti_params *params,
-                                 void **ret_self, tutti_error *err)
+static tutti_status random_erasing_open(const tutti_host *host, const tutti_params *params,
+                                        void **ret_self, tutti_error *err)
 {
     const tutti_param *value = tutti_param_find(params, "value");
     erasing *e = calloc(1, sizeof *e);
@@ -121,4 +121,5 @@ static tutti_status erasing_open(const tutti_host *host, const tutti_params *par
     return s;
 }
 
-TRANSFORM_PLUGIN(random_erasing, erasing_open, erasing_infer, erasing_apply, NULL);
+TRANSFORM_PLUGIN(random_erasing, random_erasing_open, random_erasing_infer,
+                 random_erasing_apply, NULL);

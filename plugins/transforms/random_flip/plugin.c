@@ -86,8 +86,9 @@ void random_flip_cpu(const uint8_t *x, uint8_t *y, const int64_t *index, uint64_
             memcpy(y, x, (size_t)(size * pixel));
 }
 
-static int32_t apply_batch(void *self, const tutti_samples *samples, uint32_t k,
-                           const tutti_tensor *in, tutti_tensor *out, tutti_error *err)
+static int32_t random_flip_apply_batch(void *self, const tutti_samples *samples, uint32_t k,
+                                       const tutti_tensor *in, tutti_tensor *out,
+                                       tutti_error *err)
 {
     flip *f = self;
     const tutti_desc *d = &in->desc;
@@ -120,4 +121,4 @@ static tutti_status random_flip_open(const tutti_host *host, const tutti_params 
 }
 
 TRANSFORM_PLUGIN(random_flip, random_flip_open, random_flip_infer, random_flip_apply,
-                 apply_batch);
+                 random_flip_apply_batch);

@@ -43,8 +43,8 @@ static int solve_corners(const corners to, const corners from, double ret_c[8])
     return 1;
 }
 
-static tutti_status read_settings(const tutti_params *params, random_perspective *t,
-                                  tutti_error *err)
+static tutti_status random_perspective_read_settings(const tutti_params *params,
+                                                     random_perspective *t, tutti_error *err)
 {
     (void)err;
     t->warp.filter = (int32_t)tutti_param_i64(params, "interpolation");
@@ -53,8 +53,8 @@ static tutti_status read_settings(const tutti_params *params, random_perspective
     return TUTTI_OK;
 }
 
-static void change_picture(const random_perspective *t, const picture *x, tutti_stream *r,
-                           uint8_t *scratch)
+static void random_perspective_change(const random_perspective *t, const picture *x,
+                                      tutti_stream *r, uint8_t *scratch)
 {
     const double right = (double)x->w - 1.0, bottom = (double)x->h - 1.0;
     const uint32_t across = (uint32_t)(t->most * (double)(x->w / 2)) + 1;
@@ -71,4 +71,5 @@ static void change_picture(const random_perspective *t, const picture *x, tutti_
         warp_perspective(x, c, &t->warp, scratch);
 }
 
-PICTURE_CHANGE(random_perspective, random_perspective, 1, 1, read_settings, change_picture);
+PICTURE_CHANGE(random_perspective, random_perspective, 1, 1, random_perspective_read_settings,
+               random_perspective_change);

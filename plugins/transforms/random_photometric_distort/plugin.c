@@ -9,8 +9,9 @@ typedef struct random_photometric_distort {
     double range[CHANGES][2];
 } random_photometric_distort;
 
-static tutti_status read_settings(const tutti_params *params, random_photometric_distort *t,
-                                  tutti_error *err)
+static tutti_status random_photometric_distort_read_settings(const tutti_params *params,
+                                                             random_photometric_distort *t,
+                                                             tutti_error *err)
 {
     static const char *const names[CHANGES] = {"brightness", "contrast", "saturation", "hue"};
     tutti_status s = TUTTI_OK;
@@ -27,8 +28,9 @@ static int distort_draws(tutti_stream *r, double p)
 }
 
 /* All is drawn, whatever is made of it, so that one draw does not move the others. */
-static void change_picture(const random_photometric_distort *t, const picture *x,
-                           tutti_stream *r, uint8_t *scratch)
+static void random_photometric_distort_change(const random_photometric_distort *t,
+                                              const picture *x, tutti_stream *r,
+                                              uint8_t *scratch)
 {
     distortion d = {.channel = {0, 1, 2}};
     (void)scratch;
@@ -47,5 +49,5 @@ static void change_picture(const random_photometric_distort *t, const picture *x
     distortion_make(x, &d);
 }
 
-PICTURE_CHANGE(random_photometric_distort, random_photometric_distort, 0, 0, read_settings,
-               change_picture);
+PICTURE_CHANGE(random_photometric_distort, random_photometric_distort, 0, 0,
+               random_photometric_distort_read_settings, random_photometric_distort_change);

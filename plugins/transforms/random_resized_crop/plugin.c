@@ -76,8 +76,9 @@ void random_resized_crop_cpu(const uint8_t *x, uint8_t *y, const int64_t *index,
     }
 }
 
-static int32_t apply_batch(void *self, const tutti_samples *samples, uint32_t k,
-                           const tutti_tensor *in, tutti_tensor *out, tutti_error *err)
+static int32_t random_resized_crop_apply_batch(void *self, const tutti_samples *samples,
+                                               uint32_t k, const tutti_tensor *in,
+                                               tutti_tensor *out, tutti_error *err)
 {
     crop *c = self;
     const tutti_desc *d = &in->desc;
@@ -140,4 +141,4 @@ static tutti_status random_resized_crop_open(const tutti_host *host, const tutti
 }
 
 TRANSFORM_PLUGIN(random_resized_crop, random_resized_crop_open, random_resized_crop_infer,
-                 random_resized_crop_apply, apply_batch);
+                 random_resized_crop_apply, random_resized_crop_apply_batch);

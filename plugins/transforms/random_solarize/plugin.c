@@ -7,19 +7,20 @@ typedef struct random_solarize {
     int threshold;
 } random_solarize;
 
-static tutti_status read_settings(const tutti_params *params, random_solarize *t,
-                                  tutti_error *err)
+static tutti_status random_solarize_read_settings(const tutti_params *params,
+                                                  random_solarize *t, tutti_error *err)
 {
     (void)err;
     t->threshold = (int)ceil(tutti_param_f64(params, "threshold"));
     return TUTTI_OK;
 }
 
-static void change_picture(const random_solarize *t, const picture *x, tutti_stream *r,
-                           uint8_t *scratch)
+static void random_solarize_change(const random_solarize *t, const picture *x, tutti_stream *r,
+                                   uint8_t *scratch)
 {
     (void)r, (void)scratch;
     image_solarize(x, t->threshold);
 }
 
-PICTURE_CHANGE(random_solarize, random_solarize, 0, 0, read_settings, change_picture);
+PICTURE_CHANGE(random_solarize, random_solarize, 0, 0, random_solarize_read_settings,
+               random_solarize_change);

@@ -6,8 +6,8 @@ typedef struct vertical_flip {
     double p;
 } vertical_flip;
 
-static tutti_status vertical_flip_infer(void *self, tutti_column *columns, uint32_t ncolumns,
-                                        tutti_error *err)
+static tutti_status random_vertical_flip_infer(void *self, tutti_column *columns,
+                                               uint32_t ncolumns, tutti_error *err)
 {
     (void)self, (void)columns, (void)ncolumns, (void)err;
     return TUTTI_OK;
@@ -24,8 +24,9 @@ static int vertical_flip_moves(const tutti_desc *d, const tutti_sample *sample)
     return 0;
 }
 
-static int32_t vertical_flip_apply(void *self, const tutti_sample *sample, uint32_t k,
-                                   const tutti_tensor *in, tutti_tensor *out, tutti_error *err)
+static int32_t random_vertical_flip_apply(void *self, const tutti_sample *sample, uint32_t k,
+                                          const tutti_tensor *in, tutti_tensor *out,
+                                          tutti_error *err)
 {
     const vertical_flip *f = self;
     (void)k, (void)err;
@@ -43,8 +44,9 @@ static int32_t vertical_flip_apply(void *self, const tutti_sample *sample, uint3
     return 1;
 }
 
-static tutti_status vertical_flip_open(const tutti_host *host, const tutti_params *params,
-                                       void **ret_self, tutti_error *err)
+static tutti_status random_vertical_flip_open(const tutti_host *host,
+                                              const tutti_params *params, void **ret_self,
+                                              tutti_error *err)
 {
     vertical_flip *f = calloc(1, sizeof *f);
     (void)host;
@@ -55,5 +57,5 @@ static tutti_status vertical_flip_open(const tutti_host *host, const tutti_param
     return TUTTI_OK;
 }
 
-TRANSFORM_PLUGIN(random_vertical_flip, vertical_flip_open, vertical_flip_infer,
-                 vertical_flip_apply, NULL);
+TRANSFORM_PLUGIN(random_vertical_flip, random_vertical_flip_open, random_vertical_flip_infer,
+                 random_vertical_flip_apply, NULL);

@@ -84,8 +84,8 @@ void resize_cpu(const uint8_t *x, uint8_t *y, int64_t height, int64_t width, int
     }
 }
 
-static int32_t apply_batch(void *self, const tutti_samples *samples, uint32_t k,
-                           const tutti_tensor *in, tutti_tensor *out, tutti_error *err)
+static int32_t resize_apply_batch(void *self, const tutti_samples *samples, uint32_t k,
+                                  const tutti_tensor *in, tutti_tensor *out, tutti_error *err)
 {
     resize *r = self;
     const tutti_desc *d = &in->desc;
@@ -120,4 +120,4 @@ static tutti_status resize_open(const tutti_host *host, const tutti_params *para
     return TUTTI_OK;
 }
 
-TRANSFORM_PLUGIN(resize, resize_open, resize_infer, resize_apply, apply_batch);
+TRANSFORM_PLUGIN(resize, resize_open, resize_infer, resize_apply, resize_apply_batch);

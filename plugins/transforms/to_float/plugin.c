@@ -49,8 +49,8 @@ void to_float_cpu(const uint8_t *x, float *y, double max, int64_t n)
         y[i] = byte_value(x[i], max);
 }
 
-static int32_t apply_batch(void *self, const tutti_samples *samples, uint32_t k,
-                           const tutti_tensor *in, tutti_tensor *out, tutti_error *err)
+static int32_t to_float_apply_batch(void *self, const tutti_samples *samples, uint32_t k,
+                                    const tutti_tensor *in, tutti_tensor *out, tutti_error *err)
 {
     to_float *t = self;
     (void)samples, (void)k;
@@ -78,4 +78,4 @@ static tutti_status to_float_open(const tutti_host *host, const tutti_params *pa
     return TUTTI_OK;
 }
 
-TRANSFORM_PLUGIN(to_float, to_float_open, to_float_infer, to_float_apply, apply_batch);
+TRANSFORM_PLUGIN(to_float, to_float_open, to_float_infer, to_float_apply, to_float_apply_batch);

@@ -9,8 +9,9 @@ typedef struct trivial_augment_wide {
     warp_options warp;
 } trivial_augment_wide;
 
-static tutti_status read_settings(const tutti_params *params, trivial_augment_wide *t,
-                                  tutti_error *err)
+static tutti_status trivial_augment_wide_read_settings(const tutti_params *params,
+                                                       trivial_augment_wide *t,
+                                                       tutti_error *err)
 {
     (void)err;
     t->warp.filter = (int32_t)tutti_param_i64(params, "interpolation");
@@ -19,8 +20,8 @@ static tutti_status read_settings(const tutti_params *params, trivial_augment_wi
     return TUTTI_OK;
 }
 
-static void change_picture(const trivial_augment_wide *t, const picture *x, tutti_stream *r,
-                           uint8_t *scratch)
+static void trivial_augment_wide_change(const trivial_augment_wide *t, const picture *x,
+                                        tutti_stream *r, uint8_t *scratch)
 {
     const policy_op op = (policy_op)tutti_stream_below(r, POLICY_INVERT);
     const int bin = (int)tutti_stream_below(r, (uint32_t)t->bins);
@@ -29,4 +30,5 @@ static void change_picture(const trivial_augment_wide *t, const picture *x, tutt
     policy_change(x, op, minus ? -v : v, &t->warp, scratch);
 }
 
-PICTURE_CHANGE(trivial_augment_wide, trivial_augment_wide, 1, 1, read_settings, change_picture);
+PICTURE_CHANGE(trivial_augment_wide, trivial_augment_wide, 1, 1,
+               trivial_augment_wide_read_settings, trivial_augment_wide_change);
