@@ -155,15 +155,16 @@ cat >$fixture/plugin.c <<'C'
 #include "tutti/progress.h"
 #include "tutti/tutti.h"
 
-static tutti_status open_reader(const tutti_host *host, const tutti_params *params,
-                                void **ret_self, tutti_error *err)
+static tutti_status progress_reader_open(const tutti_host *host, const tutti_params *params,
+                                         void **ret_self, tutti_error *err)
 {
     (void)params, (void)err;
     *ret_self = (void *)(uintptr_t)host;
     return TUTTI_OK;
 }
 
-static tutti_status hear_reader(void *self, const tutti_event *event, tutti_error *err)
+static tutti_status progress_reader_event(void *self, const tutti_event *event,
+                                          tutti_error *err)
 {
     const tutti_host *host = self;
     const tutti_progress_v1 *progress = host->query(host->ctx, TUTTI_PROGRESS_V1);
@@ -177,16 +178,16 @@ static tutti_status hear_reader(void *self, const tutti_event *event, tutti_erro
     return TUTTI_OK;
 }
 
-static tutti_status close_reader(void *self, tutti_error *err)
+static tutti_status progress_reader_close(void *self, tutti_error *err)
 {
     (void)self, (void)err;
     return TUTTI_OK;
 }
 
 static const tutti_calls calls = {.struct_size = sizeof calls,
-                                  .open = open_reader,
-                                  .run_event = hear_reader,
-                                  .close = close_reader};
+                                  .open = progress_reader_open,
+                                  .run_event = progress_reader_event,
+                                  .close = progress_reader_close};
 static const tutti_object object =
     TUTTI_OBJECT_INIT("progress_reader", TUTTI_KIND_CALLBACK, &calls);
 static const tutti_object *const objects[] = {&object, NULL};
