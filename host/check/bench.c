@@ -3,7 +3,6 @@
 #include "check/bench.h"
 #include "base/json_tree.h"
 #include "check/imports.h"
-#include "train/step/trainer_state.h"
 #include "train/trainer/services.h"
 #include "tutti/log.h"
 

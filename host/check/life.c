@@ -7,7 +7,7 @@
 #include "train/trainer/services.h"
 #include "tutti/engine.h"
 #include "tutti/kernel.h"
-#include "tutti/state.h"
+#include "tutti/stateful.h"
 #include "tutti/weights.h"
 
 #include <math.h>

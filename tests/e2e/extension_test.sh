@@ -200,8 +200,8 @@ const tutti_plugin *tutti_plugin_v1(uint32_t host_abi)
     return &plugin;
 }
 C
-edit host/train/step/trainer_state.h '^typedef struct trainer_services \{$' '\g<0>\n    tutti_progress_v1 progress;'
-edit host/train/step/trainer_state.h '^#include "tutti/plan.h"$' '\g<0>\n#include "tutti/progress.h"'
+edit host/train/trainer/services.h '^typedef struct trainer_services \{$' '\g<0>\n    tutti_progress_v1 progress;'
+edit host/train/trainer/services.h '^#include "tutti/plan.h"$' '\g<0>\n#include "tutti/progress.h"'
 edit host/train/trainer/services.c '^void trainer_services_init\(trainer \*t\)\n\{\n' \
   '/* ---- progress ---- */
 
@@ -210,18 +210,18 @@ static int64_t progress_batches(void *ctx)
     return ((trainer *)ctx)->run.clock.now.batch;
 }
 
-\g<0>    t->services.progress = (tutti_progress_v1){.struct_size = sizeof t->services.progress,
-                                                   .ctx = t,
-                                                   .batches = progress_batches};
+\g<0>    t->services->progress = (tutti_progress_v1){.struct_size = sizeof t->services->progress,
+                                                    .ctx = t,
+                                                    .batches = progress_batches};
 '
 edit host/train/trainer/services.c '^ *if \(strcmp\(interface_id, TUTTI_STATE_V1\) == 0\)$' \
   '    if (strcmp(interface_id, TUTTI_PROGRESS_V1) == 0)
-        return &t->services.progress;
+        return &t->services->progress;
 \g<0>'
 edit sdk/README.md '^\| (?=(`[a-z_]+\.h` )+\| services: )' '\g<0>`progress.h` '
 edit sdk/abi/README.md '^## What 1\.\d+ adds so far[^#]*?\n\|---\|---\|\n' \
   '\g<0>| how far a run has come, `tutti.progress/1` | fixture `progress_reader` |\n'
-clang-format -i sdk/include/tutti/progress.h $fixture/plugin.c host/train/step/trainer_state.h host/train/trainer/services.c
+clang-format -i sdk/include/tutti/progress.h $fixture/plugin.c host/train/trainer/services.h host/train/trainer/services.c
 counted "a service with one function" "the service tutti.progress/1"
 
 # ---- all of it at once is configured and built ----

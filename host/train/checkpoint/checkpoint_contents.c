@@ -4,8 +4,11 @@
 
 #include "graph/runtime/device_memory.h"
 #include "graph/runtime/host_memory.h"
+#include "train/checkpoint/resume.h"
+#include "train/step/trainer_state.h"
 #include "train/update/optimizer_shards.h"
 #include "train/update/optimizer_state.h"
+#include "tutti/stateful.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -370,8 +373,8 @@ void clock_write(const trainer *t, int64_t *clock)
     clock[CLOCK_STEP] = t->updater.step;
     clock[CLOCK_HAS_PREVIOUS] = t->run.clock.has_previous |
                                 (t->run.clock.stopped ? CLOCK_STOPPED : 0) |
-                                (t->resume.left ? CLOCK_LEFT : 0) |
-                                (t->resume.iteration_left ? CLOCK_ITERATION_LEFT : 0);
+                                (t->resume->left ? CLOCK_LEFT : 0) |
+                                (t->resume->iteration_left ? CLOCK_ITERATION_LEFT : 0);
 }
 
 void clock_read(trainer *t, const int64_t *clock)
@@ -385,7 +388,7 @@ void clock_read(trainer *t, const int64_t *clock)
     t->updater.step = clock[CLOCK_STEP];
     t->scalars.settled = false;
     t->run.clock.has_previous = (clock[CLOCK_HAS_PREVIOUS] & 1) != 0;
-    t->resume.stopped = (clock[CLOCK_HAS_PREVIOUS] & CLOCK_STOPPED) != 0;
-    t->resume.left = (clock[CLOCK_HAS_PREVIOUS] & CLOCK_LEFT) != 0;
-    t->resume.iteration_left = (clock[CLOCK_HAS_PREVIOUS] & CLOCK_ITERATION_LEFT) != 0;
+    t->resume->stopped = (clock[CLOCK_HAS_PREVIOUS] & CLOCK_STOPPED) != 0;
+    t->resume->left = (clock[CLOCK_HAS_PREVIOUS] & CLOCK_LEFT) != 0;
+    t->resume->iteration_left = (clock[CLOCK_HAS_PREVIOUS] & CLOCK_ITERATION_LEFT) != 0;
 }

@@ -6,6 +6,9 @@
 #include "train/checkpoint/contents_shards.h"
 #include "train/checkpoint/state_owners.h"
 #include "train/checkpoint_file/checkpoint.h"
+#include "tutti/optimizer.h"
+
+#include <stdbool.h>
 
 /* Tensors: "model.<path>", "optimizer.<slot>.<path>", "<owner>.<item>" (state_owners.h),
  * "evaluation.<label>": the batch at which it was last due, i64, or -3 less that where it is not done yet, "run.clock": the

@@ -3,6 +3,7 @@
 #include "train/checkpoint/class_check.h"
 
 #include "train/data/class_names.h"
+#include "train/step/trainer_state.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -4,7 +4,10 @@
 #define HOST_TRAIN_CHECKPOINT_CLASS_CHECK_H
 
 #include "train/checkpoint_file/checkpoint.h"
-#include "train/step/trainer_state.h"
+
+#include <stdbool.h>
+
+typedef struct trainer trainer; /* step/trainer_state.h */
 
 #define CLASS_NAMES_KEY "classes" /* class_names_json's text; not there: classes had no names */
 

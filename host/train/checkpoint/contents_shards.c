@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/checkpoint/contents_shards.h"
 
+#include "train/step/trainer_state.h"
 #include "train/update/optimizer_state.h"
 
 #include <stdlib.h>

@@ -3,7 +3,11 @@
 #ifndef HOST_TRAIN_CHECKPOINT_CONTENTS_SHARDS_H
 #define HOST_TRAIN_CHECKPOINT_CONTENTS_SHARDS_H
 
-#include "train/step/trainer_state.h"
+#include "tutti/base.h"
+
+#include <stdbool.h>
+
+typedef struct trainer trainer; /* step/trainer_state.h */
 
 /* Neighbours in the arena go to one rank, so that a rank needs the optimizer state of one range alone. */
 typedef struct contents_shards {

@@ -7,6 +7,7 @@
 #include "train/checkpoint/resume.h"
 #include "train/pretrained/load_rules.h"
 #include "train/pretrained/pretrained.h"
+#include "train/step/trainer_state.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -17,9 +18,9 @@ static tutti_status check_classes(trainer *t, const char *path, const checkpoint
                                   const run_checkpoints *rules, tutti_error *err)
 {
     const bool some = rules->ignored && *rules->ignored;
-    if (some || t->resume.whole)
+    if (some || t->resume->whole)
         return TUTTI_OK;
-    return class_check(t, path, c, rules->strict && !t->fits, err);
+    return class_check(t, path, c, rules->strict && !t->run.stage.fits, err);
 }
 
 tutti_status trainer_load_weights(trainer *t, const char *path, const run_checkpoints *rules,
@@ -76,7 +77,7 @@ tutti_status trainer_load_part(trainer *t, const char *path, const tutti_load *h
                           "%s: nothing is loaded while a microbatch is under way", path);
     if (how->weights_only)
         return trainer_load_weights(t, path, &rules, err);
-    if (t->begun)
+    if (t->run.stage.begun)
         return tutti_fail(err, TUTTI_E_STATE,
                           "%s: the run has begun, so that weights alone can be loaded", path);
     return load_whole(t, path, &rules, err);

@@ -3,7 +3,10 @@
 #ifndef HOST_TRAIN_CHECKPOINT_LOAD_H
 #define HOST_TRAIN_CHECKPOINT_LOAD_H
 
-#include "train/step/trainer_state.h"
+#include "train/run_file/run_file.h"
+#include "tutti/checkpoint.h"
+
+typedef struct trainer trainer; /* step/trainer_state.h */
 
 /* Weights of the file at `path`, by the rules; says what was not taken.  Errors: those of pretrained_take.  [step] */
 TUTTI_NODISCARD tutti_status trainer_load_weights(trainer *t, const char *path,

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "train/context/signals.h"
 #include "train/fetch/fetch.h"
+#include "train/step/trainer_state.h"
 
 #include <stdio.h>
 #include <string.h>

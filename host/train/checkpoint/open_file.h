@@ -4,7 +4,8 @@
 #define HOST_TRAIN_CHECKPOINT_OPEN_FILE_H
 
 #include "train/checkpoint_file/checkpoint.h"
-#include "train/step/trainer_state.h"
+
+typedef struct trainer trainer; /* step/trainer_state.h */
 
 /* As fetch_open, for the run: a signal that stops it ends the fetching, and nothing of it stays on the disk.
  * What is elsewhere each rank fetches for itself; all of them call this, and have the same file then.

@@ -5,6 +5,8 @@
 #include "base/json.h"
 #include "base/json_tree.h"
 #include "base/text.h"
+#include "train/checkpoint/resume.h"
+#include "train/step/trainer_state.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -118,7 +120,7 @@ tutti_status progress_text(const trainer *t, char **ret_text, tutti_error *err)
     text_buffer b = {0};
     add_values(&t->run.log, &b);
     add_counts(t->run.engine, &b);
-    if (t->evaluation.some_done)
+    if (t->resume->some_evaluated)
         text_add(&b, ", \"some_evaluated\": true");
     add_traces(t, &b);
     add_rows(t, &b);
@@ -171,7 +173,7 @@ tutti_status progress_take(trainer *t, const char *path, const char *text, bool 
     take_values(&t->run.log, json_get(json_root(doc), "values"));
     take_counts(t->run.engine, json_get(json_root(doc), "counts"));
     take_traces(t, json_get(json_root(doc), "traces"));
-    t->evaluation.some_done = json_bool(json_get(json_root(doc), "some_evaluated"));
+    t->resume->some_evaluated = json_bool(json_get(json_root(doc), "some_evaluated"));
     const char *folder = json_string(json_get(json_root(doc), "folder"));
     if (own ||
         (folder && strcmp(folder, t->run.folder) == 0)) /* else loggers have nothing of it */

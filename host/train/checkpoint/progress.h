@@ -3,7 +3,11 @@
 #ifndef HOST_TRAIN_CHECKPOINT_PROGRESS_H
 #define HOST_TRAIN_CHECKPOINT_PROGRESS_H
 
-#include "train/step/trainer_state.h"
+#include "tutti/base.h"
+
+#include <stdbool.h>
+
+typedef struct trainer trainer; /* step/trainer_state.h */
 
 #define PROGRESS_KEY "progress"
 

@@ -7,6 +7,8 @@
 #include "train/checkpoint/provenance.h"
 #include "train/pretrained/load_report.h"
 #include "train/pretrained/load_rules.h"
+#include "train/step/trainer_state.h"
+#include "tutti/stateful.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,7 +48,7 @@ static void tell_unused(const restoring *r)
         checkpoint_item item;
         checkpoint_at(r->c, k, &item);
         bool known = !has_prefix(item.name, "model.") &&
-                     !(r->t->fits && has_prefix(item.name, "optimizer."));
+                     !(r->t->run.stage.fits && has_prefix(item.name, "optimizer."));
         known = known || run_ignores(r->rules, item.name);
         for (size_t j = 0; j < r->v->count && !known; j++)
             known = strcmp(r->v->list[j].name, item.name) == 0;
@@ -136,7 +138,7 @@ static tutti_status judge_slot(restoring *r, size_t k, const tutti_tensor *there
                                tutti_error *err)
 {
     tutti_status s = TUTTI_OK;
-    if (!r->t->fits)
+    if (!r->t->run.stage.fits)
         return TUTTI_OK;
     r->states++;
     r->taken[k] = r->weight_taken && there->data && !run_ignores(r->rules, r->v->list[k].name);

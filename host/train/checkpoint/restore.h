@@ -4,6 +4,7 @@
 #define HOST_TRAIN_CHECKPOINT_RESTORE_H
 
 #include "train/checkpoint/checkpoint_contents.h"
+#include "train/run_file/run_file.h"
 
 /* Copies what `c`, the file at `path`, has of the items of `v` to where they live, by `rules`:
  * names that it ignores and the state of algorithms that it excludes begin anew; so do weights that do not fit,

@@ -15,6 +15,7 @@
 #include "train/context/signals.h"
 #include "train/pretrained/load_rules.h"
 #include "train/pretrained/pretrained.h"
+#include "train/step/trainer_state.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -47,7 +48,7 @@ int64_t trainer_samples(const trainer *t)
 static tutti_status check_settings(trainer *t, const char *path, const checkpoint *c,
                                    tutti_error *err)
 {
-    return settings_check(&t->run, trainer_samples(t), path, c, t->resume.strict, err);
+    return settings_check(&t->run, trainer_samples(t), path, c, t->resume->strict, err);
 }
 
 /* A checkpoint that the run itself has written is taken whole: what its file leaves out is of the one that it began
@@ -84,7 +85,7 @@ static tutti_status load_checkpoint(trainer *t, const char *path, const checkpoi
     char text[640];
     bool same = false;
     const bool weights = has_weights_alone(c);
-    if (weights && t->fits)
+    if (weights && t->run.stage.fits)
         return tutti_fail(err, TUTTI_E_FORMAT,
                           "%s: has weights alone, which no run goes on from; \"load_weights\" "
                           "starts a run from it",
@@ -92,12 +93,12 @@ static tutti_status load_checkpoint(trainer *t, const char *path, const checkpoi
     tutti_status s = provenance_check(&t->run, path, c, err);
     if (!s)
         s = class_check(t, path, c, t->run.file->checkpoints.strict, err);
-    if (!s && t->fits && t->resume.strict)
+    if (!s && t->run.stage.fits && t->resume->strict)
         s = check_settings(t, path, c, err);
-    if (!s && t->fits)
-        s = reproduction_restore(&t->run, &t->tensors, path, c, t->resume.accept_bits, &same,
+    if (!s && t->run.stage.fits)
+        s = reproduction_restore(&t->run, &t->tensors, path, c, t->resume->accept_bits, &same,
                                  err);
-    t->resume.same = !s && same;
+    t->resume->same = !s && same;
     if (s || (s = freeze(t, c, err)) || (s = contents_collect(t, NULL, clock, &v, err)) ||
         (s = contents_restore(t, path, c, &v, rules_for(t, path, own), weights, err)))
         goto fail;
@@ -106,14 +107,14 @@ static tutti_status load_checkpoint(trainer *t, const char *path, const checkpoi
         goto fail;
     if ((s = contents_spread(t, &v, err)))
         goto fail;
-    const char *progress = t->resume.whole ? checkpoint_value(c, PROGRESS_KEY) : NULL;
-    if (t->fits && progress && (s = progress_take(t, path, progress, own, err)))
+    const char *progress = t->resume->whole ? checkpoint_value(c, PROGRESS_KEY) : NULL;
+    if (t->run.stage.fits && progress && (s = progress_take(t, path, progress, own, err)))
         goto fail;
-    if (t->fits && !t->resume.strict && (s = check_settings(t, path, c, err)))
+    if (t->run.stage.fits && !t->resume->strict && (s = check_settings(t, path, c, err)))
         goto fail;
     clock_read(t, clock);
-    t->resume.stopped =
-        t->resume.stopped && own; /* what stopped another run is not this one's */
+    t->resume->stopped =
+        t->resume->stopped && own; /* what stopped another run is not this one's */
     if (!checkpoint_is_sealed(c)) {
         (void)snprintf(text, sizeof text,
                        "%s: is of an older format, whose checksum does not cover names and "
@@ -198,7 +199,7 @@ static tutti_status load_foreign(trainer *t, const char *path, const checkpoint 
                                  tutti_error *err)
 {
     load_report report = {.rows = NULL};
-    if (t->fits)
+    if (t->run.stage.fits)
         return tutti_fail(err, TUTTI_E_FORMAT,
                           "%s: is no checkpoint of a run; \"load_weights\" starts a run from "
                           "such a file",
@@ -243,7 +244,7 @@ static tutti_status fetch_newest(trainer *t, tutti_error *err)
 static tutti_status agree_on_newest(trainer *t, tutti_status status, const char *path,
                                     tutti_error *err)
 {
-    if (!t->fits || !distributed_on(&t->distributed))
+    if (!t->run.stage.fits || !distributed_on(&t->distributed))
         return status;
     const tutti_status s = distributed_agree(&t->distributed, status, err);
     const char *slash = strrchr(path, '/');
@@ -257,9 +258,10 @@ static tutti_status load_newest(trainer *t, tutti_error *err)
     checkpoint *c = NULL;
     uint32_t k = 0;
     char path[4096] = "";
-    tutti_status s =
-        t->fits && distributed_first(&t->distributed) ? fetch_newest(t, &e) : TUTTI_OK;
-    if (t->fits)
+    tutti_status s = t->run.stage.fits && distributed_first(&t->distributed)
+                         ? fetch_newest(t, &e)
+                         : TUTTI_OK;
+    if (t->run.stage.fits)
         s = distributed_agree(&t->distributed, s, &e);
     if (!s)
         s = agree_on_newest(t, open_newest(t, &c, path, sizeof path, &k, &e), path, &e);
@@ -267,7 +269,7 @@ static tutti_status load_newest(trainer *t, tutti_error *err)
         checkpoint_close(c);
         if (s)
             return tutti_fail(err, s, "%s", e.text);
-        if (!t->fits)
+        if (!t->run.stage.fits)
             return tutti_fail(err, TUTTI_E_NOTFOUND,
                               "%s: auto finds no checkpoint: the run has written none yet",
                               t->run.file->name);
@@ -277,8 +279,8 @@ static tutti_status load_newest(trainer *t, tutti_error *err)
                         "no checkpoint yet: a fresh start");
         return TUTTI_OK;
     }
-    s = k && !t->fits ? tutti_fail(err, e.status, "%s", e.text)
-                      : load_checkpoint(t, path, c, true, err);
+    s = k && !t->run.stage.fits ? tutti_fail(err, e.status, "%s", e.text)
+                                : load_checkpoint(t, path, c, true, err);
     if (!s && distributed_first(&t->distributed))
         set_newest_aside(t, k);
     checkpoint_close(c);

@@ -12,6 +12,7 @@
 #include "train/checkpoint_file/checkpoint_index.h"
 #include "train/context/signals.h"
 #include "train/data/class_names.h"
+#include "train/step/trainer_state.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -225,7 +226,7 @@ static tutti_status agree(trainer *t, tutti_status s, tutti_error *err)
 /* What is written behind comes to its end; what all ranks write does so together. */
 static tutti_status settle(trainer *t, tutti_error *err)
 {
-    write_behind *b = &t->files.behind;
+    write_behind *b = &t->behind;
     tutti_status s = write_behind_join(b, err);
     if (!b->together)
         return s;
@@ -270,7 +271,7 @@ static tutti_status save_behind(trainer *t, const char *path, const tutti_save_p
         s = take(t, w, writes, err);
     if (!s && writes) {
         s = write_behind_start(
-            &t->files.behind,
+            &t->behind,
             &(write_behind_job){
                 .write = saved_write, .finish = saved_finish, .drop = saved_free, .what = w},
             shards && distributed_on(&t->distributed), err);
@@ -293,14 +294,14 @@ tutti_status trainer_settle(trainer *t, bool wait, bool *ret_whole, tutti_error 
     tutti_status s = TUTTI_OK;
     if (wait)
         s = agree(t, settle(t, err), err);
-    *ret_whole = write_behind_is_whole(&t->files.behind);
+    *ret_whole = write_behind_is_whole(&t->behind);
     return s;
 }
 
 void trainer_end_saving(trainer *t)
 {
     tutti_error e = TUTTI_ERROR_INIT;
-    if (write_behind_join(&t->files.behind, &e))
+    if (write_behind_join(&t->behind, &e))
         run_log_message(&t->run.log, TUTTI_LOG_ERROR, "train", e.text);
-    write_behind_drop(&t->files.behind);
+    write_behind_drop(&t->behind);
 }

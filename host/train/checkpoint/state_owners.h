@@ -3,7 +3,11 @@
 #ifndef HOST_TRAIN_CHECKPOINT_STATE_OWNERS_H
 #define HOST_TRAIN_CHECKPOINT_STATE_OWNERS_H
 
-#include "train/step/trainer_state.h"
+#include "plugin/registry.h"
+
+#include <stdbool.h>
+
+typedef struct trainer trainer; /* step/trainer_state.h */
 
 /* Participants are "<kind>.<instance>".  What provides is "provider.model", "provider.optimizer.<group>",
  * "provider.scheduler.<number>", and of the training data and of every evaluation "provider.dataset.<label>",

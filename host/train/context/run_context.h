@@ -1,4 +1,4 @@
-/* run_context.h - what every part of a run shares: its file, objects, device, net, clock and log. */
+/* run_context.h - what every part of a run shares: its file, objects, device, net, clock, stage and log. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef HOST_TRAIN_CONTEXT_RUN_CONTEXT_H
 #define HOST_TRAIN_CONTEXT_RUN_CONTEXT_H
@@ -28,6 +28,17 @@ typedef struct run_clock {
     bool stopped; /* by stop_training */
 } run_clock;
 
+/* How far the run is, and what is under way. */
+typedef struct run_stage {
+    int32_t event; /* the trainer's that is under way: what an evaluation in it belongs to */
+    const char *evaluation; /* label of the evaluation or prediction under way, or NULL */
+    bool cut;     /* a signal has stopped the evaluation that ends before its last batch */
+    bool fits;    /* it trains, and writes to the run's folders */
+    bool begun;   /* INIT has been fired and the checkpoint, if any, loaded */
+    bool started; /* all have heard FIT_START: files are where a checkpoint has them */
+    bool failed;  /* to open, or to train */
+} run_stage;
+
 /* The objects that take part in events: loggers, callbacks, algorithms, passes, in this order. */
 typedef struct participants {
     instance **items;
@@ -56,6 +67,7 @@ typedef struct run_context {
     const tutti_model_v1 *model_table;
     participants participants;
     run_clock clock;
+    run_stage stage;
     run_log log;
     tutti_step step;  /* what launches carry */
     char folder[512]; /* absolute: <working directory>/runs/<name> */

@@ -6,6 +6,7 @@
 #include "train/generate/decoder.h"
 #include "train/generate/sampler.h"
 #include "train/generate/text_stream.h"
+#include "train/step/trainer_state.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,7 +40,7 @@ static tutti_status no_memory(tutti_error *err)
 }
 
 /* With the first batch that wants them. */
-static tutti_status open_answers(trainer *t, tutti_error *err)
+static tutti_status open_answers(trainer *t, answers **ret, tutti_error *err)
 {
     answers *a = calloc(1, sizeof *a);
     if (!a)
@@ -57,7 +58,7 @@ static tutti_status open_answers(trainer *t, tutti_error *err)
     }
     if (decoder_complaint(a->decoder))
         run_log_message(&t->run.log, TUTTI_LOG_WARNING, "train", decoder_complaint(a->decoder));
-    t->evaluation.answers = a;
+    *ret = a;
     return TUTTI_OK;
 }
 
@@ -180,15 +181,15 @@ static void tell_shifts(trainer *t, answers *a, const run_data *spec)
     run_log_message(&t->run.log, TUTTI_LOG_WARNING, "train", text);
 }
 
-tutti_status answers_batch(trainer *t, const run_data *spec, tutti_error *err)
+tutti_status answers_batch(trainer *t, answers **kept, const run_data *spec, tutti_error *err)
 {
     const char *const stops[] = {spec->generate.stop, NULL};
     const int64_t most = spec->generate.max_new_tokens;
     tutti_tensor prompts = {.device = TUTTI_DEVICE_CPU};
     tutti_status s = find_prompts(t, spec, &prompts, err);
-    if (s || (!t->evaluation.answers && (s = open_answers(t, err))))
+    if (s || (!*kept && (s = open_answers(t, kept, err))))
         return s;
-    answers *a = t->evaluation.answers;
+    answers *a = *kept;
     const int64_t rows = prompts.desc.dim[0];
     if (spec->generate.stop && !a->vocabulary)
         return tutti_fail(err, TUTTI_E_UNSUPPORTED,

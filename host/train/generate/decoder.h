@@ -3,8 +3,11 @@
 #ifndef HOST_TRAIN_GENERATE_DECODER_H
 #define HOST_TRAIN_GENERATE_DECODER_H
 
-#include "train/step/trainer_state.h"
 #include "tutti/vocabulary.h"
+
+#include <stdbool.h>
+
+typedef struct trainer trainer; /* step/trainer_state.h */
 
 typedef struct decoder decoder; /* opaque */
 

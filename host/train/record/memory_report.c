@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "dist/shards.h"
 #include "graph/plan/plan_workspace.h"
+#include "train/step/trainer_state.h"
 #include "train/update/optimizer_shards.h"
 
 #include <stdlib.h>

@@ -3,7 +3,9 @@
 #ifndef HOST_TRAIN_RECORD_MEMORY_REPORT_H
 #define HOST_TRAIN_RECORD_MEMORY_REPORT_H
 
-#include "train/step/trainer_state.h"
+#include "graph/plan/plan.h"
+
+typedef struct trainer trainer; /* step/trainer_state.h */
 
 /* Bytes of a training step on this process, as a JSON object (README.md); the caller frees it.  `p` is the plan of a
  * microbatch.  NULL: no memory.  [control] */

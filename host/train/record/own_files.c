@@ -16,28 +16,28 @@
 
 enum { NOTES_LIMIT = 1 << 20 };
 
-static bool notes_path(const trainer *t, char path[PATH_MAX])
+static bool notes_path(const run_context *run, char path[PATH_MAX])
 {
-    return snprintf(path, PATH_MAX, "%s/" OWN_FILES_NAME, t->run.folder) < PATH_MAX;
+    return snprintf(path, PATH_MAX, "%s/" OWN_FILES_NAME, run->folder) < PATH_MAX;
 }
 
 /* What cannot be read is not there: files are then in the way as those of another run are. */
-void own_files_begin(trainer *t, bool follows)
+void own_files_begin(own_files *o, const run_context *run, bool follows)
 {
     char path[PATH_MAX], part[4096];
     text_buffer b = {0};
     size_t n;
-    if (!notes_path(t, path))
+    if (!notes_path(run, path))
         return;
-    t->files.follows = follows;
+    o->follows = follows;
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return;
     while (b.size < NOTES_LIMIT && (n = whole_read(fd, part, sizeof part, WHOLE_IO_HERE)) > 0)
         text_add(&b, "%.*s", (int)n, part);
     (void)close(fd);
-    free(t->files.own);
-    t->files.own = b.failed ? NULL : b.data;
+    free(o->notes);
+    o->notes = b.failed ? NULL : b.data;
     if (b.failed)
         free(b.data);
 }
@@ -60,17 +60,17 @@ static const char *below(const char *folder, const char *path)
 }
 
 /* A line of the file.  What lies in the run's folder, or where relative paths count from, goes with it.  False: no room. */
-static bool note_of(const trainer *t, const char *path, char note[PATH_MAX])
+static bool note_of(const run_context *run, const char *path, char note[PATH_MAX])
 {
-    const char *own = below(t->run.folder, path);
-    const char *near = own ? own : below(t->run.file->source.folder, path);
+    const char *own = below(run->folder, path);
+    const char *near = own ? own : below(run->file->source.folder, path);
     return snprintf(note, PATH_MAX, "%s%s", own ? "./" : "", near ? near : path) < PATH_MAX;
 }
 
-bool own_files_have(const trainer *t, const char *path)
+bool own_files_have(const own_files *o, const run_context *run, const char *path)
 {
     char note[PATH_MAX];
-    return t->files.follows && note_of(t, path, note) && has_line(t->files.own, note);
+    return o->follows && note_of(run, path, note) && has_line(o->notes, note);
 }
 
 /* Whether the file ends amid a line, of a process that had no room. */
@@ -98,16 +98,17 @@ static int append(const char *path, const char *note)
     return cause;
 }
 
-tutti_status own_files_add(trainer *t, const char *path, tutti_error *err)
+tutti_status own_files_add(const own_files *o, run_context *run, const char *path,
+                           tutti_error *err)
 {
     char notes[PATH_MAX], note[PATH_MAX], text[640];
-    if (!t->fits)
+    if (!run->stage.fits)
         return TUTTI_OK;
     if (strchr(path, '\n'))
         return tutti_fail(err, TUTTI_E_ARG, "a file of the run has a line break in its path");
-    if (!notes_path(t, notes) || !note_of(t, path, note))
+    if (!notes_path(run, notes) || !note_of(run, path, note))
         return tutti_fail(err, TUTTI_E_RANGE, "%.80s...: the path is too long", path);
-    if (has_line(t->files.own, note))
+    if (has_line(o->notes, note))
         return TUTTI_OK;
     (void)!folders_make(notes, NULL); /* what is wrong shows when the file is opened */
     const int cause = append(notes, note);
@@ -116,6 +117,11 @@ tutti_status own_files_add(trainer *t, const char *path, tutti_error *err)
     (void)snprintf(text, sizeof text,
                    "%.300s: %s; a run that goes on does not know %.160s for its own", notes,
                    strerror(cause ? cause : EIO), path);
-    run_log_message(&t->run.log, TUTTI_LOG_WARNING, "train", text);
+    run_log_message(&run->log, TUTTI_LOG_WARNING, "train", text);
     return TUTTI_OK;
+}
+
+void own_files_fini(own_files *o)
+{
+    free(o->notes);
 }

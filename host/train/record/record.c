@@ -6,9 +6,11 @@
 #include "base/folders.h"
 #include "base/text.h"
 #include "train/checkpoint/reproduction.h"
+#include "train/checkpoint/resume.h"
 #include "train/context/signals.h"
 #include "train/record/memory_report.h"
 #include "train/record/record_start.h"
+#include "train/step/trainer_state.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -93,7 +95,7 @@ static void add_reproduction(text_buffer *b, trainer *t)
     add_text(b, "machine", now.machine);
     add_text(b, "threads", now.threads);
     add_text(b, "microbatch", now.microbatch);
-    if (t->files.record.planned)
+    if (t->record->planned)
         add_text(b, "kernels", now.kernels);
     reproduction_fini(&now);
 }
@@ -142,7 +144,7 @@ static void add_outcome(text_buffer *b, const trainer *t, const char *status, co
     add_text(b, "status", status);
     if (why)
         add_text(b, "error", why);
-    if (t->resume.over)
+    if (t->resume->over)
         text_add(b, ", \"nothing_left\": true");
     if (!t->run.file->engine)
         add_text(b, "limit", duration_text(t->run.clock.planned, limit, sizeof limit));
@@ -157,7 +159,7 @@ static void add_outcome(text_buffer *b, const trainer *t, const char *status, co
 
 static char *compose(trainer *t, const char *status, const char *why)
 {
-    run_record *r = &t->files.record;
+    run_record *r = t->record;
     const run_file *file = t->run.file;
     char host[256] = "?", here[PATH_MAX] = "";
     text_buffer b = {.data = NULL};
@@ -217,14 +219,14 @@ static tutti_status replace(const char *path, const char *text, tutti_error *err
 
 static bool keeps(const trainer *t)
 {
-    return t->files.record.version && t->fits && distributed_first(&t->distributed) &&
-           !t->files.record.broken;
+    return t->record->version && t->run.stage.fits && distributed_first(&t->distributed) &&
+           !t->record->broken;
 }
 
 static void give_up(trainer *t, const char *why)
 {
     char text[640];
-    t->files.record.broken = true;
+    t->record->broken = true;
     (void)snprintf(text, sizeof text, "%.500s; the run has no record and cannot be repeated",
                    why);
     run_log_message(&t->run.log, TUTTI_LOG_WARNING, "train", text);
@@ -235,7 +237,7 @@ static void start_once(trainer *t, char path[PATH_MAX])
 {
     tutti_error e = TUTTI_ERROR_INIT;
     (void)snprintf(path, PATH_MAX, "%s/" RECORD_FILE, t->run.folder);
-    if (!t->files.record.run && record_start(t, path, &e))
+    if (!t->record->run && record_start(t->record, t->run.file, path, &e))
         give_up(t, e.text);
 }
 
@@ -244,7 +246,7 @@ static void write_record(trainer *t, const char *status, const char *why)
     char path[PATH_MAX];
     tutti_error e = TUTTI_ERROR_INIT;
     start_once(t, path);
-    if (t->files.record.broken)
+    if (t->record->broken)
         return;
     char *record = compose(t, status, why);
     const tutti_status s = record ? replace(path, record, &e)
@@ -257,7 +259,7 @@ static void write_record(trainer *t, const char *status, const char *why)
 /* What an attempt before this one finished stays in its record until there is more to do. */
 static bool is_settled(const trainer *t)
 {
-    return t->files.record.finished && !t->files.record.planned;
+    return t->record->finished && !t->record->planned;
 }
 
 void record_begin(trainer *t)
@@ -266,13 +268,13 @@ void record_begin(trainer *t)
     if (!keeps(t))
         return;
     start_once(t, path);
-    if (!t->files.record.broken && !is_settled(t))
+    if (!t->record->broken && !is_settled(t))
         write_record(t, "running", NULL);
 }
 
 void record_anew(trainer *t)
 {
-    t->files.record.finished = false;
+    t->record->finished = false;
     record_begin(t);
 }
 
@@ -281,20 +283,20 @@ void record_plan(trainer *t, const plan *p)
     tutti_error e = TUTTI_ERROR_INIT;
     if (!keeps(t))
         return;
-    t->files.record.planned = true;
-    free(t->files.record.memory);
-    t->files.record.memory = p ? memory_text(t, p) : NULL;
-    if (p && !t->files.record.memory)
+    t->record->planned = true;
+    free(t->record->memory);
+    t->record->memory = p ? memory_text(t, p) : NULL;
+    if (p && !t->record->memory)
         give_up(t, RECORD_FILE ": no memory for what the run's memory goes to");
     else
         write_record(t, "running", NULL);
-    if (!t->files.record.broken && reproduction_keep(&t->run, t->run.folder, &e))
+    if (!t->record->broken && reproduction_keep(&t->run, t->run.folder, &e))
         run_log_message(&t->run.log, TUTTI_LOG_WARNING, "train", e.text);
 }
 
 void record_end(trainer *t, tutti_status s, const char *why)
 {
-    if (!keeps(t) || !t->files.record.run || is_settled(t))
+    if (!keeps(t) || !t->record->run || is_settled(t))
         return;
     run_log_sync(&t->run.log); /* nobody does again what a record says has been done */
     observers_sync(&t->observers);
@@ -303,4 +305,12 @@ void record_end(trainer *t, tutti_status s, const char *why)
                  : s == TUTTI_E_INTERRUPTED ? "interrupted"
                                             : "failed",
                  why);
+}
+
+void record_fini(run_record *r)
+{
+    free(r->start);
+    free(r->attempts);
+    free(r->memory);
+    free(r->run);
 }

@@ -3,7 +3,31 @@
 #ifndef HOST_TRAIN_RECORD_RECORD_H
 #define HOST_TRAIN_RECORD_RECORD_H
 
-#include "train/step/trainer_state.h"
+#include "graph/plan/plan.h"
+
+#include <stdbool.h>
+
+typedef struct trainer trainer;       /* step/trainer_state.h */
+typedef struct run_repeat run_repeat; /* repeat.h */
+
+/* What the run's folder tells of the run. */
+typedef struct run_record {
+    const char *version; /* of the program, borrowed; NULL: no record is kept */
+    char *start;         /* how the first attempt was started, as JSON */
+    char *attempts;      /* those before this one, as JSON; NULL: none */
+    char *run;           /* the run file, as the record has it; NULL: nothing is written yet */
+    char *memory;        /* what memory goes to, as JSON; NULL: not known */
+    double started;      /* Unix seconds */
+    const run_repeat *repeats; /* the run that this one repeats, borrowed, or NULL */
+    bool resumes;              /* this attempt goes on from a checkpoint of the run */
+    bool unended; /* as the record has it, an attempt before this one was not finished */
+    bool
+        finished; /* the attempt before this one was; its record stays until there is more to do */
+    int64_t ended_at;    /* batches of one that was, of these settings; 0: none was */
+    int64_t finished_at; /* the most of any that was, of whatever settings */
+    bool planned;        /* kernels are chosen */
+    bool broken;         /* it cannot be written, which has been said */
+} run_record;
 
 /* Of the file in a run's folder. */
 #define RECORD_FILE "record.json"
@@ -21,5 +45,6 @@ void record_anew(trainer *t);
 void record_plan(trainer *t, const plan *p);
 /* The same with what came of the run: `s` and the sentence of its error, NULL without one.  [control] */
 void record_end(trainer *t, tutti_status s, const char *why);
+void record_fini(run_record *r);
 
 #endif

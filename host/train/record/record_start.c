@@ -86,29 +86,28 @@ static bool keep_start(run_record *r, const json_node *record, const run_file *f
 }
 
 /* What --resume takes up is the run that the folder has the record of, where it has one. */
-static tutti_status read_earlier(trainer *t, const char *path, tutti_error *err)
+static tutti_status read_earlier(run_record *r, const run_file *file, const char *path,
+                                 tutti_error *err)
 {
     tutti_error why = TUTTI_ERROR_INIT;
     json_doc *doc = NULL;
-    tutti_status s =
-        t->files.record.resumes ? json_read(path, RECORD_LIMIT, &doc, &why) : TUTTI_OK;
-    if (doc && !keep_start(&t->files.record, json_root(doc), t->run.file))
+    tutti_status s = r->resumes ? json_read(path, RECORD_LIMIT, &doc, &why) : TUTTI_OK;
+    if (doc && !keep_start(r, json_root(doc), file))
         s = TUTTI_E_NOMEM;
     json_free(doc);
     return s == TUTTI_E_NOMEM ? tutti_fail(err, s, "%s: no memory to read it", path) : TUTTI_OK;
 }
 
-tutti_status record_start(trainer *t, const char *path, tutti_error *err)
+tutti_status record_start(run_record *r, const run_file *file, const char *path,
+                          tutti_error *err)
 {
     json_doc *doc = NULL;
-    const tutti_status s =
-        json_parse("run", t->run.file->text, strlen(t->run.file->text), &doc, err);
+    const tutti_status s = json_parse("run", file->text, strlen(file->text), &doc, err);
     if (s)
         return s;
-    t->files.record.run = json_text(json_root(doc));
+    r->run = json_text(json_root(doc));
     json_free(doc);
-    t->files.record.started = record_clock();
-    return t->files.record.run
-               ? read_earlier(t, path, err)
-               : tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory for the run file", path);
+    r->started = record_clock();
+    return r->run ? read_earlier(r, file, path, err)
+                  : tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory for the run file", path);
 }

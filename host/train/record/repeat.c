@@ -6,6 +6,7 @@
 #include "train/checkpoint/reproduction.h"
 #include "train/checkpoint/resume.h"
 #include "train/record/record.h"
+#include "train/step/trainer_state.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -157,10 +158,10 @@ static void compare_program(trainer *t, const run_repeat *r)
 {
     char text[400];
     const char *version = text_of(r, "version");
-    if (version && t->files.record.version && strcmp(version, t->files.record.version) != 0) {
+    if (version && t->record->version && strcmp(version, t->record->version) != 0) {
         (void)snprintf(text, sizeof text,
                        "%.200s: was computed by tutti %.40s, this is %.40s; results may differ",
-                       r->path, version, t->files.record.version);
+                       r->path, version, t->record->version);
         warn(t, text);
     }
     const json_node *plugins = json_get(r->root, "plugins");
@@ -208,7 +209,7 @@ static tutti_status take_later(trainer *t, const run_repeat *r, tutti_error *err
 
 tutti_status run_repeat_take(trainer *t, bool accept, tutti_error *err)
 {
-    const run_repeat *r = t->files.record.repeats;
+    const run_repeat *r = t->record->repeats;
     bool same = false;
     if (!r)
         return TUTTI_OK;
@@ -226,6 +227,6 @@ tutti_status run_repeat_take(trainer *t, bool accept, tutti_error *err)
                           r->path);
     const tutti_status s =
         reproduction_take(&t->run, &t->tensors, r->path, &then, accept, &same, err);
-    t->resume.same = !s && same;
+    t->resume->same = !s && same;
     return s ? s : take_later(t, r, err);
 }

@@ -3,7 +3,12 @@
 #ifndef HOST_TRAIN_RECORD_REPEAT_H
 #define HOST_TRAIN_RECORD_REPEAT_H
 
-#include "train/step/trainer_state.h"
+#include "tutti/base.h"
+
+#include <stdbool.h>
+
+typedef struct trainer trainer; /* step/trainer_state.h */
+typedef struct run_repeat run_repeat;
 
 /* Reads the record in a run's folder.  The caller frees *ret.  Errors: E_NOTFOUND there is none; E_FORMAT what lies
  * there is no record, or one of `tutti run`; those of json_read.  [control] */

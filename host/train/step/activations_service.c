@@ -1,6 +1,7 @@
 /* activations_service.c - tutti.activations/1: the microbatch under way, module by module. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/step/step_services.h"
+#include "train/step/trainer_state.h"
 
 static tutti_status observe(void *ctx, tutti_activation_fn each, void *each_ctx,
                             tutti_error *err)
@@ -19,8 +20,7 @@ static tutti_status observe(void *ctx, tutti_activation_fn each, void *each_ctx,
     return s ? s : plan_activations(t->plans.forward, &t->run.step, each, each_ctx, err);
 }
 
-void activations_service_init(trainer *t)
+void activations_service_init(tutti_activations_v1 *s, trainer *t)
 {
-    t->services.activations = (tutti_activations_v1){
-        .struct_size = sizeof t->services.activations, .ctx = t, .observe = observe};
+    *s = (tutti_activations_v1){.struct_size = sizeof *s, .ctx = t, .observe = observe};
 }

@@ -2,6 +2,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/step/device_report.h"
 
+#include "train/step/trainer_state.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

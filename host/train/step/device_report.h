@@ -3,7 +3,9 @@
 #ifndef HOST_TRAIN_STEP_DEVICE_REPORT_H
 #define HOST_TRAIN_STEP_DEVICE_REPORT_H
 
-#include "train/step/trainer_state.h"
+#include "graph/plan/plan.h"
+
+typedef struct trainer trainer; /* step/trainer_state.h */
 
 enum { DEVICE_REPORT_TEXT = 640 };
 

@@ -3,6 +3,7 @@
 #include "train/step/memory_observers.h"
 
 #include "graph/runtime/device_memory.h"
+#include "train/step/trainer_state.h"
 #include "tutti/memory_observer.h"
 
 static void tell_observers(trainer *t, const tutti_error *why, uint64_t wanted)

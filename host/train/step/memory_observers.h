@@ -3,7 +3,9 @@
 #ifndef HOST_TRAIN_STEP_MEMORY_OBSERVERS_H
 #define HOST_TRAIN_STEP_MEMORY_OBSERVERS_H
 
-#include "train/step/trainer_state.h"
+#include "graph/program/program.h"
+
+typedef struct trainer trainer; /* step/trainer_state.h */
 
 /* For net_options.lacks_memory, with the trainer as its ctx. */
 void memory_plan_refused(void *ctx, const program *q, uint64_t wanted, const tutti_error *why);

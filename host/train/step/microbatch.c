@@ -2,6 +2,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/step/microbatch.h"
 
+#include "train/step/trainer_state.h"
+
 bool trainer_looks(const trainer *t)
 {
     return !context_is_remote(&t->run) || distributed_on(&t->distributed) ||

@@ -3,7 +3,11 @@
 #ifndef HOST_TRAIN_STEP_MICROBATCH_H
 #define HOST_TRAIN_STEP_MICROBATCH_H
 
-#include "train/step/trainer_state.h"
+#include "train/context/batch.h"
+
+#include <stdbool.h>
+
+typedef struct trainer trainer; /* step/trainer_state.h */
 
 /* Whether the host wants each evaluation's loss at once, wherever it is.  Over several ranks it is that of all slots. */
 bool trainer_looks(const trainer *t);

@@ -3,6 +3,7 @@
 #include "base/released.h"
 #include "train/step/plan_step.h"
 #include "train/step/step_services.h"
+#include "train/step/trainer_state.h"
 
 static double flops(void *ctx)
 {
@@ -95,12 +96,12 @@ static tutti_status value(void *ctx, uint32_t k, tutti_planned_value *ret_value,
     return RELEASED_GIVE(tutti_planned_value, ret_value, &one, err);
 }
 
-void plan_service_init(trainer *t)
+void plan_service_init(tutti_plan_v1 *s, trainer *t)
 {
-    t->services.plan = (tutti_plan_v1){.struct_size = sizeof t->services.plan,
-                                       .ctx = t,
-                                       .flops = flops,
-                                       .describe = describe,
-                                       .result = result,
-                                       .value = value};
+    *s = (tutti_plan_v1){.struct_size = sizeof *s,
+                         .ctx = t,
+                         .flops = flops,
+                         .describe = describe,
+                         .result = result,
+                         .value = value};
 }

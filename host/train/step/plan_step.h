@@ -3,7 +3,32 @@
 #ifndef HOST_TRAIN_STEP_PLAN_STEP_H
 #define HOST_TRAIN_STEP_PLAN_STEP_H
 
-#include "train/step/trainer_state.h"
+#include "graph/plan/plan.h"
+#include "graph/runtime/graph_capture.h"
+#include "train/context/batch.h"
+
+#include <stdbool.h>
+
+typedef struct trainer trainer; /* step/trainer_state.h */
+
+/* The plans of the microbatch under way. */
+typedef struct step_plans {
+    plan *forward;
+    plan *loss;    /* over the same forward pass; another one where targets have changed */
+    plan *watched; /* whose backward pass begins sums over the ranks; NULL: none */
+    bool apart;    /* that pass is no part of a graph with others */
+    struct slot_runs *slots; /* that run side by side: slot_runs.h; NULL: none have */
+    capture_log captures;    /* as told last: device_report.h */
+    float loss_scale;
+    bool updated;             /* the update was part of the last segment */
+    bool counts;              /* somebody asks for `flops` */
+    double flops;             /* of this process, for the batch */
+    const program *described; /* by tutti.plan/1, in this batch; NULL: none */
+    const plan *valued;       /* whose program that is; NULL: of one that was refused */
+    const program
+        *refused;      /* of a plan that does not fit, while plugins hear of it; else NULL */
+    bool refusal_told; /* they have; memory_observers.h */
+} step_plans;
 
 /* A step is SEGMENT_FORWARD, SEGMENT_LOSS, SEGMENT_BACKWARD and this, with events in between. */
 enum { SEGMENT_UPDATE = SEGMENT_COUNT };

@@ -6,6 +6,7 @@
 #include "train/step/plan_step.h"
 #include "train/step/slot_runs.h"
 #include "train/step/trainer_events.h"
+#include "train/step/trainer_state.h"
 
 #include <stdlib.h>
 #include <string.h>

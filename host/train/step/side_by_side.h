@@ -3,7 +3,7 @@
 #ifndef HOST_TRAIN_STEP_SIDE_BY_SIDE_H
 #define HOST_TRAIN_STEP_SIDE_BY_SIDE_H
 
-#include "train/step/trainer_state.h"
+#include "train/step/plan_step.h"
 
 /* Statistics of the whole batch want the numbers of all slots at once.  A rank with one slot makes the sums as its
  * passes go on.  One with several runs every pass in parts, each part for all of its slots, whose results and gradients are all

@@ -3,6 +3,7 @@
 #include "train/step/slot_runs.h"
 
 #include "train/step/plan_step.h"
+#include "train/step/trainer_state.h"
 
 #include <stdlib.h>
 #include <string.h>

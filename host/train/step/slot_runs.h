@@ -4,7 +4,8 @@
 #define HOST_TRAIN_STEP_SLOT_RUNS_H
 
 #include "graph/plan/plan_workspace.h"
-#include "train/step/trainer_state.h"
+
+typedef struct trainer trainer; /* step/trainer_state.h */
 
 /* One slot while others run.  The first one computes in the net's own memory. */
 typedef struct slot_run {

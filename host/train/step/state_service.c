@@ -17,20 +17,20 @@ static double state_elapsed(void *ctx)
 static int64_t state_dataloader_len(void *ctx)
 {
     const trainer *t = ctx;
-    for (size_t k = 0; t->evaluation.label && k < t->nevals; k++)
-        if (strcmp(t->evals[k].spec->label, t->evaluation.label) == 0)
+    for (size_t k = 0; t->run.stage.evaluation && k < t->nevals; k++)
+        if (strcmp(t->evals[k].spec->label, t->run.stage.evaluation) == 0)
             return loader_batches(t->evals[k].loader);
     return t->run.clock.batches_per_epoch;
 }
 
 static const char *state_eval_label(void *ctx)
 {
-    return ((trainer *)ctx)->evaluation.label;
+    return ((trainer *)ctx)->run.stage.evaluation;
 }
 
 static int32_t state_eval_cut(void *ctx)
 {
-    return ((trainer *)ctx)->evaluation.cut;
+    return ((trainer *)ctx)->run.stage.cut;
 }
 
 static tutti_status state_get(void *ctx, const char *name, tutti_tensor *ret, tutti_error *err)
@@ -91,7 +91,7 @@ static const tutti_timestamp *state_previous(void *ctx)
 static const char *state_dataloader_label(void *ctx)
 {
     const trainer *t = ctx;
-    return t->evaluation.label ? t->evaluation.label : "train";
+    return t->run.stage.evaluation ? t->run.stage.evaluation : "train";
 }
 
 static int64_t state_microbatch_size(void *ctx)
@@ -154,37 +154,36 @@ static tutti_status metrics_log_images(void *ctx, const tutti_images *images, tu
     return run_log_images(&((trainer *)ctx)->run.log, images, err);
 }
 
-void state_service_init(trainer *t)
+void state_service_init(tutti_state_v1 *state, tutti_metrics_v1 *metrics, trainer *t)
 {
-    t->services.state =
-        (tutti_state_v1){.struct_size = sizeof t->services.state,
-                         .ctx = t,
-                         .time = &t->run.clock.now,
-                         .eval_time = &t->run.clock.eval,
-                         .max_duration = &t->run.clock.max_duration,
-                         .seed = &t->run.seed,
-                         .elapsed = state_elapsed,
-                         .dataloader_len = state_dataloader_len,
-                         .eval_label = state_eval_label,
-                         .eval_cut = state_eval_cut,
-                         .get = state_get,
-                         .set = state_set,
-                         .stop_training = state_stop,
-                         .microbatch = &t->tensors.microbatch,
-                         .predict_time = &t->run.clock.predict,
-                         .iteration_length = &t->run.file->length.iteration_length,
-                         .previous = state_previous,
-                         .dataloader_label = state_dataloader_label,
-                         .microbatch_size = state_microbatch_size,
-                         .run_name = state_run_name,
-                         .precision = state_precision,
-                         .device = state_device};
-    t->services.metrics = (tutti_metrics_v1){.struct_size = sizeof t->services.metrics,
-                                             .ctx = t,
-                                             .log = metrics_log,
-                                             .get = metrics_get,
-                                             .name_at = metrics_name_at,
-                                             .hyperparameter = metrics_hyperparameter,
-                                             .log_table = metrics_log_table,
-                                             .log_images = metrics_log_images};
+    *state = (tutti_state_v1){.struct_size = sizeof *state,
+                              .ctx = t,
+                              .time = &t->run.clock.now,
+                              .eval_time = &t->run.clock.eval,
+                              .max_duration = &t->run.clock.max_duration,
+                              .seed = &t->run.seed,
+                              .elapsed = state_elapsed,
+                              .dataloader_len = state_dataloader_len,
+                              .eval_label = state_eval_label,
+                              .eval_cut = state_eval_cut,
+                              .get = state_get,
+                              .set = state_set,
+                              .stop_training = state_stop,
+                              .microbatch = &t->tensors.microbatch,
+                              .predict_time = &t->run.clock.predict,
+                              .iteration_length = &t->run.file->length.iteration_length,
+                              .previous = state_previous,
+                              .dataloader_label = state_dataloader_label,
+                              .microbatch_size = state_microbatch_size,
+                              .run_name = state_run_name,
+                              .precision = state_precision,
+                              .device = state_device};
+    *metrics = (tutti_metrics_v1){.struct_size = sizeof *metrics,
+                                  .ctx = t,
+                                  .log = metrics_log,
+                                  .get = metrics_get,
+                                  .name_at = metrics_name_at,
+                                  .hyperparameter = metrics_hyperparameter,
+                                  .log_table = metrics_log_table,
+                                  .log_images = metrics_log_images};
 }

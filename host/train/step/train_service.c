@@ -141,13 +141,13 @@ static const void *train_dataset(void *ctx, const char *interface_id, void **ret
     return table;
 }
 
-void train_service_init(trainer *t)
+void train_service_init(tutti_train_v1 *s, trainer *t)
 {
-    t->services.train = (tutti_train_v1){.struct_size = sizeof t->services.train,
-                                         .ctx = t,
-                                         .sample_losses = train_sample_losses,
-                                         .mix_loss = train_mix_loss,
-                                         .forward = train_forward,
-                                         .dataset = train_dataset,
-                                         .sample_losses_there = train_losses_there};
+    *s = (tutti_train_v1){.struct_size = sizeof *s,
+                          .ctx = t,
+                          .sample_losses = train_sample_losses,
+                          .mix_loss = train_mix_loss,
+                          .forward = train_forward,
+                          .dataset = train_dataset,
+                          .sample_losses_there = train_losses_there};
 }

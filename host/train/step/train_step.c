@@ -207,7 +207,7 @@ static tutti_status slots(trainer *t, slot *saved_targets, int64_t size, double 
         s = side_by_side_wanted(t) ? side_by_side_run(t, saved_targets, size, err)
                                    : run_slots(t, saved_targets, size, err);
     t->tensors.microbatch = 0;
-    write_behind *b = &t->files.behind;
+    write_behind *b = &t->behind;
     if (!s)
         s = write_behind_failed(b, err);
     d->written = write_behind_is_written(b);

@@ -3,7 +3,11 @@
 #ifndef HOST_TRAIN_STEP_TRAIN_STEP_H
 #define HOST_TRAIN_STEP_TRAIN_STEP_H
 
-#include "train/step/trainer_state.h"
+#include "tutti/base.h"
+
+#include <stdbool.h>
+
+typedef struct trainer trainer; /* step/trainer_state.h */
 
 /* With microbatch_size "auto", after `err` says that memory is out: halves it, clears `err`, and says
  * so; false when it cannot. */

@@ -3,7 +3,11 @@
 #ifndef HOST_TRAIN_STEP_TRAINER_EVENTS_H
 #define HOST_TRAIN_STEP_TRAINER_EVENTS_H
 
-#include "train/step/trainer_state.h"
+#include "tutti/base.h"
+
+#include <stdbool.h>
+
+typedef struct trainer trainer; /* step/trainer_state.h */
 
 /* Fires `event`, then takes up what plugins have written to host mirrors.  [step] */
 TUTTI_NODISCARD tutti_status trainer_event(trainer *t, int32_t event, tutti_error *err);

@@ -19,7 +19,7 @@
 tutti_status trainer_claim(trainer *t, const char *folder, tutti_error *err)
 {
     tutti_error why = TUTTI_ERROR_INIT;
-    const tutti_status s = folder_lock_take(&t->files.locks, folder, &why);
+    const tutti_status s = folder_lock_take(&t->locks, folder, &why);
     if (s != TUTTI_E_UNSUPPORTED)
         return s ? tutti_fail(err, s, "%s", why.text) : TUTTI_OK;
     run_log_message(&t->run.log, TUTTI_LOG_WARNING, "train", why.text);
@@ -36,7 +36,7 @@ static tutti_status claim_folder(trainer *t, tutti_error *err)
         writes =
             writes || (table && TUTTI_HAS(table, tutti_logger_v1, sync) && table->sync != NULL);
     }
-    writes = writes || t->files.record.version;
+    writes = writes || t->record->version;
     return writes ? trainer_claim(t, t->run.folder, err) : TUTTI_OK;
 }
 
@@ -64,35 +64,37 @@ static void tell_idle_groups(trainer *t)
 static tutti_status look_back(trainer *t, bool finds, tutti_error *err)
 {
     enum { UNENDED = 1, ENDED = 2, MIDWAY = 4 };
-    const run_record *r = &t->files.record;
+    const run_record *r = t->record;
     const bool ended = finds && r->ended_at && r->ended_at == t->run.clock.now.batch;
     /* An attempt that came to its end there was stopped: one with a longer limit goes on. */
     const bool midway = finds && r->finished_at < t->run.clock.now.batch;
     int32_t known = r->unended ? UNENDED | (midway ? MIDWAY : 0) : ended ? ENDED : 0;
     const tutti_status s = distributed_take_first(&t->distributed, &known, err);
-    t->resume.unended = (known & UNENDED) != 0;
-    t->resume.ended = known == ENDED;
-    t->resume.midway = (known & MIDWAY) != 0;
-    t->resume.stopped = t->resume.stopped && t->resume.midway;
+    t->resume->unended = (known & UNENDED) != 0;
+    t->resume->ended = known == ENDED;
+    t->resume->midway = (known & MIDWAY) != 0;
+    t->resume->stopped = t->resume->stopped && t->resume->midway;
     return s;
 }
 
 tutti_status trainer_begin(trainer *t, const char *resume, tutti_error *err)
 {
     run_log_own(&t->run.log);
-    tutti_status s =
-        t->fits && distributed_first(&t->distributed) ? claim_folder(t, err) : TUTTI_OK;
+    tutti_status s = t->run.stage.fits && distributed_first(&t->distributed)
+                         ? claim_folder(t, err)
+                         : TUTTI_OK;
     if (!s)
         record_begin(t);
-    if (!s && t->fits)
-        own_files_begin(t, resume && strcmp(resume, "auto") == 0 && !t->resume.anew);
-    if (!s && t->fits) /* files of a training run are not an evaluation's */
+    if (!s && t->run.stage.fits)
+        own_files_begin(t->own, &t->run,
+                        resume && strcmp(resume, "auto") == 0 && !t->resume->anew);
+    if (!s && t->run.stage.fits) /* files of a training run are not an evaluation's */
         s = observers_start(&t->observers, &t->run, resume != NULL, err);
     if (s || (s = trainer_event(t, TUTTI_EVENT_INIT, err)))
         return s;
     t->run.log.ready = true;
     context_announce_device(&t->run);
-    if (t->fits)
+    if (t->run.stage.fits)
         distributed_advise(&t->distributed);
     precision_announce(&t->run);
     source_announce(&t->train, &t->run.log);
@@ -116,19 +118,19 @@ tutti_status trainer_begin(trainer *t, const char *resume, tutti_error *err)
         (s = updater_refit(&t->updater, err)))
         return s;
     const run_checkpoints *rules = &t->run.file->checkpoints;
-    t->resume.whole = resume != NULL;
+    t->resume->whole = resume != NULL;
     if ((rules->weights && (s = trainer_load_weights(t, rules->weights, rules, err))) ||
         (resume && (s = trainer_load(t, resume, err))) ||
-        (s = run_repeat_take(t, t->resume.accept_bits, err)) ||
+        (s = run_repeat_take(t, t->resume->accept_bits, err)) ||
         (t->run.net && (s = net_fill_weights(t->run.net, err))))
         return s;
     if ((s = trainer_event(t, TUTTI_EVENT_AFTER_LOAD, err)) ||
         (s = updater_refit(&t->updater, err)))
         return s;
-    t->begun = true;
-    if (t->fits)
+    t->run.stage.begun = true;
+    if (t->run.stage.fits)
         tell_idle_groups(t);
-    s = t->fits && resume ? look_back(t, strcmp(resume, "auto") == 0, err) : TUTTI_OK;
+    s = t->run.stage.fits && resume ? look_back(t, strcmp(resume, "auto") == 0, err) : TUTTI_OK;
     if (!s)
         s = updater_reschedule(&t->updater, err);
     if (!s)

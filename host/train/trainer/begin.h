@@ -3,7 +3,6 @@
 #ifndef HOST_TRAIN_TRAINER_BEGIN_H
 #define HOST_TRAIN_TRAINER_BEGIN_H
 
-#include "train/step/trainer_state.h"
 #include "train/trainer/trainer.h"
 
 /* Nobody else writes to `folder` until the trainer is destroyed.  Errors: E_STATE names who does now. */

@@ -3,6 +3,7 @@
 #include "train/trainer/evaluate.h"
 
 #include "base/monotonic.h"
+#include "train/checkpoint/resume.h"
 #include "train/generate/answers.h"
 #include "train/step/memory_observers.h"
 #include "train/step/plan_step.h"
@@ -68,8 +69,9 @@ static tutti_status eval_part(trainer *t, data_source *e, tutti_error *err)
     t->tensors.loss.now.data = NULL;
     t->distributed.batches.passed = false;
     tutti_status s = trainer_event(t, TUTTI_EVENT_EVAL_BEFORE_FORWARD, err);
-    if (s || (mine && (s = generates(e) ? answers_batch(t, e->spec, err)
-                                        : trainer_evaluate_batch(t, err))))
+    if (s ||
+        (mine && (s = generates(e) ? answers_batch(t, &t->evaluation->answers, e->spec, err)
+                                   : trainer_evaluate_batch(t, err))))
         return s;
     t->distributed.batches.passed = true;
     s = trainer_event(t, TUTTI_EVENT_EVAL_AFTER_FORWARD, err);
@@ -188,8 +190,8 @@ void trainer_owe_no_evaluations(trainer *t)
 /* Events behind which a stopped run is saved: weights are those of the evaluation, and the event does not come again. */
 static bool can_owe(const trainer *t)
 {
-    return t->evaluation.event == TUTTI_EVENT_BATCH_END ||
-           t->evaluation.event == TUTTI_EVENT_EPOCH_END;
+    return t->run.stage.event == TUTTI_EVENT_BATCH_END ||
+           t->run.stage.event == TUTTI_EVENT_EPOCH_END;
 }
 
 static void tell_lost(trainer *t, const data_source *e)
@@ -215,7 +217,7 @@ static void end_traces(trainer *t, bool holds)
 
 static tutti_status begin_one(trainer *t, data_source *e, tutti_error *err)
 {
-    t->evaluation.label = e->spec->label;
+    t->run.stage.evaluation = e->spec->label;
     if (is_owed(e)) /* the first one of all: EVAL_BEFORE_ALL has opened it */
         observers_open_unit(&t->observers, TRACE_EVALUATION);
     memset(&t->run.clock.eval, 0, sizeof t->run.clock.eval);
@@ -231,12 +233,12 @@ static tutti_status begin_one(trainer *t, data_source *e, tutti_error *err)
 
 static tutti_status end_one(trainer *t, data_source *e, tutti_error *err)
 {
-    t->evaluation.cut = trainer_signal() != 0;
-    if (!t->evaluation.cut) { /* half an evaluation says nothing */
+    t->run.stage.cut = trainer_signal() != 0;
+    if (!t->run.stage.cut) { /* half an evaluation says nothing */
         metric_set_log(&t->run.log, &e->metrics, e->spec->label,
                        (uint64_t)t->run.clock.now.batch);
         owe_no_more(e);
-        t->evaluation.some_done = trainer_owes_evaluations(t);
+        t->resume->some_evaluated = trainer_owes_evaluations(t);
         observers_close_unit(&t->observers, TRACE_EVALUATION);
     }
     return trainer_event(t, TUTTI_EVENT_EVAL_END, err);
@@ -253,11 +255,11 @@ static tutti_status forgive(tutti_status s, tutti_error *err)
 
 static tutti_status evaluate_one(trainer *t, data_source *e, tutti_error *err)
 {
-    t->evaluation.cut = false;
+    t->run.stage.cut = false;
     tutti_status s = begin_one(t, e, err);
     if (!s && !(s = rank_end_evaluation(t, forgive(eval_batches(t, e, err), err), err)))
         s = end_one(t, e, err);
-    t->evaluation.label = NULL;
+    t->run.stage.evaluation = NULL;
     s = forgive(s, err);
     if (s)
         owe_no_more(e);
@@ -279,12 +281,12 @@ tutti_status trainer_evaluate_now(trainer *t, size_t k, tutti_error *err)
         owe(e);
     tutti_status s = async_flush(&t->async, err);
     t->tensors.phase = PHASE_EVAL;
-    t->evaluation.cut = trainer_signal() != 0;
-    if (!s && !t->evaluation.cut)
+    t->run.stage.cut = trainer_signal() != 0;
+    if (!s && !t->run.stage.cut)
         s = evaluate_one(t, e, err);
-    if (t->evaluation.cut && !is_owed(e))
+    if (t->run.stage.cut && !is_owed(e))
         tell_lost(t, e);
-    t->evaluation.cut = false;
+    t->run.stage.cut = false;
     tensors_end_batch(&t->tensors);
     t->tensors.phase = phase;
     t->run.clock.lap_ns += monotonic_ns() - began; /* training time excludes evaluations */
@@ -306,12 +308,12 @@ static tutti_status evaluate_on_event(void *ctx, int32_t event, tutti_error *err
 
 tutti_status trainer_bind_evaluations(trainer *t, tutti_error *err)
 {
-    t->on_events = calloc(t->nevals + 1, sizeof *t->on_events);
-    if (!t->on_events)
+    t->evaluation->on_events = calloc(t->nevals + 1, sizeof *t->evaluation->on_events);
+    if (!t->evaluation->on_events)
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for evaluations");
     for (size_t k = 0; k < t->nevals; k++) {
         run_data *spec = &t->run.file->evals[k];
-        loop_evaluation *e = &t->on_events[k];
+        loop_evaluation *e = &t->evaluation->on_events[k];
         if (!spec->on)
             continue;
         *e = (loop_evaluation){.trainer = t, .number = k};
@@ -371,7 +373,7 @@ static tutti_status around_all(trainer *t, int32_t event, bool again, tutti_erro
 /* What it traces holds with the first evaluation.  Where that is done already, the attempt that did it has traced it. */
 static tutti_status before_all(trainer *t, tutti_error *err)
 {
-    const bool again = is_loop(t) || t->evaluation.some_done;
+    const bool again = is_loop(t) || t->resume->some_evaluated;
     observers_open_unit(&t->observers, TRACE_EVALUATION);
     const tutti_status s = around_all(t, TUTTI_EVENT_EVAL_BEFORE_ALL, again, err);
     if (s || again)
@@ -382,13 +384,13 @@ static tutti_status before_all(trainer *t, tutti_error *err)
 /* What it traces holds behind the last evaluation. */
 static tutti_status after_all(trainer *t, tutti_error *err)
 {
-    t->evaluation.cut = trainer_owes_evaluations(t);
-    const bool again = t->evaluation.cut || is_loop(t);
+    t->run.stage.cut = trainer_owes_evaluations(t);
+    const bool again = t->run.stage.cut || is_loop(t);
     if (again)
         observers_open_unit(&t->observers, TRACE_EVALUATION);
     const tutti_status s = around_all(t, TUTTI_EVENT_EVAL_AFTER_ALL, again, err);
     end_traces(t, s != TUTTI_OK);
-    t->evaluation.cut = false;
+    t->run.stage.cut = false;
     return s;
 }
 
@@ -414,7 +416,7 @@ tutti_status trainer_evaluate_owed(trainer *t, tutti_error *err)
 static tutti_status owe_due(trainer *t, int32_t event, tutti_error *err)
 {
     tutti_status s = TUTTI_OK;
-    t->evaluation.some_done = false;
+    t->resume->some_evaluated = false;
     for (size_t k = 0; k < t->nevals && s == TUTTI_OK; k++) {
         data_source *e = &t->evals[k];
         bool due = false;
@@ -435,5 +437,11 @@ tutti_status trainer_evaluate_due(trainer *t, int32_t event, tutti_error *err)
 
 tutti_status trainer_owe_evaluations(trainer *t, tutti_error *err)
 {
-    return can_owe(t) ? owe_due(t, t->evaluation.event, err) : TUTTI_OK;
+    return can_owe(t) ? owe_due(t, t->run.stage.event, err) : TUTTI_OK;
+}
+
+void evaluation_fini(trainer_evaluation *e)
+{
+    free(e->on_events);
+    answers_free(e->answers);
 }

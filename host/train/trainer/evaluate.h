@@ -3,7 +3,24 @@
 #ifndef HOST_TRAIN_TRAINER_EVALUATE_H
 #define HOST_TRAIN_TRAINER_EVALUATE_H
 
-#include "train/step/trainer_state.h"
+#include "train/generate/answers.h"
+
+#include <stdbool.h>
+
+typedef struct trainer trainer; /* step/trainer_state.h */
+
+/* An evaluation that events of a loop start. */
+typedef struct loop_evaluation {
+    trainer *trainer;
+    size_t number; /* of the evaluation */
+    char name[80]; /* of its handler */
+} loop_evaluation;
+
+/* What evaluations have. */
+typedef struct trainer_evaluation {
+    loop_evaluation *on_events; /* of an engine file, one an evaluation */
+    answers *answers;           /* of those that generate; NULL: none has begun */
+} trainer_evaluation;
 
 /* Composer's Trainer.eval: every evaluation once, whatever its interval. */
 TUTTI_NODISCARD tutti_status trainer_evaluate_all(trainer *t, tutti_error *err);
@@ -26,5 +43,6 @@ TUTTI_NODISCARD tutti_status trainer_bind_evaluations(trainer *t, tutti_error *e
 
 /* The forward pass and the loss of the evaluation batch that is loaded; outputs and loss are then the state's.  [step] */
 TUTTI_NODISCARD tutti_status trainer_evaluate_batch(trainer *t, tutti_error *err);
+void evaluation_fini(trainer_evaluation *e);
 
 #endif

@@ -87,8 +87,7 @@ static tutti_status export_write(void *ctx, const tutti_export *what, tutti_erro
                       what->format);
 }
 
-void export_service_init(trainer *t)
+void export_service_init(tutti_export_v1 *s, trainer *t)
 {
-    t->services.exporting = (tutti_export_v1){
-        .struct_size = sizeof t->services.exporting, .ctx = t, .write = export_write};
+    *s = (tutti_export_v1){.struct_size = sizeof *s, .ctx = t, .write = export_write};
 }

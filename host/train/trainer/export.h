@@ -6,6 +6,7 @@
 #include "export/onnx.h"
 #include "train/publish/publish.h"
 #include "train/trainer/trainer.h"
+#include "tutti/export.h"
 
 /* Instead of a fit: the model with the weights of `checkpoint` (as `resume` of trainer_fit) as an ONNX file.
  * `o->model` NULL: the run's model.  Errors: those of onnx_export.  [control] */
@@ -19,7 +20,7 @@ TUTTI_NODISCARD tutti_status trainer_export_folder(trainer *t, const char *check
                                                    const char *folder, uint64_t shard_bytes,
                                                    publish_report *ret_report,
                                                    tutti_error *err);
-/* Fills tutti.export/1 in: the same of a run under way. */
-void export_service_init(trainer *t);
+/* Fills the table: the same of a run under way. */
+void export_service_init(tutti_export_v1 *s, trainer *t);
 
 #endif

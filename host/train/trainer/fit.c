@@ -1,5 +1,6 @@
 /* fit.c - Composer's training loop, every event in its place. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "train/checkpoint/resume.h"
 #include "train/checkpoint/saver.h"
 #include "train/record/record.h"
 #include "train/step/train_step.h"
@@ -38,11 +39,11 @@ static tutti_status end_iteration(trainer *t, tutti_error *err)
     t->run.clock.previous = t->run.clock.now;
     t->run.clock.has_previous = true;
     timestamp_next_iteration(&t->run.clock.now);
-    t->resume.iteration_left = true;
+    t->resume->iteration_left = true;
     const tutti_status s = trainer_event(t, TUTTI_EVENT_ITERATION_END, err);
     if (s)
         return s;
-    t->resume.iteration_left = false;
+    t->resume->iteration_left = false;
     return trainer_event(t, TUTTI_EVENT_ITERATION_CHECKPOINT, err);
 }
 
@@ -67,14 +68,14 @@ static tutti_status batch_of_epoch(trainer *t, bool *ret_end, tutti_error *err)
     if ((s = trainer_step_batch(t, err)))
         return s;
     training_count_batch(t, &b);
-    t->resume.left = true;
+    t->resume->left = true;
     if ((s = trainer_event(t, TUTTI_EVENT_BATCH_END, err)) ||
         (s = trainer_evaluate_due(t, TUTTI_EVENT_BATCH_END, err)))
         return s;
     training_end_batch(t);
     if (training_owes_evaluations(t))
         return TUTTI_OK;
-    t->resume.left = false;
+    t->resume->left = false;
     s = trainer_event(t, TUTTI_EVENT_BATCH_CHECKPOINT, err);
     return s ? s : training_save_asked(t, err);
 }
@@ -88,13 +89,13 @@ static tutti_status end_iteration_of_epochs(trainer *t, tutti_error *err)
 static tutti_status end_epoch(trainer *t, tutti_error *err)
 {
     tutti_status s = training_end_epoch(t, err);
-    t->resume.left = true;
+    t->resume->left = true;
     if (s || (s = trainer_event(t, TUTTI_EVENT_EPOCH_END, err)) ||
         (s = training_refit(t, err)) || /* of frozen layers */
         (s = trainer_evaluate_due(t, TUTTI_EVENT_EPOCH_END, err)) ||
         training_owes_evaluations(t))
         return s;
-    t->resume.left = false;
+    t->resume->left = false;
     s = trainer_event(t, TUTTI_EVENT_EPOCH_CHECKPOINT, err);
     return s ? s : end_iteration_of_epochs(t, err);
 }
@@ -196,12 +197,12 @@ static tutti_status evaluate_alone(trainer *t, tutti_error *err)
 
 static tutti_status fit(trainer *t, const fit_options *o, tutti_error *err)
 {
-    t->fits = true;
-    t->resume.over = t->resume.ending = false;
-    t->resume.strict = o->strict;
-    t->resume.anew = o->reset_time;
-    t->resume.accept_bits = o->accept_bits;
-    tutti_status s = t->begun ? TUTTI_OK : trainer_begin(t, o->resume, err);
+    t->run.stage.fits = true;
+    t->resume->over = t->resume->ending = false;
+    t->resume->strict = o->strict;
+    t->resume->anew = o->reset_time;
+    t->resume->accept_bits = o->accept_bits;
+    tutti_status s = t->run.stage.begun ? TUTTI_OK : trainer_begin(t, o->resume, err);
     if (!s && t->run.file->length.max_duration.count == 0 &&
         o->duration.unit == TUTTI_UNIT_NONE) {
         record_anew(t);
@@ -235,7 +236,7 @@ static tutti_status fit(trainer *t, const fit_options *o, tutti_error *err)
         return training_stop_by_signal(t, err);
     observers_open_unit(&t->observers, TRACE_BATCH); /* these rows are of the end, too */
     training_log_time(t, t->run.clock.now.token > 0, true);
-    t->resume.ending = true;
+    t->resume->ending = true;
     /* Behind the last batch ranks tell each other nothing else. */
     s = distributed_agree(&t->distributed, trainer_event(t, TUTTI_EVENT_FIT_END, err), err);
     if (s)
@@ -250,7 +251,7 @@ static tutti_status fit(trainer *t, const fit_options *o, tutti_error *err)
 /* Whether the forward pass of a batch that does not count yet has been, or may have been. */
 static bool is_inside_step(const trainer *t)
 {
-    switch (t->evaluation.event) {
+    switch (t->run.stage.event) {
     case TUTTI_EVENT_BEFORE_FORWARD:
     case TUTTI_EVENT_AFTER_FORWARD:
     case TUTTI_EVENT_BEFORE_LOSS:
@@ -279,7 +280,7 @@ static tutti_status leave(trainer *t, tutti_error *err)
 {
     tutti_error stopped = TUTTI_ERROR_INIT;
     t->run.log.units.muted = false;
-    if (!t->resume.started)
+    if (!t->run.stage.started)
         return training_stop_by_signal(t, err);
     if (is_inside_step(t) && t->run.net && has_buffers(t->run.net))
         return tutti_fail(
@@ -287,7 +288,7 @@ static tutti_status leave(trainer *t, tutti_error *err)
             "stopped by signal %d after batch %lld; the call under way was left, and "
             "nothing is saved: the model's buffers have a part of the next batch",
             trainer_signal(), (long long)t->run.clock.now.batch);
-    if (t->resume.ending)
+    if (t->resume->ending)
         trainer_owe_no_evaluations(t);
     const tutti_status s = trainer_owe_evaluations(t, &stopped);
     return tutti_fail(err, s ? s : training_stop_by_signal(t, &stopped),
@@ -307,5 +308,5 @@ tutti_status trainer_fit(trainer *t, const fit_options *o, tutti_error *err)
 
 bool trainer_was_over(const trainer *t)
 {
-    return t->resume.over;
+    return t->resume->over;
 }

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/text.h"
 #include "train/record/record.h"
+#include "train/step/trainer_state.h"
 #include "train/trainer/trainer.h"
 
 #include <limits.h>
@@ -28,10 +29,10 @@ tutti_status trainer_keep_record(trainer *t, const record_options *o, tutti_erro
         free(b.data);
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for the run's record");
     }
-    t->files.record = (run_record){.version = o->version,
-                                   .start = b.data,
-                                   .repeats = o->repeats,
-                                   .resumes = o->resume && !o->repeats && !o->reset_time};
+    *t->record = (run_record){.version = o->version,
+                              .start = b.data,
+                              .repeats = o->repeats,
+                              .resumes = o->resume && !o->repeats && !o->reset_time};
     return TUTTI_OK;
 }
 

@@ -3,9 +3,11 @@
 #include "train/trainer/participants.h"
 
 #include "graph/plan/loss.h"
+#include "train/step/trainer_state.h"
 #include "train/trainer/evaluate.h"
 #include "train/trainer/services.h"
 #include "train/trainer/trainer.h"
+#include "tutti/stateful.h"
 
 #include <stdlib.h>
 #include <string.h>

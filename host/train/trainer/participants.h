@@ -3,7 +3,9 @@
 #ifndef HOST_TRAIN_TRAINER_PARTICIPANTS_H
 #define HOST_TRAIN_TRAINER_PARTICIPANTS_H
 
-#include "train/step/trainer_state.h"
+#include "tutti/base.h"
+
+typedef struct trainer trainer; /* step/trainer_state.h */
 
 /* Opens the engine, and everything that hears events, in the order of their turns; loggers on rank 0 alone.  Errors: those of
  * the plugins.  [control] */

@@ -118,7 +118,7 @@ tutti_status trainer_predict(trainer *t, const char *checkpoint, const char *lab
     if (s)
         return s;
     rank_begin_prediction(t, e, compute);
-    t->evaluation.label = "predict";
+    t->run.stage.evaluation = "predict";
     t->tensors.phase = PHASE_EVAL;
     memset(&t->run.clock.eval, 0, sizeof t->run.clock.eval);
     t->run.clock.eval.struct_size = sizeof t->run.clock.eval;
@@ -132,6 +132,6 @@ tutti_status trainer_predict(trainer *t, const char *checkpoint, const char *lab
     if (s == TUTTI_OK)
         s = trainer_event(t, TUTTI_EVENT_PREDICT_END, err);
     t->tensors.phase = PHASE_IDLE;
-    t->evaluation.label = NULL;
+    t->run.stage.evaluation = NULL;
     return s;
 }

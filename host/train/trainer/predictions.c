@@ -2,6 +2,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/trainer/predictions.h"
 
+#include "train/step/trainer_state.h"
+
 #include <stdlib.h>
 #include <string.h>
 

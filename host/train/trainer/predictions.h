@@ -3,7 +3,6 @@
 #ifndef HOST_TRAIN_TRAINER_PREDICTIONS_H
 #define HOST_TRAIN_TRAINER_PREDICTIONS_H
 
-#include "train/step/trainer_state.h"
 #include "train/trainer/trainer.h"
 
 /* All ranks go through all batches, of which they compute one each in turn. */

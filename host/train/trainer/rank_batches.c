@@ -3,6 +3,7 @@
 #include "train/trainer/rank_batches.h"
 
 #include "train/step/trainer_state.h"
+#include "train/trainer/services.h"
 #include "train/trainer/trainer.h"
 
 #include <stdio.h>
@@ -224,13 +225,13 @@ void rank_batches_open(trainer *t)
 
 void rank_batches_close(trainer *t)
 {
-    distributed_close(&t->distributed, t->failed);
+    distributed_close(&t->distributed, t->run.stage.failed);
 }
 
 void rank_batches_leave(trainer *t)
 {
-    ranks_service_fini(&t->services.ranks);
-    distributed_leave(&t->distributed, t->failed);
+    ranks_service_fini(&t->services->ranks);
+    distributed_leave(&t->distributed, t->run.stage.failed);
 }
 
 tutti_status rank_batches_compare(trainer *t, tutti_error *err)

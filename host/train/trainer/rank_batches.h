@@ -3,7 +3,9 @@
 #ifndef HOST_TRAIN_TRAINER_RANK_BATCHES_H
 #define HOST_TRAIN_TRAINER_RANK_BATCHES_H
 
-#include "train/step/trainer_state.h"
+#include "train/data/data_source.h"
+
+typedef struct trainer trainer; /* step/trainer_state.h */
 
 /* Once data and ranks are there.  [control] */
 void rank_batches_open(trainer *t);

@@ -81,19 +81,21 @@ static const char *checkpoint_run_folder(void *ctx)
 static tutti_status checkpoint_claim(void *ctx, const char *folder, tutti_error *err)
 {
     trainer *t = ctx;
-    const bool writes = t->fits && distributed_first(&t->distributed);
+    const bool writes = t->run.stage.fits && distributed_first(&t->distributed);
     const tutti_status s = writes ? trainer_claim(t, folder, err) : TUTTI_OK;
     return s || !writes ? s : reproduction_keep(&t->run, folder, err);
 }
 
 static tutti_status checkpoint_own(void *ctx, const char *path, tutti_error *err)
 {
-    return own_files_add(ctx, path, err);
+    trainer *t = ctx;
+    return own_files_add(t->own, &t->run, path, err);
 }
 
 static int32_t checkpoint_owns(void *ctx, const char *path)
 {
-    return own_files_have(ctx, path);
+    const trainer *t = ctx;
+    return own_files_have(t->own, &t->run, path);
 }
 
 /* ---- data ---- */
@@ -110,27 +112,28 @@ static int32_t state_data(void *ctx, uint32_t k, tutti_data *ret_data)
 
 void trainer_services_init(trainer *t)
 {
-    state_service_init(t);
-    t->services.state.data = state_data;
-    train_service_init(t);
-    activations_service_init(t);
-    plan_service_init(t);
-    weights_service_init(&t->services.weights, &t->updater);
-    export_service_init(t);
-    ranks_service_init(&t->services.ranks);
-    t->services.checkpoint = (tutti_checkpoint_v1){.struct_size = sizeof t->services.checkpoint,
-                                                   .ctx = t,
-                                                   .due = checkpoint_due,
-                                                   .save = checkpoint_save,
-                                                   .run_name = checkpoint_run_name,
-                                                   .run_folder = checkpoint_run_folder,
-                                                   .claim = checkpoint_claim,
-                                                   .save_behind = checkpoint_save_behind,
-                                                   .settle = checkpoint_settle,
-                                                   .save_part = checkpoint_save_part,
-                                                   .load = checkpoint_load,
-                                                   .own = checkpoint_own,
-                                                   .owns = checkpoint_owns};
+    trainer_services *s = t->services;
+    state_service_init(&s->state, &s->metrics, t);
+    s->state.data = state_data;
+    train_service_init(&s->train, t);
+    activations_service_init(&s->activations, t);
+    plan_service_init(&s->plan, t);
+    weights_service_init(&s->weights, &t->updater);
+    export_service_init(&s->exporting, t);
+    ranks_service_init(&s->ranks);
+    s->checkpoint = (tutti_checkpoint_v1){.struct_size = sizeof s->checkpoint,
+                                          .ctx = t,
+                                          .due = checkpoint_due,
+                                          .save = checkpoint_save,
+                                          .run_name = checkpoint_run_name,
+                                          .run_folder = checkpoint_run_folder,
+                                          .claim = checkpoint_claim,
+                                          .save_behind = checkpoint_save_behind,
+                                          .settle = checkpoint_settle,
+                                          .save_part = checkpoint_save_part,
+                                          .load = checkpoint_load,
+                                          .own = checkpoint_own,
+                                          .owns = checkpoint_owns};
 }
 
 /* Whoever reads weights where one process alone may do so; gradients come with them. */
@@ -151,31 +154,31 @@ const void *trainer_service(void *ctx, instance *i, const char *interface_id)
     if (strcmp(interface_id, TUTTI_WORLD_V1) == 0)
         return distributed_on(&t->distributed) ? world_service(t->distributed.world) : NULL;
     if (strcmp(interface_id, TUTTI_RANKS_V1) == 0) {
-        t->services.ranks.world = t->distributed.world;
-        return &t->services.ranks.table;
+        t->services->ranks.world = t->distributed.world;
+        return &t->services->ranks.table;
     }
     if (strcmp(interface_id, TUTTI_STATE_V1) == 0)
-        return &t->services.state;
+        return &t->services->state;
     if (strcmp(interface_id, TUTTI_METRICS_V1) == 0)
-        return &t->services.metrics;
+        return &t->services->metrics;
     if (strcmp(interface_id, TUTTI_HISTORY_V1) == 0)
         return run_log_history(&t->run.log);
     if (strcmp(interface_id, TUTTI_FILES_V1) == 0)
         return run_log_files(&t->run.log);
     if (strcmp(interface_id, TUTTI_WEIGHTS_V1) == 0)
-        return t->run.file->model.object ? &t->services.weights.table : NULL;
+        return t->run.file->model.object ? &t->services->weights.table : NULL;
     if (strcmp(interface_id, TUTTI_TRAIN_V1) == 0)
-        return t->run.file->model.object ? &t->services.train : NULL;
+        return t->run.file->model.object ? &t->services->train : NULL;
     if (strcmp(interface_id, TUTTI_ACTIVATIONS_V1) == 0)
-        return t->run.file->model.object ? &t->services.activations : NULL;
+        return t->run.file->model.object ? &t->services->activations : NULL;
     if (strcmp(interface_id, TUTTI_PLAN_V1) == 0) {
         t->plans.counts = true;
-        return t->run.file->model.object ? &t->services.plan : NULL;
+        return t->run.file->model.object ? &t->services->plan : NULL;
     }
     if (strcmp(interface_id, TUTTI_CHECKPOINT_V1) == 0)
-        return &t->services.checkpoint;
+        return &t->services->checkpoint;
     if (strcmp(interface_id, TUTTI_EXPORT_V1) == 0)
-        return t->run.file->model.object ? &t->services.exporting : NULL;
+        return t->run.file->model.object ? &t->services->exporting : NULL;
     if (strcmp(interface_id, TUTTI_MODULE_V1) == 0)
         return t->run.net ? net_modules(t->run.net) : NULL;
     if (strcmp(interface_id, TUTTI_ENGINE_V1) == 0)

@@ -1,6 +1,7 @@
 /* step_costs.c - what the operations of a training step take here, measured before any training. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/trainer/step_costs.h"
+#include "train/step/trainer_state.h"
 #include "train/trainer/preview.h"
 
 #include <stdlib.h>

@@ -10,12 +10,14 @@
 #include "train/checkpoint/class_check.h"
 #include "train/checkpoint/reproduction.h"
 #include "train/checkpoint/resume.h"
-#include "train/generate/answers.h"
+#include "train/record/own_files.h"
+#include "train/record/record.h"
 #include "train/step/memory_observers.h"
 #include "train/step/plan_step.h"
 #include "train/step/side_by_side.h"
 #include "train/step/trainer_events.h"
 #include "train/step/trainer_state.h"
+#include "train/trainer/evaluate.h"
 #include "train/trainer/participants.h"
 #include "train/trainer/rank_batches.h"
 #include "train/trainer/services.h"
@@ -165,6 +167,29 @@ static tutti_status apply_gradient_factor(void *ctx, tutti_error *err)
     return scalars_apply_factor(ctx, err);
 }
 
+/* A trainer with the components that it points to. */
+typedef struct whole_trainer {
+    trainer trainer; /* first: a pointer to it is one to all */
+    trainer_resume resume;
+    run_record record;
+    own_files own;
+    trainer_evaluation evaluation;
+    trainer_services services;
+} whole_trainer;
+
+static trainer *allocate(void)
+{
+    whole_trainer *w = calloc(1, sizeof *w);
+    if (!w)
+        return NULL;
+    w->trainer.resume = &w->resume;
+    w->trainer.record = &w->record;
+    w->trainer.own = &w->own;
+    w->trainer.evaluation = &w->evaluation;
+    w->trainer.services = &w->services;
+    return &w->trainer;
+}
+
 /* Each component knows the ones below it. */
 static void connect_components(trainer *t)
 {
@@ -257,7 +282,7 @@ static tutti_status open_all(trainer *t, tutti_error *err)
 tutti_status trainer_create(run_file *run, registry *r, const tutti_op *const *ops,
                             trainer **ret_trainer, tutti_error *err)
 {
-    trainer *t = calloc(1, sizeof *t);
+    trainer *t = allocate();
     if (!t)
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for the trainer");
     init_context(&t->run, run, r, ops);
@@ -267,7 +292,7 @@ tutti_status trainer_create(run_file *run, registry *r, const tutti_op *const *o
     if (!s && !(s = distributed_agree(&t->distributed, open_all(t, err), err)) &&
         !(s = rank_batches_compare(t, err)))
         s = distributed_join_devices(&t->distributed, err);
-    t->failed = s != TUTTI_OK;
+    t->run.stage.failed = s != TUTTI_OK;
     *ret_trainer = t;
     return s;
 }
@@ -298,7 +323,6 @@ void trainer_destroy(trainer *t)
     for (size_t k = 0; k < t->nevals; k++)
         source_close(&t->evals[k]);
     free(t->evals);
-    free(t->on_events);
     source_close(&t->train); /* may lie on the device */
     rank_batches_close(t);
     updater_close(&t->updater);
@@ -308,7 +332,7 @@ void trainer_destroy(trainer *t)
         async_fini(&t->async);
     }
     tensors_fini(&t->tensors);
-    answers_free(t->evaluation.answers);
+    evaluation_fini(t->evaluation);
     side_by_side_fini(&t->plans);
     net_destroy(run->net);
     kernels_fini(&t->kernels);
@@ -318,12 +342,9 @@ void trainer_destroy(trainer *t)
     rank_batches_leave(t); /* a plugin that closes asks for its rank */
     mirrors_fini(&t->mirrors);
     run_log_fini(&run->log);
-    free(t->files.record.start);
-    free(t->files.record.attempts);
-    free(t->files.record.memory);
-    free(t->files.record.run);
-    free(t->files.own);
-    folder_lock_release(t->files.locks); /* all files are closed */
+    record_fini(t->record);
+    own_files_fini(t->own);
+    folder_lock_release(t->locks); /* all files are closed */
     free(t);
 }
 

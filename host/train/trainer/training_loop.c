@@ -4,6 +4,7 @@
 
 #include "base/monotonic.h"
 #include "train/checkpoint/reproduction.h"
+#include "train/checkpoint/resume.h"
 #include "train/checkpoint/saver.h"
 #include "train/ranks/rank_calls.h"
 #include "train/record/record.h"
@@ -48,9 +49,9 @@ static int64_t lap(trainer *t)
 
 tutti_status training_begin(trainer *t, const char *resume, bool accept_bits, tutti_error *err)
 {
-    t->fits = true;
-    t->resume.accept_bits = accept_bits;
-    return t->begun ? TUTTI_OK : trainer_begin(t, resume, err);
+    t->run.stage.fits = true;
+    t->resume->accept_bits = accept_bits;
+    return t->run.stage.begun ? TUTTI_OK : trainer_begin(t, resume, err);
 }
 
 /* The plan, the net's, of a training kind for microbatches of the present size. */
@@ -99,8 +100,8 @@ static tutti_status plan_for_ranks(trainer *t, plan **ret, tutti_error *err)
     s = distributed_share_choices(&t->distributed, s, err);
     if (!s && !first)
         s = plan_kind(t, PLAN_TRAIN, ret, err);
-    if (!s && t->resume.same)
-        s = reproduction_confirm(&t->run, t->resume.accept_bits, err);
+    if (!s && t->resume->same)
+        s = reproduction_confirm(&t->run, t->resume->accept_bits, err);
     tell_sharding(t);
     return distributed_agree(&t->distributed, s, err);
 }
@@ -114,7 +115,8 @@ static tutti_status plan_alone(trainer *t, plan **ret, tutti_error *err)
         if (s == TUTTI_OK && t->tensors.microbatch_size < t->train.spec->batch_size)
             s = plan_kind(t, PLAN_TRAIN_ADD, &adds, err);
     } while (s == TUTTI_E_NOMEM && trainer_halve(t, err));
-    return s || !t->resume.same ? s : reproduction_confirm(&t->run, t->resume.accept_bits, err);
+    return s || !t->resume->same ? s
+                                 : reproduction_confirm(&t->run, t->resume->accept_bits, err);
 }
 
 tutti_status training_plan(trainer *t, tutti_error *err)
@@ -270,7 +272,7 @@ tutti_status training_evaluate_owed(trainer *t, tutti_error *err)
     if (t->run.clock.now.batch == 0) { /* a checkpoint was loaded without its clock */
         trainer_owe_no_evaluations(t);
         engine_hold(t->run.engine, -1);
-        t->resume.left = t->resume.iteration_left = t->evaluation.some_done = false;
+        t->resume->left = t->resume->iteration_left = t->resume->some_evaluated = false;
         log_units_fini(&t->run.log.units);
     }
     if (!trainer_owes_evaluations(t) && engine_held(t->run.engine) < 0)
@@ -278,7 +280,7 @@ tutti_status training_evaluate_owed(trainer *t, tutti_error *err)
     const tutti_status s = trainer_evaluate_owed(t, err);
     if (s || training_owes_evaluations(t))
         return s;
-    t->resume.left = true;
+    t->resume->left = true;
     return engine_run_held(t->run.engine, err);
 }
 
@@ -286,11 +288,11 @@ tutti_status training_save_owed(trainer *t, tutti_error *err)
 {
     if (training_owes_evaluations(t))
         return TUTTI_OK;
-    const int32_t event = t->resume.iteration_left          ? TUTTI_EVENT_ITERATION_CHECKPOINT
-                          : !t->resume.left                 ? -1
+    const int32_t event = t->resume->iteration_left         ? TUTTI_EVENT_ITERATION_CHECKPOINT
+                          : !t->resume->left                ? -1
                           : t->run.clock.now.batch_in_epoch ? TUTTI_EVENT_BATCH_CHECKPOINT
                                                             : TUTTI_EVENT_EPOCH_CHECKPOINT;
-    t->resume.left = t->resume.iteration_left = false;
+    t->resume->left = t->resume->iteration_left = false;
     return event < 0 ? TUTTI_OK : trainer_event(t, event, err);
 }
 
@@ -389,7 +391,7 @@ tutti_status training_save(trainer *t, tutti_error *err)
 tutti_status training_stop_by_signal(trainer *t, tutti_error *err)
 {
     saver v;
-    if (!t->resume.started || t->run.clock.now.batch == 0)
+    if (!t->run.stage.started || t->run.clock.now.batch == 0)
         return tutti_fail(
             err, TUTTI_E_INTERRUPTED,
             "stopped by signal %d before %s batch was trained, so nothing is to be saved",
@@ -418,7 +420,7 @@ tutti_status training_save_asked(trainer *t, tutti_error *err)
 
 void training_stop_again(trainer *t)
 {
-    if (!t->resume.stopped)
+    if (!t->resume->stopped)
         return;
     clock_stop(&t->run.clock);
     run_log_message(&t->run.log, TUTTI_LOG_INFO, "train",
@@ -427,26 +429,26 @@ void training_stop_again(trainer *t)
 
 bool training_is_midway(const trainer *t)
 {
-    return t->resume.midway;
+    return t->resume->midway;
 }
 
 bool training_has_ended(trainer *t)
 {
-    t->resume.over = t->resume.ended;
-    return t->resume.over;
+    t->resume->over = t->resume->ended;
+    return t->resume->over;
 }
 
 bool training_is_over(trainer *t)
 {
-    t->resume.over = !t->resume.unended && !trainer_owes_evaluations(t);
-    return t->resume.over;
+    t->resume->over = !t->resume->unended && !trainer_owes_evaluations(t);
+    return t->resume->over;
 }
 
 void training_over(trainer *t, tutti_status status)
 {
-    t->failed = status && status != TUTTI_E_INTERRUPTED;
-    if (!t->resume.over) /* what was refused is refused again */
-        t->resume.unended = t->resume.ended = t->resume.midway = t->resume.stopped = false;
+    t->run.stage.failed = status && status != TUTTI_E_INTERRUPTED;
+    if (!t->resume->over) /* what was refused is refused again */
+        t->resume->unended = t->resume->ended = t->resume->midway = t->resume->stopped = false;
 }
 
 /* ---- several ranks ---- */

@@ -52,7 +52,7 @@ static void watch(void *ctx, const tutti_event *event)
     const size_t used = strlen(f->told);
     (void)snprintf(f->told + used, sizeof f->told - used, "%s ", event->name);
     if (event->id == f->stop_at && f->t->run.clock.now.batch == f->stop_batch)
-        f->t->services.state.stop_training(f->t, "the test stops it");
+        f->t->services->state.stop_training(f->t, "the test stops it");
 }
 
 /* The run file with `more` members: a comma first.  Samples of glyphs, batches of 8, sgd. */
@@ -399,7 +399,7 @@ START_TEST(the_time_before_an_epochs_end_is_behind_its_last_batch)
 {
     fitting f;
     opened(&f, ", \"max_duration\": \"2ep\"");
-    const tutti_state_v1 *s = &f.t->services.state;
+    const tutti_state_v1 *s = &f.t->services->state;
     f.stop_at = TUTTI_EVENT_EPOCH_END;
     f.stop_batch = 3;
     fit(&f, 0, TUTTI_UNIT_NONE);
@@ -415,7 +415,7 @@ START_TEST(the_state_tells_of_the_run)
     fitting f;
     opened(&f, ", \"max_duration\": \"4ba\", \"microbatch_size\": 4, \"iteration_length\": "
                "\"2ep\"");
-    const tutti_state_v1 *s = &f.t->services.state;
+    const tutti_state_v1 *s = &f.t->services->state;
     ck_assert_ptr_null(s->previous(s->ctx));
     fit(&f, 0, TUTTI_UNIT_NONE);
     ck_assert_int_eq(s->previous(s->ctx)->batch, 3);
@@ -553,7 +553,7 @@ static void ck_assert_no_plan(const tutti_plan_v1 *p)
 static void ask_for_the_plan(void *ctx, const tutti_event *event)
 {
     fitting *f = ctx;
-    const tutti_plan_v1 *p = &f->t->services.plan;
+    const tutti_plan_v1 *p = &f->t->services->plan;
     const int64_t done = f->t->run.clock.now.batch;
     if (event->id < COMPOSER_EVENT_END)
         f->counts[event->id]++;
@@ -575,7 +575,7 @@ START_TEST(a_plan_is_told_in_the_batch_that_it_was_described_in)
     engine_watch(trainer_engine(f.t), ask_for_the_plan, &f);
     fit(&f, 0, TUTTI_UNIT_NONE);
     ck_assert_int_eq(f.counts[TUTTI_EVENT_AFTER_FORWARD], 3);
-    ck_assert_no_plan(&f.t->services.plan);
+    ck_assert_no_plan(&f.t->services->plan);
     closed(&f);
 }
 END_TEST
@@ -607,7 +607,7 @@ static void ck_assert_momentum(const tutti_weights_v1 *w, int64_t done)
 static void ask_for_slots(void *ctx, const tutti_event *event)
 {
     fitting *f = ctx;
-    const tutti_weights_v1 *w = &f->t->services.weights.table;
+    const tutti_weights_v1 *w = &f->t->services->weights.table;
     if (event->id == TUTTI_EVENT_BATCH_END)
         ck_assert_momentum(w, f->t->run.clock.now.batch);
     if (event->id == TUTTI_EVENT_BATCH_END)
@@ -620,7 +620,7 @@ START_TEST(slots_are_those_of_the_optimizer)
     tutti_error err = TUTTI_ERROR_INIT;
     fitting f;
     opened(&f, ", \"max_duration\": \"1ep\"");
-    const tutti_weights_v1 *w = &f.t->services.weights.table;
+    const tutti_weights_v1 *w = &f.t->services->weights.table;
     engine_watch(trainer_engine(f.t), ask_for_slots, &f);
     fit(&f, 0, TUTTI_UNIT_NONE);
     ck_assert_int_eq(f.counts[TUTTI_EVENT_BATCH_END], 3);
@@ -647,7 +647,7 @@ START_TEST(slots_have_the_shapes_that_the_optimizer_gives)
     opened(&f, ", \"max_duration\": \"1ba\"");
     changes = NULL;
     fit(&f, 0, TUTTI_UNIT_NONE);
-    const tutti_weights_v1 *w = &f.t->services.weights.table;
+    const tutti_weights_v1 *w = &f.t->services->weights.table;
     for (uint32_t k = 0; k < w->count(w->ctx); k++) {
         const tutti_desc *shape = &net_weight(f.t->run.net, k)->data.desc;
         ck_assert_uint_eq(w->slots(w->ctx, k), 2);
