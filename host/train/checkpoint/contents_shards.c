@@ -2,7 +2,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/checkpoint/contents_shards.h"
 
-#include "train/step/trainer_state.h"
 #include "train/update/optimizer_state.h"
 
 #include <stdlib.h>
@@ -24,22 +23,21 @@ static int by_place(const void *a, const void *b)
 }
 
 /* Of a weight and its optimizer state. */
-static uint64_t weight_bytes(const trainer *t, const place *p)
+static uint64_t weight_bytes(const updater *u, const place *p)
 {
-    const tutti_weight *w = net_weight(t->run.net, p->weight);
-    return tutti_nbytes(&w->data.desc) +
-           (p->at < 0 ? 0 : state_bytes_of(&t->updater, p->weight));
+    const tutti_weight *w = net_weight(u->run->net, p->weight);
+    return tutti_nbytes(&w->data.desc) + (p->at < 0 ? 0 : state_bytes_of(u, p->weight));
 }
 
 /* Each weight goes to the rank in whose part of all bytes its middle lies. */
-static void divide(const trainer *t, const place *places, uint32_t n, int32_t size,
+static void divide(const updater *u, const place *places, uint32_t n, int32_t size,
                    contents_shards *p)
 {
     uint64_t all = 1, before = 0;
     for (uint32_t k = 0; k < n; k++)
-        all += weight_bytes(t, &places[k]);
+        all += weight_bytes(u, &places[k]);
     for (uint32_t k = n; k-- > 0;) {
-        const uint64_t bytes = weight_bytes(t, &places[k]);
+        const uint64_t bytes = weight_bytes(u, &places[k]);
         const double middle = 1.0 - ((double)before + (double)bytes / 2) / (double)all;
         const int32_t rank = (int32_t)(middle * size);
         p->ranks[places[k].weight] = rank < size ? rank : size - 1;
@@ -49,24 +47,23 @@ static void divide(const trainer *t, const place *places, uint32_t n, int32_t si
     }
 }
 
-tutti_status contents_shards_make(const trainer *t, bool sharded, contents_shards *ret,
-                                  tutti_error *err)
+tutti_status contents_shards_make(const updater *u, const world *w, bool sharded,
+                                  contents_shards *ret, tutti_error *err)
 {
-    const world *w = t->distributed.world;
     const int32_t size = w ? world_size(w) : 1;
-    const uint32_t n = t->run.net ? net_weight_count(t->run.net) : 0;
+    const uint32_t n = u->run->net ? net_weight_count(u->run->net) : 0;
     place *places = calloc((size_t)n + 1, sizeof *places);
     ret->mine = w ? world_rank(w) : 0;
     ret->ranks = calloc((size_t)n + 1, sizeof *ret->ranks);
     ret->bounds = calloc((size_t)size + 1, sizeof *ret->bounds);
     const bool there = places && ret->ranks && ret->bounds;
     for (uint32_t k = 0; there && k < n; k++)
-        places[k] = (place){.at = net_offset(t->run.net, k), .weight = k};
+        places[k] = (place){.at = net_offset(u->run->net, k), .weight = k};
     for (int32_t r = 1; there && r <= size; r++)
-        ret->bounds[r] = t->updater.count;
+        ret->bounds[r] = u->count;
     if (there && sharded) {
         qsort(places, n, sizeof *places, by_place);
-        divide(t, places, n, size, ret);
+        divide(u, places, n, size, ret);
     }
     free(places);
     return there

@@ -3,11 +3,8 @@
 #ifndef HOST_TRAIN_CHECKPOINT_CONTENTS_SHARDS_H
 #define HOST_TRAIN_CHECKPOINT_CONTENTS_SHARDS_H
 
-#include "tutti/base.h"
-
-#include <stdbool.h>
-
-typedef struct trainer trainer; /* step/trainer_state.h */
+#include "dist/world.h"
+#include "train/update/updater.h"
 
 /* Neighbours in the arena go to one rank, so that a rank needs the optimizer state of one range alone. */
 typedef struct contents_shards {
@@ -17,9 +14,10 @@ typedef struct contents_shards {
         bounds; /* a rank: where its shard of the arena begins; behind the last one its length */
 } contents_shards;
 
-/* `sharded`: about as many bytes for each rank; else rank 0 writes all.  Errors: E_NOMEM.  [control] */
-TUTTI_NODISCARD tutti_status contents_shards_make(const trainer *t, bool sharded,
-                                                  contents_shards *ret, tutti_error *err);
+/* Of the updater's net, among the ranks of `w`, NULL: one.  `sharded`: about as many bytes for each rank; else rank 0 writes all.  Errors: E_NOMEM.  [control] */
+TUTTI_NODISCARD tutti_status contents_shards_make(const updater *u, const world *w,
+                                                  bool sharded, contents_shards *ret,
+                                                  tutti_error *err);
 void contents_shards_fini(contents_shards *p); /* also of zeros */
 /* How many numbers of a slot are this rank's to write. */
 int64_t contents_shards_own(const contents_shards *p);

@@ -29,7 +29,7 @@ tutti_status trainer_load_weights(trainer *t, const char *path, const run_checkp
     char text[640];
     checkpoint *c = NULL;
     load_report report = {.rows = NULL};
-    tutti_status s = trainer_open_file(t, path, &c, err);
+    tutti_status s = context_open_file(&t->run, &t->distributed, path, &c, err);
     if (!s)
         s = check_classes(t, path, c, rules, err);
     if (!s)

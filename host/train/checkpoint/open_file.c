@@ -5,7 +5,6 @@
 #include "base/text.h"
 #include "train/context/signals.h"
 #include "train/fetch/fetch.h"
-#include "train/step/trainer_state.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -34,38 +33,38 @@ static void hash_tensors(const checkpoint *c, char *ret_hash, size_t size)
 
 /* Each rank has fetched the file for itself, and it may have been replaced in between: all ranks go on with the same
  * one, or none does. */
-static tutti_status agree_on_fetched(trainer *t, tutti_status status, const char *path,
+static tutti_status agree_on_fetched(distributed *d, tutti_status status, const char *path,
                                      const checkpoint *c, tutti_error *err)
 {
     char hash[24] = "", name[320];
-    if (!distributed_on(&t->distributed))
+    if (!distributed_on(d))
         return status;
-    const tutti_status s = distributed_agree(&t->distributed, status, err);
+    const tutti_status s = distributed_agree(d, status, err);
     if (s)
         return s;
     hash_tensors(c, hash, sizeof hash);
     (void)snprintf(name, sizeof name, "file at %.256s (by its hash)", path);
     const world_item item = {name, hash};
-    return distributed_equal(&t->distributed, &item, 1, err);
+    return distributed_equal(d, &item, 1, err);
 }
 
-tutti_status trainer_open_file(trainer *t, const char *path, checkpoint **ret_checkpoint,
-                               tutti_error *err)
+tutti_status context_open_file(run_context *run, distributed *d, const char *path,
+                               checkpoint **ret_checkpoint, tutti_error *err)
 {
     char text[640];
-    run_file *file = t->run.file;
-    const fetch_source from = {t->run.registry, t->run.participants.items,
-                               t->run.participants.count, is_stopped};
+    run_file *file = run->file;
+    const fetch_source from = {run->registry, run->participants.items, run->participants.count,
+                               is_stopped};
     if (text_is_address(path) && !file->source.fetched) {
         (void)snprintf(text, sizeof text, "fetches %.600s", path);
-        run_log_message(&t->run.log, TUTTI_LOG_INFO, "train", text);
+        run_log_message(&run->log, TUTTI_LOG_INFO, "train", text);
     }
     checkpoint *c = NULL;
     tutti_status s = fetch_open(&from, path, &file->source.fetched, &c, err);
     fetched_free(file->source.fetched); /* an open file needs no name */
     file->source.fetched = NULL;
     if (text_is_address(path))
-        s = agree_on_fetched(t, s, path, c, err);
+        s = agree_on_fetched(d, s, path, c, err);
     if (s)
         checkpoint_close(c);
     else

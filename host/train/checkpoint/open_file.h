@@ -4,13 +4,13 @@
 #define HOST_TRAIN_CHECKPOINT_OPEN_FILE_H
 
 #include "train/checkpoint_file/checkpoint.h"
-
-typedef struct trainer trainer; /* step/trainer_state.h */
+#include "train/ranks/distributed.h"
 
 /* As fetch_open, for the run: a signal that stops it ends the fetching, and nothing of it stays on the disk.
  * What is elsewhere each rank fetches for itself; all of them call this, and have the same file then.
  * Errors: also E_ARG ranks have got different files.  [step] */
-TUTTI_NODISCARD tutti_status trainer_open_file(trainer *t, const char *path,
-                                               checkpoint **ret_checkpoint, tutti_error *err);
+TUTTI_NODISCARD tutti_status context_open_file(run_context *run, distributed *d,
+                                               const char *path, checkpoint **ret_checkpoint,
+                                               tutti_error *err);
 
 #endif

@@ -292,7 +292,7 @@ tutti_status trainer_load(trainer *t, const char *path, tutti_error *err)
     checkpoint *c = NULL;
     if (strcmp(path, "auto") == 0)
         return load_newest(t, err);
-    tutti_status s = trainer_open_file(t, path, &c, err);
+    tutti_status s = context_open_file(&t->run, &t->distributed, path, &c, err);
     if (!s)
         s = is_foreign(c) ? load_foreign(t, path, c, err)
                           : load_checkpoint(t, path, c, false, err);

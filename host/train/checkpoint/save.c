@@ -139,7 +139,7 @@ static tutti_status take(trainer *t, saved_state *w, bool copies, tutti_error *e
     if (!s && t->run.net) /* a save may come before the run has begun */
         s = net_fill_weights(t->run.net, err);
     if (!s)
-        s = contents_shards_make(t, shards, &w->shards, err);
+        s = contents_shards_make(&t->updater, t->distributed.world, shards, &w->shards, err);
     if (together && !trainer_hurries()) /* all come, or nobody does */
         s = distributed_agree(&t->distributed, s, err);
     else if (together && !s)

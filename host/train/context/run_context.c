@@ -3,6 +3,7 @@
 #include "train/context/run_context.h"
 
 #include "graph/runtime/device_memory.h"
+#include "train/context/signals.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -106,4 +107,9 @@ bool run_is_over(const run_context *run)
 {
     const tutti_time most = run->clock.max_duration;
     return tutti_timestamp_get(&run->clock.now, most.unit) >= most.count;
+}
+
+bool run_is_done(const run_context *run)
+{
+    return trainer_signal() || run_is_over(run);
 }

@@ -98,5 +98,7 @@ void context_tune_message(run_context *run);
 void clock_stop(run_clock *c);
 /* Whether max_duration has passed. */
 bool run_is_over(const run_context *run);
+/* Whether training ends here: that, or a signal has come. */
+bool run_is_done(const run_context *run);
 
 #endif

@@ -157,6 +157,24 @@ int64_t source_samples(const data_source *s)
     return s->loader ? loader_dataset(s->loader)->samples : 0;
 }
 
+tutti_status source_check_epochs(const data_source *s, const run_context *run, tutti_error *err)
+{
+    const tutti_time length = run->file->length.iteration_length, planned = run->clock.planned;
+    if (planned.unit != TUTTI_UNIT_EPOCH || length.unit != TUTTI_UNIT_TOKEN)
+        return TUTTI_OK;
+    const int64_t batches = run->clock.batches_per_epoch;
+    const int64_t tokens = source_tokens(s) * s->spec->batch_size;
+    if (tokens <= 0 || (length.count - 1) / tokens + 1 > batches)
+        return TUTTI_OK;
+    return tutti_fail(
+        err, TUTTI_E_ARG,
+        "max_duration is %lldep, but iteration_length %lldtok begins the data anew "
+        "before an epoch of %lld batches with %lld tokens each ends; give "
+        "max_duration in tok, ba or iter",
+        (long long)planned.count, (long long)length.count, (long long)batches,
+        (long long)tokens);
+}
+
 /* ---- batches ---- */
 
 tutti_status source_seek(data_source *s, int64_t epoch, int64_t number, tutti_error *err)

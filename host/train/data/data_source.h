@@ -37,6 +37,10 @@ int64_t source_tokens(const data_source *s);
 int64_t source_samples(const data_source *s);
 /* Batches of one pass; -1: there are no data. */
 int64_t source_batches(const data_source *s);
+/* Whether epochs of these training data can be counted: iterations of tokens begin the data anew, and where each ends inside
+ * an epoch no epoch ever does.  E_ARG.  [control] */
+TUTTI_NODISCARD tutti_status source_check_epochs(const data_source *s, const run_context *run,
+                                                 tutti_error *err);
 /* As the loader's; `b` is loaded unless *ret_samples is 0.  [step] */
 TUTTI_NODISCARD tutti_status source_seek(data_source *s, int64_t epoch, int64_t number,
                                          tutti_error *err);

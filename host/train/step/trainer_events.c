@@ -1,8 +1,7 @@
-/* trainer_events.c - firing an event of the trainer, and whether training is over. */
+/* trainer_events.c - firing an event of the trainer. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/step/trainer_events.h"
 
-#include "train/context/signals.h"
 #include "train/step/trainer_state.h"
 
 /* What comes again in a run that goes on from before it: a batch, with the begin of its epoch, and the end of the run.  A
@@ -42,28 +41,4 @@ tutti_status trainer_event(trainer *t, int32_t event, tutti_error *err)
     t->run.stage.started = t->run.stage.started || event == TUTTI_EVENT_FIT_START;
     /* Several ranks hear of it at the end of a batch. */
     return distributed_on(&t->distributed) ? TUTTI_OK : write_behind_failed(&t->behind, err);
-}
-
-bool trainer_done(const trainer *t)
-{
-    return trainer_signal() || run_is_over(&t->run);
-}
-
-tutti_status trainer_check_epochs(const trainer *t, tutti_error *err)
-{
-    const tutti_time length = t->run.file->length.iteration_length,
-                     planned = t->run.clock.planned;
-    if (planned.unit != TUTTI_UNIT_EPOCH || length.unit != TUTTI_UNIT_TOKEN)
-        return TUTTI_OK;
-    const int64_t batches = t->run.clock.batches_per_epoch;
-    const int64_t tokens = source_tokens(&t->train) * t->train.spec->batch_size;
-    if (tokens <= 0 || (length.count - 1) / tokens + 1 > batches)
-        return TUTTI_OK;
-    return tutti_fail(
-        err, TUTTI_E_ARG,
-        "max_duration is %lldep, but iteration_length %lldtok begins the data anew "
-        "before an epoch of %lld batches with %lld tokens each ends; give "
-        "max_duration in tok, ba or iter",
-        (long long)planned.count, (long long)length.count, (long long)batches,
-        (long long)tokens);
 }

@@ -133,7 +133,7 @@ static tutti_status epoch(trainer *t, tutti_error *err)
         if (s == TUTTI_OK && !end && !training_owes_evaluations(t) &&
             iteration_over(t, TUTTI_UNIT_TOKEN))
             return (s = end_iteration(t, err)) ? s : seek(t, err);
-        early = !end && trainer_done(t);
+        early = !end && run_is_done(&t->run);
     }
     if (s)
         return s;
@@ -162,7 +162,7 @@ static tutti_status set_duration(trainer *t, const fit_options *o, tutti_error *
         t->run.clock.planned = o->duration;
         t->run.clock.planned.count += tutti_timestamp_get(&t->run.clock.now, o->duration.unit);
     }
-    const tutti_status s = trainer_check_epochs(t, err);
+    const tutti_status s = source_check_epochs(&t->train, &t->run, err);
     if (s)
         return s;
     t->run.clock.max_duration = t->run.clock.planned;
@@ -213,7 +213,7 @@ static tutti_status fit(trainer *t, const fit_options *o, tutti_error *err)
         return s;
     training_start_clock(t);
     s = take_up(t, err);
-    while (s == TUTTI_OK && !trainer_done(t))
+    while (s == TUTTI_OK && !run_is_done(&t->run))
         s = epoch(t, err);
     if (s == TUTTI_E_INTERRUPTED && trainer_signal()) { /* data was not waited for */
         *err = (tutti_error)TUTTI_ERROR_INIT;

@@ -111,7 +111,7 @@ tutti_status trainer_predict(trainer *t, const char *checkpoint, const char *lab
     data_source *e = find_source(t, label, err);
     if (!e)
         return err->status;
-    predictions p = {.trainer = t, .sink = sink, .ctx = ctx};
+    predictions p = {.distributed = &t->distributed, .sink = sink, .ctx = ctx};
     tutti_status s = trainer_begin(t, checkpoint, err);
     if (!s && distributed_on(&t->distributed))
         s = distributed_share_choices(&t->distributed, TUTTI_OK, err);

@@ -2,8 +2,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/trainer/predictions.h"
 
-#include "train/step/trainer_state.h"
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,7 +32,7 @@ static tutti_status reserve(predictions *p, uint64_t bytes, tutti_error *err)
 
 tutti_status predictions_add(predictions *p, const tutti_tensor *outputs, tutti_error *err)
 {
-    if (!distributed_on(&p->trainer->distributed))
+    if (!distributed_on(p->distributed))
         return p->sink(p->ctx, outputs, err);
     const uint64_t bytes = tutti_nbytes(&outputs->desc);
     const tutti_status s = reserve(p, bytes, err);
@@ -58,7 +56,7 @@ static void give(predictions *p, const share *shares, char *data, uint64_t most,
 
 static tutti_status exchange(predictions *p, share *shares, tutti_error *err)
 {
-    distributed *d = &p->trainer->distributed;
+    distributed *d = p->distributed;
     const int32_t size = world_size(d->world);
     const share mine = {p->desc, p->bytes};
     uint64_t most = 0;
@@ -80,7 +78,7 @@ static tutti_status exchange(predictions *p, share *shares, tutti_error *err)
 
 tutti_status predictions_next(predictions *p, bool end, tutti_status status, tutti_error *err)
 {
-    distributed *d = &p->trainer->distributed;
+    distributed *d = p->distributed;
     if (!distributed_on(d))
         return status;
     const int32_t size = world_size(d->world);

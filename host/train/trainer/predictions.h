@@ -3,11 +3,12 @@
 #ifndef HOST_TRAIN_TRAINER_PREDICTIONS_H
 #define HOST_TRAIN_TRAINER_PREDICTIONS_H
 
+#include "train/ranks/distributed.h"
 #include "train/trainer/trainer.h"
 
 /* All ranks go through all batches, of which they compute one each in turn. */
 typedef struct predictions {
-    trainer *trainer;
+    distributed *distributed;
     trainer_sink sink;
     void *ctx;
     tutti_desc desc; /* of this rank's batch; bytes 0: it has none yet */

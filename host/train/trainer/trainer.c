@@ -15,7 +15,6 @@
 #include "train/step/memory_observers.h"
 #include "train/step/plan_step.h"
 #include "train/step/side_by_side.h"
-#include "train/step/trainer_events.h"
 #include "train/step/trainer_state.h"
 #include "train/trainer/evaluate.h"
 #include "train/trainer/participants.h"
@@ -269,7 +268,8 @@ static tutti_status open_all(trainer *t, tutti_error *err)
         (s = check_tokens(t, "max_duration", run->clock.planned, "ep, ba, sp or sec", err)) ||
         (s = check_tokens(t, "iteration_length", run->file->length.iteration_length, "ep",
                           err)) ||
-        (s = trainer_check_epochs(t, err)) || (s = trainer_open_participants(t, err)))
+        (s = source_check_epochs(&t->train, run, err)) ||
+        (s = trainer_open_participants(t, err)))
         return s;
     rank_batches_open(t);
     if (run->file->distributed.sharding != SHARDING_NONE)
