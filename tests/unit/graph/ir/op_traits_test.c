@@ -15,6 +15,49 @@ static const tutti_op *find(const char *name)
     return NULL;
 }
 
+/* Operations for which 0 is the answer, where others that need the field must not have 0. */
+typedef struct zero {
+    const char *field, *op, *reason;
+} zero;
+
+static const zero zeros[] = {
+    {"low_out", "conv2d_grad_weight", "the gradient of an F32 weight stays F32"},
+    {"low_out", "conv2d_grad_weight_add", "likewise: it is added to one"},
+    {"batch_out", "conv2d_grad_weight", "a weight's gradient has no dimension of samples"},
+};
+enum { ZEROS = sizeof zeros / sizeof *zeros };
+
+static bool is_zero(const char *field, const char *op)
+{
+    for (int k = 0; k < ZEROS; k++)
+        if (strcmp(zeros[k].field, field) == 0 && strcmp(zeros[k].op, op) == 0)
+            return true;
+    return false;
+}
+
+/* Whether an operation says a fusion `with` that gives this one. */
+static bool is_fused_by(const tutti_op *op, int32_t with)
+{
+    for (const tutti_op *const *it = tutti_op_table; *it; it++) {
+        const char *into = traits_fusion(*it, with);
+        if (into && strcmp(into, op->name) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* A result may be stored in 16 bits: of a product, or by the cast that was fused into the operation. */
+static bool has_low_results(const tutti_op *op)
+{
+    return traits_of(op)->precision == TUTTI_AUTOCAST_PRODUCT ||
+           is_fused_by(op, TUTTI_FUSE_CAST);
+}
+
+static bool has_batches(const tutti_op *op)
+{
+    return traits_of(op)->batch != TUTTI_BATCH_WHOLE;
+}
+
 #define SAID(field)                                                                            \
     ck_assert_msg(t->field != 0, "%s: it does not say `%s` (tutti/op_traits.h)", op->name,     \
                   #field)
@@ -35,6 +78,49 @@ START_TEST(every_operation_says_every_field)
         SAID(work);
         SAID(pointwise);
         SAID(role);
+    }
+}
+END_TEST
+
+/* 0 of these is legal and gives F32, or all samples at once: forgotten, they cost time alone. */
+#define SAID_WHERE(needed, field)                                                              \
+    AGREES(needed || t->field == 0, #field);                                                   \
+    ck_assert_msg(!(needed) || (t->field != 0) != is_zero(#field, op->name),                   \
+                  "%s: `%s` is %#x, want %s", op->name, #field, t->field,                      \
+                  t->field ? "0, as `zeros` of this test has it"                               \
+                           : "the results' bits, or a row of `zeros` in this test")
+
+START_TEST(results_in_16_bits_and_by_batches_are_said)
+{
+    for (const tutti_op *const *it = tutti_op_table; *it; it++) {
+        const tutti_op *op = *it;
+        const tutti_op_traits *t = traits_of(op);
+        SAID_WHERE(has_low_results(op), low_out);
+        SAID_WHERE(has_batches(op), batch_out);
+        AGREES(t->batch != TUTTI_BATCH_SUMMED || !(t->batch_out & 1), "batch_out");
+    }
+    for (int k = 0; k < ZEROS; k++) {
+        const tutti_op *op = find(zeros[k].op);
+        const bool low = strcmp(zeros[k].field, "low_out") == 0;
+        ck_assert_msg(op && (low ? has_low_results(op) : has_batches(op)),
+                      "%s: its row \"%s\" is no longer needed", zeros[k].op, zeros[k].field);
+    }
+}
+END_TEST
+
+/* What is said of results that lie where an operand lies: the operand is there, and is that of one result. */
+START_TEST(updates_name_operands)
+{
+    for (const tutti_op *const *it = tutti_op_table; *it; it++) {
+        const tutti_op *op = *it;
+        const uint8_t *updates = traits_of(op)->updates;
+        uint32_t seen = 0;
+        for (uint32_t k = 0; updates && k < op->nout; k++) {
+            AGREES(updates[k] <= op->nin_min, "updates");
+            AGREES(!updates[k] || !(seen >> updates[k] & 1), "updates");
+            seen |= 1u << updates[k];
+        }
+        AGREES(!updates || seen > 1, "updates");
     }
 }
 END_TEST
@@ -108,6 +194,8 @@ int main(void)
     Suite *s = suite_create("op_traits");
     TCase *t = tcase_create("table");
     tcase_add_test(t, every_operation_says_every_field);
+    tcase_add_test(t, results_in_16_bits_and_by_batches_are_said);
+    tcase_add_test(t, updates_name_operands);
     tcase_add_test(t, what_a_field_needs_is_there);
     tcase_add_test(t, fusions_lead_to_operations_and_come_in_pairs);
     tcase_add_test(t, pointwise_is_what_the_fused_kernel_has);
