@@ -44,5 +44,6 @@ void bench_check_openings(child *c, void *subject_); /* openings.c */
 void bench_check_memory(child *c, void *subject_);   /* memory.c */
 void bench_check_settings(child *c, void *subject_); /* settings.c */
 void bench_check_tables(child *c, void *subject_);   /* tables.c */
+void bench_check_traits(child *c, void *subject_);   /* traits.c */
 
 #endif

@@ -324,6 +324,8 @@ static const char *why_not(const subject *s, const child_report *all, int check)
         return "no device is named; --device cuda does";
     if (check == CHECK_DEVICE && strcmp(s->info->kind, TUTTI_KIND_DEVICE) == 0)
         return "it is a device itself";
+    if (check == CHECK_TRAITS)
+        return "it is no operation";
     if (check == CHECK_THREADS)
         return "it has no call tagged [any] that can be made by itself";
     if (check > CHECK_LIFE && all->outcome[CHECK_LIFE] != CHECK_PASSED)
@@ -346,8 +348,9 @@ typedef struct works {
     size_t from, to;
 } works;
 
-static void (*const bench_works[])(child *, void *) = {
-    bench_check_openings, bench_check_settings, bench_check_memory, bench_check_tables};
+static void (*const bench_works[])(child *, void *) = {bench_check_openings,
+                                                       bench_check_settings, bench_check_memory,
+                                                       bench_check_tables, bench_check_traits};
 enum { BENCH_WORKS = sizeof bench_works / sizeof *bench_works };
 
 static void run_works(child *c, void *ctx)

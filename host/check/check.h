@@ -22,6 +22,7 @@
     X(INSTANCES, "instances", "two instances live side by side and end in any order")          \
     X(CALLS, "calls", "calls of its table answer the same each time and refuse bad input")     \
     X(THREADS, "threads", "calls tagged [any] answer the same from several threads at once")   \
+    X(TRAITS, "traits", "an operation says what the compiler asks of it")                      \
     X(LIFE, "life", "a training run with it ends well")                                        \
     X(PROCESS, "process", "its calls leave the process as it was")                             \
     X(MATCH, "match", "match changes nothing, answers the same, and 0 where \"when\" fails")   \
@@ -45,7 +46,7 @@ typedef struct check_result {
     int outcome;        /* CHECK_PASSED ... */
     const char *kind;   /* of the object; NULL: the whole plugin */
     const char *object; /* its name, likewise */
-    const char *text;   /* one sentence; "" where it passed */
+    const char *text;   /* one sentence; "" where it passed and there is nothing to note */
 } check_result;
 
 enum { CHECK_RUN_BYTES = 1 << 20 }; /* of a run's members, at the most */

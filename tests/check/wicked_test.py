@@ -169,13 +169,28 @@ def judge_shape():
     return [] if done.returncode == 2 and text in done.stderr else [f"shape: {done.returncode}, {done.stderr}"]
 
 
+def judge_traits():
+    """What operations leave unsaid is named, and fails nothing."""
+    said = {"without": "precision, batch, fold, rematerialize, work, pointwise, role",
+            "halves": "low_in, low_out, batch_nin, batch_in, batch_out, identity, substitute, flops, pointwise_cuda, activation",
+            "whole": None}
+    status, results, err = check(os.path.join(FIXTURES, "unsaid_traits/unsaid_traits"))
+    wrong = [f"traits: status {status}, want 0: {err}"] if status else []
+    for name, fields in said.items():
+        want = fields and f"its traits leave at 0, so that the host does what is right for any operation: {fields} (tutti/op_traits.h)"
+        got = [(r["outcome"], r.get("text")) for r in results if r.get("object") == name and r["check"] == "traits"]
+        if got != [("passed", want)]:
+            wrong.append(f"traits: of {name} is said {got}, want {want!r}")
+    return wrong
+
+
 def main():
     """All rows, or those that are named."""
     skipped = ALLOCATED if os.environ.get("SANITIZED") else ()
     rows = [row for row in ROWS if row[0] not in skipped and (not sys.argv[4:] or row[0] in sys.argv[4:])]
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         wrong = [text for text in pool.map(judge_row, rows) if text]
-    wrong += judge_files() + judge_shape() if not sys.argv[4:] else []
+    wrong += judge_files() + judge_shape() + judge_traits() if not sys.argv[4:] else []
     print("\n".join(wrong + [f"{len(rows)} plugins checked"]))
     if skipped:
         print(f"skipped: {', '.join(skipped)}: a sanitizer's allocator does not say what is allocated")
