@@ -18,7 +18,7 @@ host/device/net_model.c scale_checked: run by itself, outside of any graph
 host/graph/ir/graph_guard.c tutti/ops.h: a guard within a guard is their product
 host/graph/net/sequence.c cache_write: what the cache of tutti/graph.h stands for
 host/graph/passes/across_slots.c tutti/ops.h: emits by names that operations give for it
-host/graph/passes/align_products.c pad slice: what it emits, as a model would
+host/graph/passes/align_gemms.c pad slice: what it emits, as a model would
 host/graph/passes/autodiff.c tutti/ops.h: the sum of two gradients of one value
 host/graph/plan/loss_blend.c tutti/ops.h: emits a blend of two losses, as a model would
 host/graph/plan/penalty.c tutti/ops.h: emits the terms of a penalty, as a loss would

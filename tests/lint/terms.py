@@ -29,7 +29,7 @@ rematerialise              host/graph/passes/rematerialization.c
 recompute                  host/graph/passes/rematerialization.c
 SyncBatchNorm              host/graph/passes/across_slots.c
 graph rewriting            host/graph/passes/rewrite.c
-padding                    host/graph/passes/align_products.c
+padding                    host/graph/passes/align_gemms.c
 rematerialization          host/graph/program/rematerialize.c
 liveness                   host/graph/program/layout.c
 arena                      host/graph/program/arena.c

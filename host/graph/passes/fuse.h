@@ -42,11 +42,11 @@ TUTTI_NODISCARD tutti_status fuse_bias_grads(const graph *from, const bool *want
                                              tutti_value *ret_map, tutti_error *err);
 
 /* Before the gradient is taken: copies `from` into the empty graph `to`, and pads the second factor of each large
- * product of 16 bits with columns of zeros, so that rows of the result are multiples of 16 bytes (logits of 50257
+ * GEMM of 16 bits with columns of zeros, so that rows of the result are multiples of 16 bytes (logits of 50257
  * classes are not), and slices the result back to its width: for devices that read and write whole pieces.
  * ret_map and errors as above. */
-TUTTI_NODISCARD tutti_status align_products(const graph *from, const bool *wanted, graph *to,
-                                            tutti_value *ret_map, tutti_error *err);
+TUTTI_NODISCARD tutti_status align_gemms(const graph *from, const bool *wanted, graph *to,
+                                         tutti_value *ret_map, tutti_error *err);
 
 /* Before the gradient is taken: copies `from` into the empty graph `to`, where operations with the attribute `columns`
  * that read the F32 of rows in 16 bits, or of their first columns, read these rows.  `wanted`, ret_map and errors as

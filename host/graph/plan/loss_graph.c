@@ -101,7 +101,7 @@ static tutti_status trace_loss(net *n, const model_graph *b, const plan_request 
         targets[k] = graph_input(h->compiled.g, &request->targets[k]);
     for (uint32_t k = 0; k < b->noutputs; k++)
         if (!model_graph_output_is_kept(b, k))
-            seen[k] = output_view_emit(h->compiled.g, seen[k], model_graph_output_desc(b, k));
+            seen[k] = output_copy_emit(h->compiled.g, seen[k], model_graph_output_desc(b, k));
     h->loss_value = loss_trace(n, h->compiled.g, b->kind, seen, targets, request->ntargets);
     const tutti_status s = check_loss(b, request, t, h->loss_value);
     return s || !any_half(b) ? s : read_as_kept(n, b, h, err);

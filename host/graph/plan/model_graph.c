@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/ir/precision.h"
 #include "graph/passes/across_slots.h"
-#include "graph/passes/align_products.h"
+#include "graph/passes/align_gemms.h"
 #include "graph/passes/autocast.h"
 #include "graph/passes/autodiff.h"
 #include "graph/passes/fuse.h"
@@ -126,7 +126,7 @@ static tutti_status autocast_model(net *n, model_graph *b, tutti_error *err)
     graph_destroy(to);
     free(map);
     if (!s && rounds)
-        s = fuse(n, b, align_products, err);
+        s = fuse(n, b, align_gemms, err);
     if (!s)
         graph_set_autocast(b->compiled.g, &half); /* for the backward pass */
     return s;
@@ -139,7 +139,7 @@ static void keep_outputs(model_graph *b)
         b->output_desc[k] = *model_graph_kept_desc(b, k);
         if (b->half_outputs && model_graph_trains(b) &&
             device_can(b->compiled.device, TUTTI_DEVICE_HALVES))
-            b->outputs[k] = align_products_look_through(b->compiled.g, b->outputs[k]);
+            b->outputs[k] = align_gemms_look_through(b->compiled.g, b->outputs[k]);
     }
 }
 
@@ -322,7 +322,7 @@ void model_graph_destroy(model_graph *b)
     for (uint32_t k = 0; k < TUTTI_MAX_COLUMNS; k++)
         device_free(b->compiled.device, b->own_input[k]);
     for (uint32_t k = 0; k < NET_MAX_OUTPUTS; k++)
-        output_view_destroy(b->views[k]);
+        output_copy_destroy(b->copies[k]);
     compiled_graph_fini(&b->compiled);
     free(b->grads);
     free(b->there);

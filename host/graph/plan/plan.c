@@ -136,7 +136,7 @@ tutti_status plan_expand_output(plan *p, uint32_t k, const tutti_step *step,
     tutti_tensor t = plan_output(p, k);
     tutti_status s = TUTTI_OK;
     if (!t.data)
-        s = output_view_run(p->n, p->model_graph, k, kept_address(p, k), step, &t.data, err);
+        s = output_copy_run(p->n, p->model_graph, k, kept_address(p, k), step, &t.data, err);
     if (!s)
         *ret_output = t;
     return s;

@@ -87,7 +87,7 @@ static uint64_t model_graph_bytes(const model_graph *b)
     for (uint32_t k = 0; k < b->ninputs; k++)
         sum += b->own_input[k] ? bytes_round(tutti_nbytes(&b->input_desc[k])) : 0;
     for (uint32_t k = 0; k < b->noutputs; k++)
-        sum += output_view_bytes(b->views[k]);
+        sum += output_copy_bytes(b->copies[k]);
     return sum;
 }
 

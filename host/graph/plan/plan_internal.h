@@ -13,7 +13,7 @@
 
 typedef struct model_graph model_graph;
 typedef struct loss_blend loss_blend;
-typedef struct output_view output_view;
+typedef struct output_copy output_copy;
 typedef struct loss_graph loss_graph;
 
 /* plan_cache.c, model_graph.c: the forward pass, and the backward pass from given output gradients. */
@@ -24,8 +24,8 @@ struct model_graph {
     tutti_value outputs[NET_MAX_OUTPUTS];
     tutti_value douts[NET_MAX_OUTPUTS]; /* 0 for those without a gradient */
     tutti_desc
-        output_desc[NET_MAX_OUTPUTS];    /* as others see them: F32, the columns that count */
-    output_view *views[NET_MAX_OUTPUTS]; /* taken when first asked for */
+        output_desc[NET_MAX_OUTPUTS];     /* as others see them: F32, the columns that count */
+    output_copy *copies[NET_MAX_OUTPUTS]; /* taken when first asked for */
     tutti_desc input_desc[TUTTI_MAX_COLUMNS];
     void *own_input[TUTTI_MAX_COLUMNS]; /* taken when first asked for */
     const void *input[TUTTI_MAX_COLUMNS];
@@ -113,13 +113,13 @@ tutti_status loss_blend_run(net *n, loss_blend **list, const float *fractions, f
 void loss_blends_destroy(loss_blend *list); /* NULL is allowed */
 /* model_graph.c: has a backward pass. */
 bool model_graph_trains(const model_graph *b);
-/* output_view.c: output k as others see it, from where it lies. */
-tutti_status output_view_run(net *n, model_graph *b, uint32_t k, const void *from,
+/* output_copy.c: output k as others see it, copied into memory of its own from where it lies. */
+tutti_status output_copy_run(net *n, model_graph *b, uint32_t k, const void *from,
                              const tutti_step *step, void **ret_data, tutti_error *err);
-uint64_t output_view_bytes(const output_view *v); /* NULL is allowed, as below */
-void output_view_destroy(output_view *v);
+uint64_t output_copy_bytes(const output_copy *c); /* NULL is allowed, as below */
+void output_copy_destroy(output_copy *c);
 /* Emits what others see of `v`, an output of description `kept`. */
-tutti_value output_view_emit(graph *g, tutti_value v, const tutti_desc *seen);
+tutti_value output_copy_emit(graph *g, tutti_value v, const tutti_desc *seen);
 /* Of output k: as others see it, and as it lies in memory. */
 const tutti_desc *model_graph_output_desc(const model_graph *b, uint32_t k);
 const tutti_desc *model_graph_kept_desc(const model_graph *b, uint32_t k);

@@ -1,6 +1,6 @@
-/* align_products.c - padding: large products in 16 bits get rows of whole pieces of 16 bytes, the alignment that devices read. */
+/* align_gemms.c - padding: large GEMMs in 16 bits get rows of whole pieces of 16 bytes, the alignment that devices read. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "graph/passes/align_products.h"
+#include "graph/passes/align_gemms.h"
 #include "graph/ir/attr.h"
 #include "graph/ir/precision.h"
 #include "graph/ir/traits.h"
@@ -16,7 +16,7 @@ enum { FACTOR = 1, MATRIX = 2 }; /* operand 1, a matrix, is what is padded */
 
 #define CUT "slice" /* what takes columns off */
 
-/* A product whose result has `more` columns too few; they are dimension `dim` of its factor. */
+/* A GEMM whose result has `more` columns too few; they are dimension `dim` of its factor. */
 typedef struct gap {
     int64_t columns;
     int64_t more;
@@ -40,7 +40,7 @@ static bool pads_result(const graph_node *n, const tutti_op_call *c, const tutti
     return !n->op->infer(&call, &got, NULL) && tutti_same_shape(&got, &want);
 }
 
-/* Of a product of two factors, as sums over their rows show it to be one.  False: it has no gap. */
+/* Of a GEMM of two factors, as sums over their rows show it to be one.  False: it has no gap. */
 static bool find_gap(const graph *g, const graph_node *n, gap *ret)
 {
     if (n->nin != 2 || !traits_fusion(n->op, TUTTI_FUSE_FACTOR_SUMS) || n->op->nout != 1)
@@ -84,7 +84,7 @@ static tutti_value emit_factor(const graph *from, tutti_value factor, const gap 
     return graph_cast(to, emit_zeros_behind(to, map[n->in[0]], at), x->desc.dtype);
 }
 
-tutti_value align_products_cut(graph *to, tutti_value v, int64_t columns)
+tutti_value align_gemms_slice(graph *to, tutti_value v, int64_t columns)
 {
     tutti_graph *b = graph_builder(to);
     const int64_t begin[TUTTI_MAX_RANK] = {0};
@@ -125,7 +125,7 @@ static tutti_value whole_of(const graph *g, tutti_value v)
     return tutti_same_shape(whole, &want) ? n->in[0] : 0;
 }
 
-tutti_value align_products_look_through(const graph *g, tutti_value v)
+tutti_value align_gemms_look_through(const graph *g, tutti_value v)
 {
     const graph_value *x = graph_value_at(g, v);
     const graph_node *n = x->kind == VALUE_NODE ? graph_node_at(g, x->index) : NULL;
@@ -136,7 +136,7 @@ tutti_value align_products_look_through(const graph *g, tutti_value v)
     return whole ? whole : n->in[0];
 }
 
-/* Zeros in the factor, the product, and of that the columns that there were. */
+/* Zeros in the factor, the GEMM, and of that the columns that there were. */
 static void copy_aligned(const graph *from, const graph_node *n, const gap *at, graph *to,
                          tutti_value *map)
 {
@@ -152,7 +152,7 @@ static void copy_aligned(const graph *from, const graph_node *n, const gap *at, 
         return;
     graph_set_dtype(to, map[n->out], desc_of(from, n->out)->dtype);
     (void)graph_set_guard(to, map[n->guard]);
-    map[n->out] = align_products_cut(to, map[n->out], at->columns);
+    map[n->out] = align_gemms_slice(to, map[n->out], at->columns);
     (void)graph_set_guard(to, 0);
 }
 
@@ -170,8 +170,8 @@ static void copy_node(const graph *from, const graph_node *n, graph *to, tutti_v
             graph_set_dtype(to, map[same.out[k]], desc_of(from, same.out[k])->dtype);
 }
 
-tutti_status align_products(const graph *from, const bool *wanted, graph *to,
-                            tutti_value *ret_map, tutti_error *err)
+tutti_status align_gemms(const graph *from, const bool *wanted, graph *to, tutti_value *ret_map,
+                         tutti_error *err)
 {
     (void)wanted; /* every value has its like */
     memset(ret_map, 0, sizeof *ret_map * graph_nvalues(from));

@@ -1,4 +1,4 @@
-/* align_products_test.c - wide products of odd rows get zeros behind a factor, and give what they gave. */
+/* align_gemms_test.c - wide GEMMs of odd rows get zeros behind a factor, and give what they gave. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/ir/interpreter.h"
 #include "graph/passes/autodiff.h"
@@ -55,7 +55,7 @@ static void align(rig *r)
     tutti_value map[MAX_VALUES];
     graph *to = graph_create(tutti_op_table, TUTTI_MODE_TRAIN, NULL);
     ck_assert_uint_lt(graph_nvalues(r->g), MAX_VALUES);
-    ck_assert_ok(align_products(r->g, NULL, to, map, &err), err);
+    ck_assert_ok(align_gemms(r->g, NULL, to, map, &err), err);
     r->x = map[r->x];
     r->w = map[r->w];
     r->y = map[r->y];
@@ -155,7 +155,7 @@ END_TEST
 
 int main(void)
 {
-    Suite *s = suite_create("align_products");
+    Suite *s = suite_create("align_gemms");
     TCase *t = tcase_create("pass");
     tcase_set_timeout(t, 120);
     tcase_add_loop_test(t, odd_rows_are_padded_and_nothing_else_changes, 0,
