@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
-"""sizes.py - files that one can read: sources of at most 500 lines, headers of 200, structures of 25 members.
+"""sizes.py - what one can read: sources of at most 500 lines, headers of 200, structures of 25 members, folders of 20 sources.
 
 Run from the root. Headers and structures are judged in the whole tree, other sources in `host`, `kernels` and
-`plugins`, their tests aside. A member is counted by its name: `int a, b;` has two, and a nested structure counts as one.
+`plugins`, their tests aside; so are folders of these, by the .c files in them and not below. A member is counted by its name: `int a, b;` has two, and a nested structure counts as one.
 """
+import collections
 import pathlib
 import re
 import sys
 
 from files import list_files
 
-LINES, HEADER_LINES, MEMBERS = 500, 200, 25
+LINES, HEADER_LINES, MEMBERS, SOURCES = 500, 200, 25, 20
 
 FROZEN = "the table of a released interface, which grows at its end alone"
 DOCUMENTED = "a header of the SDK: frozen ABI and its documentation"
@@ -22,6 +23,10 @@ ALLOWED = {
     "sdk/include/tutti/device.h tutti_device_v1": (34, FROZEN),
     "sdk/abi/1.0/include/tutti/device.h tutti_device_v1": (33, FROZEN),
     "sdk/abi/1.1/include/tutti/device.h tutti_device_v1": (34, FROZEN),
+    "host/cli/": (36, "the program: a file for each command, and what commands share"),
+    "host/plugin/": (26, "the life of a plugin, in one library; what knows nothing of plugins is in the four libraries below"),
+    "plugins/common/tokenizer/": (24, "one library that follows a foreign format: a file for each part of a tokenizer.json"),
+    "kernels/conv2d/": (21, "one operation and its gradients: a file for each of its algorithms"),
 }
 
 
@@ -50,13 +55,29 @@ def structures(text):
         yield m.group(1) or re.split(r"[;,=\[]", rest)[0].strip(), members
 
 
+def is_source(path):
+    """What counts in `host`, `kernels` and `plugins`: no test."""
+    return path.parts[0] in ("host", "kernels", "plugins") and not path.name.endswith("_test.c")
+
+
+def folders(paths):
+    """{folder/: (sources in it, limit)}"""
+    counts = collections.Counter(f"{path.parent}/" for path in paths if path.suffix == ".c" and is_source(path))
+    return {folder: (count, SOURCES) for folder, count in counts.items()}
+
+
+def unit(what):
+    """What a figure counts, by what it is of."""
+    return "members" if " " in what else "sources" if what.endswith("/") else "lines"
+
+
 def measure(path):
     """{what: (figure, limit)} of one file: the file itself, where its kind has a limit, and its structures."""
     text = path.read_text(encoding="utf-8")
     found = {}
     if path.suffix in (".h", ".cuh"):
         found[str(path)] = (text.count("\n"), HEADER_LINES)
-    elif path.parts[0] in ("host", "kernels", "plugins") and not path.name.endswith("_test.c"):
+    elif is_source(path):
         found[str(path)] = (text.count("\n"), LINES)
     for name, members in structures(without_comments(text)):
         found[f"{path} {name}"] = (members, MEMBERS)
@@ -65,14 +86,15 @@ def measure(path):
 
 def main():
     """Judges all sources and headers."""
-    found, bad = {}, 0
-    for name in sorted(list_files("*.c", "*.h", "*.cu", "*.cuh")):
-        found.update(measure(pathlib.Path(name)))
+    paths = [pathlib.Path(name) for name in sorted(list_files("*.c", "*.h", "*.cu", "*.cuh"))]
+    found, bad = folders(paths), 0
+    for path in paths:
+        found.update(measure(path))
     for what, (figure, limit) in found.items():
         most = ALLOWED.get(what, (limit, ""))[0]
         if figure > most:
             bad += 1
-            print(f"{what}: {figure} {'members' if ' ' in what else 'lines'}, want at most {most}")
+            print(f"{what}: {figure} {unit(what)}, want at most {most}")
     for what in ALLOWED:
         now, limit = found.get(what, (0, 0))
         if now <= limit:
