@@ -70,7 +70,8 @@ static tutti_status cast(observation *o, int kind, tutti_error *err)
     return TUTTI_OK;
 }
 
-/* Every value that is looked at stays to the end; no buffer is assigned, no kernel measured. */
+/* Every value that is looked at stays to the end; no buffer is assigned.  compiled_graph_compile would hand the program
+ * the net's autotuner, which measures kernels for shapes that nothing else runs and takes algorithms of other bits. */
 static tutti_status compile(observation *o, uint32_t ninputs, tutti_error *err)
 {
     const program_spec spec = {.g = o->compiled.g,
