@@ -31,7 +31,7 @@ static inline tutti_module theatre_add(theatre *o, const char *kind, ...)
     va_start(args, kind);
     for (const char *name; (name = va_arg(args, const char *));) {
         const double v = va_arg(args, double);
-        given_float(&o->t.modules[m].given, name, v);
+        test_settings_float(&o->t.modules[m].given, name, v);
     }
     va_end(args);
     ck_assert_ok(tree_add(&o->t, 1, kind, m, &o->err), o->err);
@@ -39,7 +39,7 @@ static inline tutti_module theatre_add(theatre *o, const char *kind, ...)
 }
 
 /* Opens the algorithm, runs it on init and closes it; it stays out of fit_start. */
-static inline tutti_status theatre_operate(theatre *o, const char *name, const given *g)
+static inline tutti_status theatre_operate(theatre *o, const char *name, const test_settings *g)
 {
     memset(&o->err, 0, sizeof o->err);
     o->r.told[0] = '\0';
@@ -53,8 +53,8 @@ static inline tutti_status theatre_operate(theatre *o, const char *name, const g
 }
 
 /* Opens the layer `kind` for module `m` and builds it. */
-static inline const tutti_layer_v1 *theatre_layer(theatre *o, const char *kind, const given *g,
-                                                  tutti_module m)
+static inline const tutti_layer_v1 *theatre_layer(theatre *o, const char *kind,
+                                                  const test_settings *g, tutti_module m)
 {
     ck_assert_ok(
         subject_open(&o->s, PLUGIN_PATH, TUTTI_KIND_LAYER, kind, g, o->r.services, &o->err),

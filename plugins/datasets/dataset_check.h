@@ -45,7 +45,7 @@ static inline const char *shelf_file(const shelf *s, const char *name, const voi
     return path;
 }
 
-static inline tutti_status shelf_open(shelf *s, const char *name, const given *g,
+static inline tutti_status shelf_open(shelf *s, const char *name, const test_settings *g,
                                       tutti_error *err)
 {
     const tutti_status status =
@@ -93,7 +93,7 @@ static inline void shelf_says(const shelf *s, const tutti_error *err, tutti_stat
 }
 
 /* Opening is refused with this sentence. */
-static inline void shelf_refused(shelf *s, const char *name, const given *g,
+static inline void shelf_refused(shelf *s, const char *name, const test_settings *g,
                                  tutti_status status, const char *sentence)
 {
     tutti_error err = TUTTI_ERROR_INIT;

@@ -38,18 +38,21 @@ static inline double counts_value_of(const char *name, const char *average, int6
     static float x[COUNTS_ROWS * COUNTS_CLASSES];
     static int64_t y[COUNTS_ROWS];
     const int64_t first = 23;
-    given g;
+    test_settings g;
     gauge m;
     counts_fill(x, y);
-    given_init(&g);
-    given_int(&g, "num_classes", COUNTS_CLASSES);
-    given_int(&g, "ignore_index", -100);
-    given_int(&g, "top_k", top_k);
-    given_null(&g, "class");
+    test_settings_init(&g);
+    test_settings_int(&g, "num_classes", COUNTS_CLASSES);
+    test_settings_int(&g, "ignore_index", -100);
+    test_settings_int(&g, "top_k", top_k);
+    test_settings_null(&g, "class");
     if (one >= 0)
-        given_int(&g, "class", one);
+        test_settings_int(&g, "class", one);
     if (average)
-        given_enum(&g, "average", average, average[1] == 'a' ? 0 : average[1] == 'i' ? 1 : 2);
+        test_settings_enum(&g, "average", average,
+                           average[1] == 'a'   ? 0
+                           : average[1] == 'i' ? 1
+                                               : 2);
     gauge_open(&m, name, &g);
     gauge_add(&m, x, y, first, COUNTS_CLASSES);
     gauge_add(&m, x + first * COUNTS_CLASSES, y + first, COUNTS_ROWS - first, COUNTS_CLASSES);
@@ -71,13 +74,13 @@ static inline double counts_value_at(const char *name, const char *average, int6
 static inline void counts_of_each(const char *name, const double want[COUNTS_CLASSES])
 {
     char text[120];
-    given g;
+    test_settings g;
     for (int k = 0; k < COUNTS_CLASSES; k++)
         ck_assert_close(counts_value_of(name, "macro", 1, k), want[k], 1e-6);
-    given_init(&g);
-    given_int(&g, "num_classes", 3);
-    given_enum(&g, "average", "macro", 0);
-    given_int(&g, "class", 3);
+    test_settings_init(&g);
+    test_settings_int(&g, "num_classes", 3);
+    test_settings_enum(&g, "average", "macro", 0);
+    test_settings_int(&g, "class", 3);
     (void)snprintf(text, sizeof text, "%s: class is 3, num_classes is 3", name);
     ck_assert_open_refused(PLUGIN_PATH, TUTTI_KIND_METRIC, name, &g, TUTTI_E_RANGE, text);
 }
@@ -101,11 +104,11 @@ static inline void counts_refusals(const char *name)
     static const int64_t y[2] = {0, 1};
     tutti_error err = TUTTI_ERROR_INIT;
     char want[160];
-    given g;
+    test_settings g;
     gauge m;
-    given_init(&g);
-    given_int(&g, "num_classes", 3);
-    given_enum(&g, "average", "macro", 0);
+    test_settings_init(&g);
+    test_settings_int(&g, "num_classes", 3);
+    test_settings_enum(&g, "average", "macro", 0);
     gauge_refusals(name, &g);
     gauge_open(&m, name, &g);
     ck_assert_int_eq(gauge_feed(&m, gauge_tensor(x, TUTTI_F32, 2, 2, 2),

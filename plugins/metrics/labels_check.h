@@ -28,17 +28,20 @@ static inline void label_fill(float *x, float *y)
 }
 
 /* "average" by its word; `label` -1: of all. */
-static inline void label_given(given *g, const char *average, int64_t label)
+static inline void label_given(test_settings *g, const char *average, int64_t label)
 {
-    given_init(g);
-    given_int(g, "num_labels", LABEL_COUNT);
-    given_enum(g, "average", average, average[1] == 'a' ? 0 : average[1] == 'i' ? 1 : 2);
-    given_int(g, "ignore_index", -100);
-    given_float(g, "threshold", label_threshold);
-    given_int(g, "thresholds", 20);
-    given_null(g, "label");
+    test_settings_init(g);
+    test_settings_int(g, "num_labels", LABEL_COUNT);
+    test_settings_enum(g, "average", average,
+                       average[1] == 'a'   ? 0
+                       : average[1] == 'i' ? 1
+                                           : 2);
+    test_settings_int(g, "ignore_index", -100);
+    test_settings_float(g, "threshold", label_threshold);
+    test_settings_int(g, "thresholds", 20);
+    test_settings_null(g, "label");
     if (label >= 0)
-        given_int(g, "label", label);
+        test_settings_int(g, "label", label);
 }
 
 /* The metric of these rows in two batches. */
@@ -47,7 +50,7 @@ static inline double label_value(const char *name, const char *average, int64_t 
     static float x[LABEL_ALL], y[LABEL_ALL];
     const int64_t first = 23;
     tutti_error err = TUTTI_ERROR_INIT;
-    given g;
+    test_settings g;
     gauge m;
     label_fill(x, y);
     label_given(&g, average, label);
@@ -91,7 +94,7 @@ static inline void label_refusals(const char *name)
     static const int64_t classes[2] = {0, 1};
     tutti_error shape = TUTTI_ERROR_INIT, range = TUTTI_ERROR_INIT;
     char want[320];
-    given g;
+    test_settings g;
     gauge m;
     label_given(&g, "macro", -1);
     gauge_open(&m, name, &g);

@@ -28,10 +28,10 @@ static inline tutti_status language_feed(gauge *m, int64_t first, int64_t b, tut
                       language_tensor(language_targets + first * 2, TUTTI_I32, 2, b), err);
 }
 
-static inline void language_settings(given *g)
+static inline void language_settings(test_settings *g)
 {
-    given_init(g);
-    given_int(g, "ignore_index", -100);
+    test_settings_init(g);
+    test_settings_int(g, "ignore_index", -100);
 }
 
 #endif

@@ -13,7 +13,7 @@ typedef struct gauge {
     const tutti_metric_v1 *table;
 } gauge;
 
-static inline void gauge_open(gauge *m, const char *name, const given *g)
+static inline void gauge_open(gauge *m, const char *name, const test_settings *g)
 {
     tutti_error err = TUTTI_ERROR_INIT;
     ck_assert_ok(subject_open(&m->subject, PLUGIN_PATH, TUTTI_KIND_METRIC, name, g, NULL, &err),
@@ -72,7 +72,7 @@ static inline double gauge_read(gauge *m)
 }
 
 /* What all metrics over logits refuse; the sums stay as they were. */
-static inline void gauge_refusals(const char *name, const given *g)
+static inline void gauge_refusals(const char *name, const test_settings *g)
 {
     static const float x[6] = {1, 2, 3, 4, 5, 6};
     static const int64_t y[3] = {0, 3, 0};

@@ -24,7 +24,7 @@ static inline void pair_fill(float *x, float *y)
 }
 
 /* The metric of the settings over all rows in two batches, or of the first column alone, as (B, 1) against (B). */
-static inline double pair_value(const char *name, const given *g, int one)
+static inline double pair_value(const char *name, const test_settings *g, int one)
 {
     static float x[PAIR_ROWS * PAIR_OUTPUTS], y[PAIR_ROWS * PAIR_OUTPUTS];
     const int64_t n = one ? 1 : PAIR_OUTPUTS, first = 23;
@@ -50,7 +50,7 @@ static inline double pair_value(const char *name, const given *g, int one)
 }
 
 /* Classes against rows of outputs are no pairs; the sums stay as they were. */
-static inline void pair_refusals(const char *name, const given *g)
+static inline void pair_refusals(const char *name, const test_settings *g)
 {
     static const float x[6] = {1, 2, 3, 4, 5, 6};
     static const int64_t y[3] = {0, 1, 0};

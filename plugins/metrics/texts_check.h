@@ -56,7 +56,7 @@ static inline const void *dataset_of(void *ctx, const char *interface_id, void *
 }
 
 /* With `named` there is a vocabulary of bytes. */
-static inline void texts_open(gauge *m, const char *name, const given *g, int named)
+static inline void texts_open(gauge *m, const char *name, const test_settings *g, int named)
 {
     static const tutti_train_v1 table = {.struct_size = sizeof table, .dataset = dataset_of};
     const service services[] = {{named ? TUTTI_TRAIN_V1 : "none", &table}, {NULL, NULL}};
@@ -69,11 +69,11 @@ static inline void texts_open(gauge *m, const char *name, const given *g, int na
     ck_assert(isnan(gauge_read(m)));
 }
 
-static inline void texts_given(given *g)
+static inline void texts_given(test_settings *g)
 {
-    given_init(g);
-    given_null(g, "blank");
-    given_int(g, "ignore_index", -100);
+    test_settings_init(g);
+    test_settings_null(g, "blank");
+    test_settings_int(g, "ignore_index", -100);
 }
 
 /* A text as tokens, which end with -100. */
@@ -105,7 +105,7 @@ static inline void texts_feed(gauge *m, int first, int end, int several)
 }
 
 /* The metric of all sentences, in two batches. */
-static inline double texts_value(const char *name, const given *g, int several)
+static inline double texts_value(const char *name, const test_settings *g, int several)
 {
     gauge m;
     texts_open(&m, name, g, 1);
@@ -118,7 +118,7 @@ static inline double texts_value(const char *name, const given *g, int several)
     return value;
 }
 
-static inline void texts_refusals(const char *name, const given *g)
+static inline void texts_refusals(const char *name, const test_settings *g)
 {
     static const float x[6] = {1, 2, 3, 4, 5, 6};
     static const int64_t y[2] = {0, 1};

@@ -20,7 +20,7 @@ typedef struct easel {
     char text[TEXT_ROOM];
 } easel;
 
-static inline tutti_status easel_open(easel *e, const char *name, const given *g)
+static inline tutti_status easel_open(easel *e, const char *name, const test_settings *g)
 {
     memset(e, 0, sizeof *e);
     tree_init(&e->tree);

@@ -37,20 +37,20 @@ static inline double drill_rate(double lr, int64_t t)
     return lr * (1.0 - 0.05 * (double)(t - 1));
 }
 
-static inline void drill_settings(given *g, double lr, const setting *settings)
+static inline void drill_settings(test_settings *g, double lr, const setting *settings)
 {
-    given_init(g);
-    given_float(g, "lr", lr);
+    test_settings_init(g);
+    test_settings_float(g, "lr", lr);
     for (const setting *s = settings; s->type; s++) {
         const double pair[] = {s->value, s->second};
         if (s->type == 'p')
-            given_floats(g, s->name, pair, 2);
+            test_settings_floats(g, s->name, pair, 2);
         else if (s->type == 'b')
-            given_bool(g, s->name, s->value != 0.0);
+            test_settings_bool(g, s->name, s->value != 0.0);
         else if (s->type == 'i')
-            given_int(g, s->name, (int64_t)s->value);
+            test_settings_int(g, s->name, (int64_t)s->value);
         else if (s->type == 'f')
-            given_float(g, s->name, s->value);
+            test_settings_float(g, s->name, s->value);
     }
 }
 

@@ -89,9 +89,9 @@ static inline void open_with_decay(double weight_decay)
 {
     tutti_error err = TUTTI_ERROR_INIT;
     subject s;
-    given g;
+    test_settings g;
     settings_of(&g, &optimizer_tested.variants[0]);
-    given_float(&g, "weight_decay", weight_decay);
+    test_settings_float(&g, "weight_decay", weight_decay);
     ck_assert_ok(subject_open(&s, PLUGIN_PATH, TUTTI_KIND_OPTIMIZER, optimizer_tested.name, &g,
                               warning_services, &err),
                  err);
@@ -117,10 +117,10 @@ START_TEST(a_rate_of_zero_still_decays)
     tutti_error err = TUTTI_ERROR_INIT;
     float w[1] = {1.0f}, gradient[1] = {1.0f}, slot[TUTTI_OPTIMIZER_MAX_SLOTS][1] = {{0.0f}};
     subject s;
-    given g;
+    test_settings g;
     settings_of(&g, &optimizer_tested.variants[0]);
-    given_float(&g, "lr", 0.0);
-    given_float(&g, "weight_decay", 0.02);
+    test_settings_float(&g, "lr", 0.0);
+    test_settings_float(&g, "weight_decay", 0.02);
     ck_assert_ok(subject_open(&s, PLUGIN_PATH, TUTTI_KIND_OPTIMIZER, optimizer_tested.name, &g,
                               NULL, &err),
                  err);

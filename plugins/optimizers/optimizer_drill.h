@@ -70,7 +70,7 @@ static inline double variant_second(const optimizer_variant *v, const char *name
     return s->second;
 }
 
-static inline void settings_of(given *g, const optimizer_variant *v)
+static inline void settings_of(test_settings *g, const optimizer_variant *v)
 {
     drill_settings(g, optimizer_tested.lr, v->settings);
 }
@@ -78,7 +78,7 @@ static inline void settings_of(given *g, const optimizer_variant *v)
 static inline void drill_open(drill *d, const optimizer_variant *v)
 {
     tutti_error err = TUTTI_ERROR_INIT;
-    given g;
+    test_settings g;
     settings_of(&g, v);
     memset(d, 0, sizeof *d);
     ck_assert_ok(subject_open(&d->subject, PLUGIN_PATH, TUTTI_KIND_OPTIMIZER,

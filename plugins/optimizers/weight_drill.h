@@ -56,11 +56,11 @@ typedef struct weight_drill {
 static inline void weight_open(weight_drill *d, const weight_variant *v)
 {
     tutti_error err = TUTTI_ERROR_INIT;
-    given g;
+    test_settings g;
     drill_settings(&g, weight_tested.lr, v->settings);
     for (const setting *s = v->settings; s->type; s++)
         if (s->type == 'e')
-            given_enum(&g, s->name, v->word, (int64_t)s->value);
+            test_settings_enum(&g, s->name, v->word, (int64_t)s->value);
     memset(d, 0, sizeof *d);
     ck_assert_ok(subject_open(&d->subject, PLUGIN_PATH, TUTTI_KIND_OPTIMIZER,
                               weight_tested.name, &g, NULL, &err),

@@ -22,8 +22,8 @@ static inline tutti_time course_time(int64_t count, int32_t unit)
 }
 
 /* The schedule `name` of the plugin under test in a run of 10 epochs of 100 batches. */
-static inline void course_open(course *c, const char *path, const char *name, const given *g,
-                               const service *services)
+static inline void course_open(course *c, const char *path, const char *name,
+                               const test_settings *g, const service *services)
 {
     tutti_error err = TUTTI_ERROR_INIT;
     memset(c, 0, sizeof *c);

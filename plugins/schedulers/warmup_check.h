@@ -16,7 +16,7 @@ typedef struct warmup_point {
 /* In runs of 1000 batches with a warm-up of 100. */
 typedef struct warmup_case {
     const char *name;
-    void (*settings)(given *g); /* beside t_warmup, t_max and scale_warmup */
+    void (*settings)(test_settings *g); /* beside t_warmup, t_max and scale_warmup */
     warmup_point points[8];
     uint32_t npoints;
     uint32_t has_end; /* 1: t_max is one of its parameters */
@@ -26,20 +26,20 @@ typedef struct warmup_case {
     double bare;     /* at batch 0 without a warm-up */
 } warmup_case;
 
-static inline void warmup_open(const warmup_case *w, course *c, given *g, int64_t t_warmup,
-                               int scale_warmup, const service *services)
+static inline void warmup_open(const warmup_case *w, course *c, test_settings *g,
+                               int64_t t_warmup, int scale_warmup, const service *services)
 {
-    given_init(g);
-    given_time(g, "t_warmup", t_warmup, TUTTI_UNIT_BATCH);
-    given_dur(g, "t_max", 1.0);
-    given_bool(g, "scale_warmup", scale_warmup);
+    test_settings_init(g);
+    test_settings_time(g, "t_warmup", t_warmup, TUTTI_UNIT_BATCH);
+    test_settings_dur(g, "t_max", 1.0);
+    test_settings_bool(g, "scale_warmup", scale_warmup);
     w->settings(g);
     course_open(c, PLUGIN_PATH, w->name, g, services);
 }
 
 static inline void warmup_leads_in(const warmup_case *w)
 {
-    given g;
+    test_settings g;
     course c;
     warmup_open(w, &c, &g, 100, 0, NULL);
     for (uint32_t k = 0; k < w->npoints; k++)
@@ -50,7 +50,7 @@ static inline void warmup_leads_in(const warmup_case *w)
 /* Between the scaled and the unscaled end of the warm-up, where one of the two alone would differ. */
 static inline void warmup_scales(const warmup_case *w)
 {
-    given g;
+    test_settings g;
     course c;
     warmup_open(w, &c, &g, 100, 1, NULL);
     c.scale_ratio = 0.5;
@@ -65,7 +65,7 @@ static inline void warmup_scales(const warmup_case *w)
 
 static inline void warmup_wants_one_unit(const warmup_case *w)
 {
-    given g;
+    test_settings g;
     course c;
     char text[160];
     warmup_open(w, &c, &g, 100, 0, NULL);
@@ -78,12 +78,12 @@ static inline void warmup_wants_one_unit(const warmup_case *w)
 
 static inline void warmup_wants_the_whole_run(const warmup_case *w)
 {
-    given g;
+    test_settings g;
     course c;
     char text[192];
     warmup_open(w, &c, &g, 100, 0, NULL);
     subject_close(&c.subject);
-    given_dur(&g, "t_max", 0.75);
+    test_settings_dur(&g, "t_max", 0.75);
     course_open(&c, PLUGIN_PATH, w->name, &g, NULL);
     (void)snprintf(text, sizeof text,
                    "%s: t_max comes to 750ba, less than the 1000ba of training: the schedule "
@@ -95,7 +95,7 @@ static inline void warmup_wants_the_whole_run(const warmup_case *w)
 
 static inline void warmup_warns_when_empty(const warmup_case *w)
 {
-    given g;
+    test_settings g;
     course c;
     char text[160];
     warning_forget();

@@ -8,8 +8,8 @@
 enum { PICTURE_H = 40, PICTURE_W = 50, PICTURE_BYTES = PICTURE_H * PICTURE_W * 3 };
 
 /* What the settings make of a picture, bench_picture where `x` is NULL, for sample `index`; whether it changed. */
-static inline int32_t picture_changed(const char *name, const given *g, const uint8_t *from,
-                                      int64_t channels, uint64_t index,
+static inline int32_t picture_changed(const char *name, const test_settings *g,
+                                      const uint8_t *from, int64_t channels, uint64_t index,
                                       uint8_t out[PICTURE_BYTES])
 {
     const tutti_desc d = {{PICTURE_H, PICTURE_W, channels}, 3, TUTTI_U8};
@@ -31,7 +31,8 @@ static inline int32_t picture_changed(const char *name, const given *g, const ui
 }
 
 /* Its bytes, by their sum (bench_sum). */
-static inline void picture_is(const char *name, const given *g, int64_t channels, uint64_t want)
+static inline void picture_is(const char *name, const test_settings *g, int64_t channels,
+                              uint64_t want)
 {
     uint8_t out[PICTURE_BYTES];
     ck_assert_int_eq(picture_changed(name, g, NULL, channels, 0, out), 1);
@@ -42,7 +43,7 @@ static inline void picture_is(const char *name, const given *g, int64_t channels
 
 /* With p = 0.25 about a quarter of the samples change, the same ones each time; what is no picture stays, and two channels
  * are refused. */
-static inline void picture_draws(const char *name, const given *g, int has_p)
+static inline void picture_draws(const char *name, const test_settings *g, int has_p)
 {
     enum { DRAWS = 400 };
     uint8_t a[PICTURE_BYTES], c[PICTURE_BYTES];
@@ -68,7 +69,7 @@ static inline void picture_draws(const char *name, const given *g, int has_p)
 
 /* Of a transform whose p is 1 unless set: 0 changes nothing, 1 has the bytes of no p, and with 0.3 about that share of the
  * samples changes, to the bytes that they have with 1.  Leaves p in `g`. */
-static inline void picture_probability(const char *name, given *g)
+static inline void picture_probability(const char *name, test_settings *g)
 {
     enum { DRAWS = 300, FEW = 20 };
     uint8_t out[PICTURE_BYTES];
@@ -78,19 +79,19 @@ static inline void picture_probability(const char *name, given *g)
         ck_assert_int_eq(picture_changed(name, g, NULL, 3, k, out), 1);
         unset[k] = bench_sum(out, sizeof out);
     }
-    given_float(g, "p", 0.3);
+    test_settings_float(g, "p", 0.3);
     for (uint64_t k = 0; k < DRAWS; k++)
         if (picture_changed(name, g, NULL, 3, k, out)) {
             ck_assert_uint_eq(bench_sum(out, sizeof out), unset[k]);
             changed++;
         }
     ck_assert_close(changed, 0.3 * DRAWS, 5.0 * sqrt(DRAWS * 0.3 * 0.7)); /* five deviations */
-    given_float(g, "p", 1.0);
+    test_settings_float(g, "p", 1.0);
     for (uint64_t k = 0; k < FEW; k++) {
         ck_assert_int_eq(picture_changed(name, g, NULL, 3, k, out), 1);
         ck_assert_uint_eq(bench_sum(out, sizeof out), unset[k]);
     }
-    given_float(g, "p", 0.0);
+    test_settings_float(g, "p", 0.0);
     for (uint64_t k = 0; k < FEW; k++)
         ck_assert_int_eq(picture_changed(name, g, NULL, 3, k, out), 0);
 }

@@ -13,7 +13,7 @@ typedef struct bench {
     tutti_error err;
 } bench;
 
-static inline void bench_open(bench *b, const char *name, const given *g)
+static inline void bench_open(bench *b, const char *name, const test_settings *g)
 {
     memset(b, 0, sizeof *b);
     ck_assert_ok(

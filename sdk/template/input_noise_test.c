@@ -32,14 +32,14 @@ enum { COUNT = 20001 };
 /* Opens with `sigma` and, unless it is negative, `stop`. */
 static void open_noise(subject *s, double sigma, double stop)
 {
-    given g;
+    test_settings g;
     tutti_error err = TUTTI_ERROR_INIT;
-    given_init(&g);
-    given_float(&g, "sigma", sigma);
+    test_settings_init(&g);
+    test_settings_float(&g, "sigma", sigma);
     if (stop < 0)
-        given_null(&g, "stop");
+        test_settings_null(&g, "stop");
     else
-        given_dur(&g, "stop", stop);
+        test_settings_dur(&g, "stop", stop);
     ck_assert_ok(
         subject_open(s, PLUGIN_PATH, TUTTI_KIND_ALGORITHM, "input_noise", &g, services, &err),
         err);

@@ -27,10 +27,10 @@ static subject opened(double rate)
     service services[] = {{TUTTI_DEVICE_VIEW_V1, &view}, {TUTTI_KERNEL_V1, NULL}, {NULL, NULL}};
     services[1].table = kernel_check_open(PLUGIN_PATH, PLUGIN_FOLDER "/plugin.json");
     subject s;
-    given g;
+    test_settings g;
     tutti_error err = TUTTI_ERROR_INIT;
-    given_init(&g);
-    given_float(&g, "rate", rate);
+    test_settings_init(&g);
+    test_settings_float(&g, "rate", rate);
     ck_assert_ok(
         subject_open(&s, PLUGIN_PATH, TUTTI_KIND_ALGORITHM, "weight_pull", &g, services, &err),
         err);

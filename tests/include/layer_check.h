@@ -19,9 +19,9 @@ static inline tutti_status tree_create(void *ctx, const char *kind, const tutti_
     const tutti_module m = tree_new(t, kind);
     for (uint32_t k = 0; k < nparams; k++)
         if (params[k].type == TUTTI_ATTR_F64)
-            given_float(&t->modules[m].given, params[k].name, params[k].f);
+            test_settings_float(&t->modules[m].given, params[k].name, params[k].f);
         else
-            given_int(&t->modules[m].given, params[k].name, params[k].i);
+            test_settings_int(&t->modules[m].given, params[k].name, params[k].i);
     *ret = m;
     return TUTTI_OK;
 }
@@ -99,13 +99,13 @@ static inline tutti_status tree_rebuild(void *ctx, tutti_module m, const char *k
     (void)err;
     if (kind) {
         module->kind = kind;
-        given_init(&module->given);
+        test_settings_init(&module->given);
     }
     for (uint32_t k = 0; k < nparams; k++)
         if (params[k].type == TUTTI_ATTR_F64)
-            given_float(&module->given, params[k].name, params[k].f);
+            test_settings_float(&module->given, params[k].name, params[k].f);
         else
-            given_int(&module->given, params[k].name, params[k].i);
+            test_settings_int(&module->given, params[k].name, params[k].i);
     module->rebuilt++;
     return TUTTI_OK;
 }
@@ -146,7 +146,7 @@ static inline void tree_init(tree *t)
 }
 
 /* The root has the settings of `g`, which outlives the tree. */
-static inline void tree_root_given(tree *t, const given *g)
+static inline void tree_root_given(tree *t, const test_settings *g)
 {
     t->modules[1].given.params = g->params;
 }

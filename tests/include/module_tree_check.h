@@ -3,7 +3,7 @@
 #ifndef MODULE_TREE_CHECK_H
 #define MODULE_TREE_CHECK_H
 
-#include "given_check.h"
+#include "settings_check.h"
 #include "tutti/module.h"
 
 enum { TREE_ROOM = 64, TREE_WEIGHTS = 4 };
@@ -26,7 +26,7 @@ typedef struct tree_module {
     tutti_module by;  /* the parametrization of "weight"; 0: none */
     uint32_t rebuilt; /* how often */
     tree_weight weights[TREE_WEIGHTS];
-    given given;
+    test_settings given;
 } tree_module;
 
 /* Module 1 is the root.  A child comes after its parent: next is the next number in the tree. */
@@ -42,7 +42,7 @@ static inline tutti_module tree_new(tree *t, const char *kind)
     ck_assert_uint_lt(t->count + 1, TREE_ROOM);
     tree_module *m = &t->modules[++t->count];
     m->kind = kind;
-    given_init(&m->given);
+    test_settings_init(&m->given);
     return t->count;
 }
 

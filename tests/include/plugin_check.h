@@ -3,7 +3,7 @@
 #ifndef PLUGIN_CHECK_H
 #define PLUGIN_CHECK_H
 
-#include "given_check.h"
+#include "settings_check.h"
 #include "tutti/tutti.h"
 #include "tutti_check.h"
 
@@ -68,7 +68,7 @@ static inline const tutti_object *plugin_object(const char *path, const char *ki
 
 /* Opens object `name`; `services` may be NULL.  On failure s->self is NULL. */
 static inline tutti_status subject_open(subject *s, const char *path, const char *kind,
-                                        const char *name, const given *g,
+                                        const char *name, const test_settings *g,
                                         const service *services, tutti_error *err)
 {
     memset(s, 0, sizeof *s);

@@ -35,7 +35,7 @@ static inline void stateful_take(tutti_state_item *item, const tutti_state_item 
 
 /* A process ends, and the next one goes on from what the object has now. */
 static inline void stateful_resume(subject *s, const char *path, const char *kind,
-                                   const given *g)
+                                   const test_settings *g)
 {
     const tutti_object *object = s->object;
     const service *services = (const service *)s->host.ctx;

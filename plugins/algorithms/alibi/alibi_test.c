@@ -5,7 +5,7 @@
 enum { B = 4, S = 8 };
 
 static theatre o;
-static given g;
+static test_settings g;
 static float table[64];
 static int32_t tokens[B * S];
 
@@ -21,9 +21,9 @@ static void start(double scaling)
 {
     theatre_init(&o);
     o.t.table.weight_data = weight_data;
-    given_init(&g);
-    given_int(&g, "max_sequence_length", 16);
-    given_float(&g, "train_sequence_length_scaling", scaling);
+    test_settings_init(&g);
+    test_settings_int(&g, "max_sequence_length", 16);
+    test_settings_float(&g, "train_sequence_length_scaling", scaling);
     for (int k = 0; k < 64; k++)
         table[k] = 1.0f;
 }

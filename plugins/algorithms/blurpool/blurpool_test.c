@@ -10,7 +10,7 @@
 static tree t;
 static record r;
 static subject s;
-static given g;
+static test_settings g;
 static tutti_error err;
 static char told[512];
 
@@ -58,20 +58,20 @@ static tutti_module add_pool(int64_t stride)
     tutti_module m;
     ck_assert_ok(tree_create(&t, "max_pool2d", attr, 2, &m, &err), err);
     if (stride)
-        given_int(&t.modules[m].given, "stride", stride);
+        test_settings_int(&t.modules[m].given, "stride", stride);
     else
-        given_null(&t.modules[m].given, "stride");
+        test_settings_null(&t.modules[m].given, "stride");
     ck_assert_ok(tree_add(&t, 1, "pool", m, &err), err);
     return m;
 }
 
 static void settings(int convs, int pools, int first)
 {
-    given_init(&g);
-    given_bool(&g, "replace_convs", convs);
-    given_bool(&g, "replace_maxpools", pools);
-    given_bool(&g, "blur_first", first);
-    given_int(&g, "min_channels", 16);
+    test_settings_init(&g);
+    test_settings_bool(&g, "replace_convs", convs);
+    test_settings_bool(&g, "replace_maxpools", pools);
+    test_settings_bool(&g, "blur_first", first);
+    test_settings_int(&g, "min_channels", 16);
     memset(&err, 0, sizeof err);
     told[0] = '\0';
 }
@@ -178,9 +178,9 @@ static void emits(const char *kind, const char *want)
 
 START_TEST(a_blur_comes_before_or_behind_its_child)
 {
-    given_init(&g);
-    given_bool(&g, "first", _i);
-    given_int(&g, "stride", _i ? 1 : 2);
+    test_settings_init(&g);
+    test_settings_bool(&g, "first", _i);
+    test_settings_int(&g, "stride", _i ? 1 : 2);
     emits("blur_conv2d",
           _i ? "v2 = conv2d(v1, constant; stride=[1, 1], padding=[1, 1], dilation=[1, 1], "
                "groups=16)\n"

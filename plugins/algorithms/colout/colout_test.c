@@ -13,11 +13,11 @@ static int32_t dense[B * H * W], labels[B];
 
 static void start(double p_row, double p_col, const char *resize, int64_t index)
 {
-    given g;
-    given_init(&g);
-    given_float(&g, "p_row", p_row);
-    given_float(&g, "p_col", p_col);
-    given_enum(&g, "resize_target", resize, index);
+    test_settings g;
+    test_settings_init(&g);
+    test_settings_float(&g, "p_row", p_row);
+    test_settings_float(&g, "p_col", p_col);
+    test_settings_enum(&g, "resize_target", resize, index);
     memset(&err, 0, sizeof err);
     run_init(&r);
     run_kernels(&r);
@@ -123,14 +123,14 @@ START_TEST(the_transform_draws_for_each_image)
     uint8_t in[H * W * C], out[H * W * C], again[H * W * C];
     tutti_desc made, d = image;
     bench b;
-    given g;
+    test_settings g;
     int differ = 0;
     for (int k = 0; k < H * W * C; k++)
         in[k] = (uint8_t)k;
-    given_init(&g);
-    given_float(&g, "p_row", 0.25);
-    given_float(&g, "p_col", 0.5);
-    given_enum(&g, "resize_target", "auto", 0);
+    test_settings_init(&g);
+    test_settings_float(&g, "p_row", 0.25);
+    test_settings_float(&g, "p_col", 0.5);
+    test_settings_enum(&g, "resize_target", "auto", 0);
     bench_open(&b, "colout_transform", &g);
     ck_assert_ok(bench_infer(&b, &d), b.err);
     ck_assert_int_eq(d.dim[0], 6);
@@ -171,11 +171,11 @@ static tutti_status infer_told(bench *b, tutti_column *columns)
 
 static void open_resizing(bench *b, const char *resize, int64_t index)
 {
-    given g;
-    given_init(&g);
-    given_float(&g, "p_row", 0.25);
-    given_float(&g, "p_col", 0.5);
-    given_enum(&g, "resize_target", resize, index);
+    test_settings g;
+    test_settings_init(&g);
+    test_settings_float(&g, "p_row", 0.25);
+    test_settings_float(&g, "p_col", 0.5);
+    test_settings_enum(&g, "resize_target", resize, index);
     run_init(&r);
     run_kernels(&r);
     memset(b, 0, sizeof *b);

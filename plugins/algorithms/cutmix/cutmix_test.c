@@ -13,11 +13,11 @@ static int32_t labels[B], dense[B * H * W];
 /* Image b holds b everywhere, so a pixel tells whose it is. */
 static void start(double alpha, int interpolate, int uniform)
 {
-    given g;
-    given_init(&g);
-    given_float(&g, "alpha", alpha);
-    given_bool(&g, "interpolate_loss", interpolate);
-    given_bool(&g, "uniform_sampling", uniform);
+    test_settings g;
+    test_settings_init(&g);
+    test_settings_float(&g, "alpha", alpha);
+    test_settings_bool(&g, "interpolate_loss", interpolate);
+    test_settings_bool(&g, "uniform_sampling", uniform);
     memset(&err, 0, sizeof err);
     run_init(&r);
     run_kernels(&r);

@@ -11,11 +11,11 @@ static float x[B * H * W * C];
 
 static void start(int64_t holes, double length, int uniform)
 {
-    given g;
-    given_init(&g);
-    given_int(&g, "num_holes", holes);
-    given_float(&g, "length", length);
-    given_bool(&g, "uniform_sampling", uniform);
+    test_settings g;
+    test_settings_init(&g);
+    test_settings_int(&g, "num_holes", holes);
+    test_settings_float(&g, "length", length);
+    test_settings_bool(&g, "uniform_sampling", uniform);
     memset(&err, 0, sizeof err);
     run_init(&r);
     run_kernels(&r);

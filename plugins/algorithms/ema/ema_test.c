@@ -21,16 +21,16 @@ static void start_run(void)
     run_weight(&r, "norm.running_mean", shape(TUTTI_F32, 1), buffer, NULL);
 }
 
-static void defaults(given *given_)
+static void defaults(test_settings *given_)
 {
-    given_init(given_);
-    given_null(given_, "half_life");
-    given_float(given_, "smoothing", 0.5);
-    given_dur(given_, "ema_start", 0.0);
-    given_null(given_, "update_interval");
+    test_settings_init(given_);
+    test_settings_null(given_, "half_life");
+    test_settings_float(given_, "smoothing", 0.5);
+    test_settings_dur(given_, "ema_start", 0.0);
+    test_settings_null(given_, "update_interval");
 }
 
-static void open_with(const given *given_)
+static void open_with(const test_settings *given_)
 {
     ck_assert_ok(
         subject_open(&s, PLUGIN_PATH, TUTTI_KIND_ALGORITHM, "ema", given_, r.services, &err),
@@ -57,10 +57,10 @@ static const double amounts[] = {0.0, 0.5, 0.99, 1.0};
 START_TEST(an_update_is_the_weighted_mean_of_average_and_weight)
 {
     const double k = amounts[_i];
-    given with;
+    test_settings with;
     start_run();
     defaults(&with);
-    given_float(&with, "smoothing", k);
+    test_settings_float(&with, "smoothing", k);
     open_with(&with);
     ends_batch(4.0f); /* averaging begins here: the average is 4 */
     buffer[0] = 2.0f;
@@ -78,12 +78,12 @@ END_TEST
 
 START_TEST(half_life_says_how_much_an_update_keeps)
 {
-    given with;
+    test_settings with;
     start_run();
     defaults(&with);
-    given_null(&with, "smoothing");
-    given_time(&with, "half_life", 5, TUTTI_UNIT_BATCH);
-    given_time(&with, "update_interval", 2, TUTTI_UNIT_BATCH);
+    test_settings_null(&with, "smoothing");
+    test_settings_time(&with, "half_life", 5, TUTTI_UNIT_BATCH);
+    test_settings_time(&with, "update_interval", 2, TUTTI_UNIT_BATCH);
     open_with(&with);
     ends_batch(0.0f); /* starts; no update on an odd batch */
     ends_batch(1.0f);
@@ -95,13 +95,13 @@ END_TEST
 
 START_TEST(averaging_begins_at_ema_start)
 {
-    given with;
+    test_settings with;
     start_run();
     defaults(&with);
     if (_i == 0)
-        given_time(&with, "ema_start", 3, TUTTI_UNIT_BATCH);
+        test_settings_time(&with, "ema_start", 3, TUTTI_UNIT_BATCH);
     else
-        given_dur(&with, "ema_start", 0.5);
+        test_settings_dur(&with, "ema_start", 0.5);
     open_with(&with);
     for (int batch = 1; batch <= 2; batch++) {
         r.time.batch = batch;
@@ -119,7 +119,7 @@ END_TEST
 
 START_TEST(a_checkpoint_that_is_due_holds_the_average)
 {
-    given with;
+    test_settings with;
     start_run();
     defaults(&with);
     open_with(&with);
@@ -141,10 +141,10 @@ END_TEST
 /* An update at the end of an epoch whose last batch was saved takes the training weights. */
 START_TEST(an_update_after_a_checkpoint_takes_the_training_weights)
 {
-    given with;
+    test_settings with;
     start_run();
     defaults(&with);
-    given_time(&with, "update_interval", 1, TUTTI_UNIT_EPOCH);
+    test_settings_time(&with, "update_interval", 1, TUTTI_UNIT_EPOCH);
     open_with(&with);
     w[0] = 0.0f;
     r.time.epoch = 1;
@@ -164,7 +164,7 @@ END_TEST
 
 START_TEST(values_survive_a_change_of_the_tree)
 {
-    given with;
+    test_settings with;
     float other[2] = {7.0f, 7.0f};
     start_run();
     defaults(&with);
@@ -185,7 +185,7 @@ END_TEST
 
 START_TEST(a_checkpoint_carries_everything_over)
 {
-    given with;
+    test_settings with;
     tutti_state_item first[8], second[8];
     uint32_t n = 0, count = 0;
     start_run();
@@ -222,24 +222,24 @@ END_TEST
 
 START_TEST(settings_that_contradict_are_refused)
 {
-    given with;
+    test_settings with;
     defaults(&with);
-    given_time(&with, "half_life", 1000, TUTTI_UNIT_BATCH);
+    test_settings_time(&with, "half_life", 1000, TUTTI_UNIT_BATCH);
     ck_assert_open_refused(PLUGIN_PATH, TUTTI_KIND_ALGORITHM, "ema", &with, TUTTI_E_ARG,
                            "ema: half_life and smoothing are both set, want one; half_life is "
                            "1000ba unless it is null");
     defaults(&with);
-    given_null(&with, "smoothing");
+    test_settings_null(&with, "smoothing");
     ck_assert_open_refused(PLUGIN_PATH, TUTTI_KIND_ALGORITHM, "ema", &with, TUTTI_E_ARG,
                            "ema: neither half_life nor smoothing is set, want one");
-    given_time(&with, "half_life", 0, TUTTI_UNIT_BATCH);
+    test_settings_time(&with, "half_life", 0, TUTTI_UNIT_BATCH);
     ck_assert_open_refused(PLUGIN_PATH, TUTTI_KIND_ALGORITHM, "ema", &with, TUTTI_E_RANGE,
                            "ema: half_life is 0, want 1 or more");
-    given_time(&with, "half_life", 2, TUTTI_UNIT_BATCH);
-    given_time(&with, "update_interval", 0, TUTTI_UNIT_BATCH);
+    test_settings_time(&with, "half_life", 2, TUTTI_UNIT_BATCH);
+    test_settings_time(&with, "update_interval", 0, TUTTI_UNIT_BATCH);
     ck_assert_open_refused(PLUGIN_PATH, TUTTI_KIND_ALGORITHM, "ema", &with, TUTTI_E_RANGE,
                            "ema: update_interval is 0, want 1 or more");
-    given_time(&with, "update_interval", 1, TUTTI_UNIT_EPOCH);
+    test_settings_time(&with, "update_interval", 1, TUTTI_UNIT_EPOCH);
     ck_assert_open_refused(PLUGIN_PATH, TUTTI_KIND_ALGORITHM, "ema", &with, TUTTI_E_ARG,
                            "ema: half_life and update_interval are in different units, want "
                            "batches or epochs for both");

@@ -3,18 +3,18 @@
 #include "../surgery_check.h"
 
 static theatre o;
-static given g;
+static test_settings g;
 
 static void start(double channels, double features)
 {
     theatre_init(&o);
-    given_init(&g);
-    given_bool(&g, "factorize_convs", 1);
-    given_bool(&g, "factorize_linears", 1);
-    given_int(&g, "min_channels", 16);
-    given_float(&g, "latent_channels", channels);
-    given_int(&g, "min_features", 32);
-    given_float(&g, "latent_features", features);
+    test_settings_init(&g);
+    test_settings_bool(&g, "factorize_convs", 1);
+    test_settings_bool(&g, "factorize_linears", 1);
+    test_settings_int(&g, "min_channels", 16);
+    test_settings_float(&g, "latent_channels", channels);
+    test_settings_int(&g, "min_features", 32);
+    test_settings_float(&g, "latent_features", features);
 }
 
 static tutti_module conv(double in, double out, double groups)
@@ -88,7 +88,7 @@ END_TEST
 START_TEST(each_sort_can_be_left_alone)
 {
     start(0.25, 8);
-    given_bool(&g, _i ? "factorize_convs" : "factorize_linears", 0);
+    test_settings_bool(&g, _i ? "factorize_convs" : "factorize_linears", 0);
     const tutti_module a = conv(32, 32, 1);
     const tutti_module b =
         theatre_add(&o, "linear", "in_features", 32.0, "out_features", 32.0, "bias", 1.0, NULL);

@@ -3,18 +3,18 @@
 #include "../surgery_check.h"
 
 static theatre o;
-static given g;
+static test_settings g;
 
 static void start(const char *act)
 {
     theatre_init(&o);
-    given_init(&g);
+    test_settings_init(&g);
     if (act)
-        given_enum(&g, "act_fn", act, 0);
+        test_settings_enum(&g, "act_fn", act, 0);
     else
-        given_null(&g, "act_fn");
-    given_bool(&g, "gated_layer_bias", 0);
-    given_bool(&g, "non_gated_layer_bias", 1);
+        test_settings_null(&g, "act_fn");
+    test_settings_bool(&g, "gated_layer_bias", 0);
+    test_settings_bool(&g, "non_gated_layer_bias", 1);
 }
 
 static tutti_module below(tutti_module parent, const char *name, const char *kind)
@@ -31,14 +31,14 @@ static tutti_module add_layer(const char *act)
     (void)below(wide, "dense", "linear");
     (void)below(wide, "act", act);
     const tutti_module output = below(m, "output", "bert_output");
-    given_int(&o.t.modules[output].given, "hidden_size", 4);
-    given_int(&o.t.modules[output].given, "intermediate_size", 6);
+    test_settings_int(&o.t.modules[output].given, "hidden_size", 4);
+    test_settings_int(&o.t.modules[output].given, "intermediate_size", 6);
     (void)below(output, "dense", "linear");
     const tutti_module norm = below(output, "LayerNorm", "layer_norm");
-    given_int(&o.t.modules[norm].given, "num_features", 4);
-    given_float(&o.t.modules[norm].given, "eps", 1e-12);
+    test_settings_int(&o.t.modules[norm].given, "num_features", 4);
+    test_settings_float(&o.t.modules[norm].given, "eps", 1e-12);
     const tutti_module dropout = below(output, "dropout", "dropout");
-    given_float(&o.t.modules[dropout].given, "p", 0.25);
+    test_settings_float(&o.t.modules[dropout].given, "p", 0.25);
     return m;
 }
 

@@ -3,12 +3,12 @@
 #include "../surgery_check.h"
 
 static theatre o;
-static given g;
+static test_settings g;
 
 static void settings(int64_t size)
 {
-    given_init(&g);
-    given_int(&g, "ghost_batch_size", size);
+    test_settings_init(&g);
+    test_settings_int(&g, "ghost_batch_size", size);
 }
 
 START_TEST(every_batch_norm_is_wrapped_once)

@@ -8,11 +8,11 @@ static run r;
 static void clip(const char *type, double threshold)
 {
     subject s;
-    given g;
+    test_settings g;
     tutti_error err = TUTTI_ERROR_INIT;
-    given_init(&g);
-    given_enum(&g, "clipping_type", type, 0);
-    given_float(&g, "clipping_threshold", threshold);
+    test_settings_init(&g);
+    test_settings_enum(&g, "clipping_type", type, 0);
+    test_settings_float(&g, "clipping_threshold", threshold);
     ck_assert_ok(subject_open(&s, PLUGIN_PATH, TUTTI_KIND_ALGORITHM, "gradient_clipping", &g,
                               r.services, &err),
                  err);

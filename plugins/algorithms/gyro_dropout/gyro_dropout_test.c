@@ -5,7 +5,7 @@
 enum { TAU = 4, SIGMA = 10 };
 
 static theatre o;
-static given g;
+static test_settings g;
 static int32_t selection[TAU];
 
 static tutti_status weight_data(void *ctx, tutti_module m, const char *name, tutti_tensor *ret,
@@ -21,10 +21,10 @@ static void start(void)
 {
     theatre_init(&o);
     o.t.table.weight_data = weight_data;
-    given_init(&g);
-    given_float(&g, "p", 0.25);
-    given_int(&g, "sigma", SIGMA);
-    given_int(&g, "tau", TAU);
+    test_settings_init(&g);
+    test_settings_float(&g, "p", 0.25);
+    test_settings_int(&g, "sigma", SIGMA);
+    test_settings_int(&g, "tau", TAU);
 }
 
 static tutti_status open_algorithm(void)
@@ -124,7 +124,7 @@ END_TEST
 START_TEST(masks_have_the_share_of_zeros_and_the_scale)
 {
     start();
-    given_int(&g, "sigma", 1);
+    test_settings_int(&g, "sigma", 1);
     const tutti_module m = theatre_add(&o, "gyro_dropout_layer", NULL);
     const tutti_layer_v1 *layer = theatre_layer(&o, "gyro_dropout_layer", &g, m);
     int zeros = 0;

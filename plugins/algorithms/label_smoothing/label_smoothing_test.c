@@ -8,9 +8,9 @@ static tutti_error err;
 
 static void open_with(double smoothing)
 {
-    given g;
-    given_init(&g);
-    given_float(&g, "smoothing", smoothing);
+    test_settings g;
+    test_settings_init(&g);
+    test_settings_float(&g, "smoothing", smoothing);
     memset(&err, 0, sizeof err);
     ck_assert_ok(subject_open(&s, PLUGIN_PATH, TUTTI_KIND_ALGORITHM, "label_smoothing", &g,
                               r.services, &err),
@@ -116,9 +116,9 @@ END_TEST
 
 START_TEST(a_host_without_views_is_refused)
 {
-    given g;
-    given_init(&g);
-    given_float(&g, "smoothing", 0.1);
+    test_settings g;
+    test_settings_init(&g);
+    test_settings_float(&g, "smoothing", 0.1);
     ck_assert_open_refused(PLUGIN_PATH, TUTTI_KIND_ALGORITHM, "label_smoothing", &g,
                            TUTTI_E_UNSUPPORTED,
                            "label_smoothing: this host has no tutti.device_view/1");

@@ -20,10 +20,10 @@ static void start(double begin, double level)
     static const char *const names[] = {"conv0", "act",   "conv1", "norm",
                                         "head",  "conv2", "conv3", "last"};
     static float numbers[2], grads[2];
-    given g;
-    given_init(&g);
-    given_float(&g, "freeze_start", begin);
-    given_float(&g, "freeze_level", level);
+    test_settings g;
+    test_settings_init(&g);
+    test_settings_float(&g, "freeze_start", begin);
+    test_settings_float(&g, "freeze_level", level);
     memset(&err, 0, sizeof err);
     run_init(&r);
     tree_init(&t);

@@ -11,11 +11,11 @@ static float w[2], g[2], buffer[1];
 
 static void open_with(double alpha, double ramp)
 {
-    given with;
-    given_init(&with);
-    given_int(&with, "interval", 3);
-    given_float(&with, "alpha", alpha);
-    given_float(&with, "ramp", ramp);
+    test_settings with;
+    test_settings_init(&with);
+    test_settings_int(&with, "interval", 3);
+    test_settings_float(&with, "alpha", alpha);
+    test_settings_float(&with, "ramp", ramp);
     ck_assert_ok(subject_open(&s, PLUGIN_PATH, TUTTI_KIND_ALGORITHM, "lookahead", &with,
                               r.services, &err),
                  err);

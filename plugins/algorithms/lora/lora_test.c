@@ -7,26 +7,26 @@
 #include <unistd.h>
 
 static theatre o;
-static given g;
+static test_settings g;
 
 static void settings(const char *target, const char *also, const char *adapter)
 {
     static const char *targets[1], *alsos[1];
     targets[0] = target;
     alsos[0] = also;
-    given_init(&g);
-    given_strings(&g, "target", targets, 1);
-    given_int(&g, "rank", 2);
-    given_float(&g, "alpha", 3.0);
-    given_float(&g, "dropout", 0.0);
-    given_strings(&g, "also_train", alsos, also ? 1 : 0);
+    test_settings_init(&g);
+    test_settings_strings(&g, "target", targets, 1);
+    test_settings_int(&g, "rank", 2);
+    test_settings_float(&g, "alpha", 3.0);
+    test_settings_float(&g, "dropout", 0.0);
+    test_settings_strings(&g, "also_train", alsos, also ? 1 : 0);
     if (adapter)
-        given_string(&g, "adapter", adapter);
+        test_settings_string(&g, "adapter", adapter);
     else
-        given_null(&g, "adapter");
-    given_null(&g, "save_adapter");
-    given_string(&g, "prefix", "base_model.model.");
-    given_bool(&g, "merge", 0);
+        test_settings_null(&g, "adapter");
+    test_settings_null(&g, "save_adapter");
+    test_settings_string(&g, "prefix", "base_model.model.");
+    test_settings_bool(&g, "merge", 0);
 }
 
 START_TEST(layers_by_path_get_adapters)
@@ -55,14 +55,14 @@ END_TEST
 
 static void layer_settings(double dropout)
 {
-    given_init(&g);
-    given_int(&g, "in_features", 4);
-    given_int(&g, "out_features", 6);
-    given_bool(&g, "bias", 1);
-    given_bool(&g, "transposed", 1);
-    given_int(&g, "rank", 2);
-    given_float(&g, "alpha", 3.0);
-    given_float(&g, "dropout", dropout);
+    test_settings_init(&g);
+    test_settings_int(&g, "in_features", 4);
+    test_settings_int(&g, "out_features", 6);
+    test_settings_bool(&g, "bias", 1);
+    test_settings_bool(&g, "transposed", 1);
+    test_settings_int(&g, "rank", 2);
+    test_settings_float(&g, "alpha", 3.0);
+    test_settings_float(&g, "dropout", dropout);
 }
 
 START_TEST(a_layer_adds_the_product_to_its_own)

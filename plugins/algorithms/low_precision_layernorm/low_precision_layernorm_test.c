@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 static theatre o;
-static given g;
+static test_settings g;
 static const char *precision;
 
 static const char *run_precision(void *ctx)
@@ -19,8 +19,8 @@ static void start(const char *apply_at, const char *name)
     theatre_init(&o);
     precision = name;
     o.r.tables.state.precision = run_precision;
-    given_init(&g);
-    given_enum(&g, "apply_at", apply_at, 0);
+    test_settings_init(&g);
+    test_settings_enum(&g, "apply_at", apply_at, 0);
 }
 
 static tutti_module add_norm(void)
@@ -28,7 +28,7 @@ static tutti_module add_norm(void)
     const tutti_module m = theatre_add(&o, "layer_norm", "eps", 0.001, NULL);
     const tutti_desc row = shape(TUTTI_F32, 8);
     const tutti_init one = {.kind = TUTTI_INIT_CONSTANT, .a = 1.0};
-    given_int(&o.t.modules[m].given, "num_features", 8);
+    test_settings_int(&o.t.modules[m].given, "num_features", 8);
     const tutti_module_v1 *s = &o.t.table;
     ck_assert_ok(s->weight(s->ctx, m, "weight", &row, &one, 1, &o.err), o.err);
     ck_assert_ok(s->weight(s->ctx, m, "bias", &row, &one, 1, &o.err), o.err);
@@ -92,9 +92,9 @@ START_TEST(operands_and_the_result_are_rounded)
 {
     char want[400];
     start("init", rows[_i].name);
-    given_init(&g);
-    given_int(&g, "num_features", 8);
-    given_float(&g, "eps", 0.001);
+    test_settings_init(&g);
+    test_settings_int(&g, "num_features", 8);
+    test_settings_float(&g, "eps", 0.001);
     const tutti_module m = theatre_add(&o, "low_precision_layer_norm", NULL);
     const tutti_layer_v1 *layer = theatre_layer(&o, "low_precision_layer_norm", &g, m);
     const int d = rows[_i].dtype;

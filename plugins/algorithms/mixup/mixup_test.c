@@ -13,10 +13,10 @@ static int32_t labels[B];
 
 static void start(double alpha, int interpolate)
 {
-    given g;
-    given_init(&g);
-    given_float(&g, "alpha", alpha);
-    given_bool(&g, "interpolate_loss", interpolate);
+    test_settings g;
+    test_settings_init(&g);
+    test_settings_float(&g, "alpha", alpha);
+    test_settings_bool(&g, "interpolate_loss", interpolate);
     memset(&err, 0, sizeof err);
     run_init(&r);
     run_kernels(&r);

@@ -10,18 +10,18 @@ static tutti_error err;
 static float x[B * H * W * C];
 static int32_t dense[B * H * W], labels[B];
 
-static void settings(given *g, double initial, double finetune, double delay)
+static void settings(test_settings *g, double initial, double finetune, double delay)
 {
-    given_init(g);
-    given_enum(g, "mode", "resize", 0);
-    given_float(g, "initial_scale", initial);
-    given_float(g, "finetune_fraction", finetune);
-    given_float(g, "delay_fraction", delay);
-    given_int(g, "size_increment", 4);
-    given_bool(g, "resize_targets", 0);
+    test_settings_init(g);
+    test_settings_enum(g, "mode", "resize", 0);
+    test_settings_float(g, "initial_scale", initial);
+    test_settings_float(g, "finetune_fraction", finetune);
+    test_settings_float(g, "delay_fraction", delay);
+    test_settings_int(g, "size_increment", 4);
+    test_settings_bool(g, "resize_targets", 0);
 }
 
-static void start(const given *g)
+static void start(const test_settings *g)
 {
     memset(&err, 0, sizeof err);
     run_init(&r);
@@ -50,7 +50,7 @@ START_TEST(the_width_grows_in_steps)
     static const double elapsed[] = {0.0, 0.49, 0.56, 0.6, 0.65, 0.8, 1.0};
     static const int64_t want[] = {8, 8, 8, 12, 12, 16, 16};
     static const double scale[] = {0.5, 0.5, 0.6, 0.5 + 0.5 / 3, 0.75, 1.0, 1.0};
-    given g;
+    test_settings g;
     settings(&g, 0.5, 0.2, 0.5);
     start(&g);
     apply(elapsed[_i]);
@@ -71,7 +71,7 @@ END_TEST
 
 START_TEST(without_a_ramp_the_size_jumps)
 {
-    given g;
+    test_settings g;
     settings(&g, 0.5, 0.5, 0.5);
     start(&g);
     apply(0.4);
@@ -87,9 +87,9 @@ END_TEST
 /* 12 of 16: pixel k comes from the whole part of k * 4 / 3. */
 START_TEST(resizing_takes_the_nearest_pixels_of_images_and_targets)
 {
-    given g;
+    test_settings g;
     settings(&g, 0.75, 0.2, 0.5);
-    given_bool(&g, "resize_targets", 1);
+    test_settings_bool(&g, "resize_targets", 1);
     start(&g);
     apply(0.0);
     ck_assert_str_eq(err.text, "");
@@ -108,10 +108,10 @@ END_TEST
 
 START_TEST(cropping_cuts_one_window_for_the_batch)
 {
-    given g;
+    test_settings g;
     float first[4] = {0.0f};
     settings(&g, 0.5, 0.2, 0.5);
-    given_enum(&g, "mode", "crop", 1);
+    test_settings_enum(&g, "mode", "crop", 1);
     int differ = 0;
     for (int batch = 0; batch < 8; batch++) {
         start(&g);
@@ -133,7 +133,7 @@ END_TEST
 
 START_TEST(what_makes_no_sense_is_refused)
 {
-    given g;
+    test_settings g;
     settings(&g, 0.5, 0.6, 0.5);
     ck_assert_open_refused(PLUGIN_PATH, TUTTI_KIND_ALGORITHM, "progressive_resizing", &g,
                            TUTTI_E_ARG,
@@ -147,7 +147,7 @@ START_TEST(what_makes_no_sense_is_refused)
                     "pixels");
     subject_close(&s);
     settings(&g, 0.5, 0.2, 0.5);
-    given_bool(&g, "resize_targets", 1);
+    test_settings_bool(&g, "resize_targets", 1);
     start(&g);
     r.columns[1] = (tutti_tensor){labels, shape(TUTTI_I32, B), TUTTI_DEVICE_CPU, 0};
     apply(0.0);

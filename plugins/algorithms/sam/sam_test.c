@@ -13,7 +13,7 @@ static int evaluations, updates, infinite_at;
 
 static void opened(subject *s, double rho, int64_t interval)
 {
-    given given_;
+    test_settings given_;
     tutti_error err = TUTTI_ERROR_INIT;
     run_init(&r);
     run_kernels(&r);
@@ -23,10 +23,10 @@ static void opened(subject *s, double rho, int64_t interval)
     run_weight(&r, "a", shape(TUTTI_F32, 2), w[0], g[0]);
     run_weight(&r, "mean", shape(TUTTI_F32, 1), buffer, NULL);
     run_weight(&r, "b", shape(TUTTI_F32, 2), w[1], g[1]);
-    given_init(&given_);
-    given_float(&given_, "rho", rho);
-    given_float(&given_, "epsilon", 1e-12);
-    given_int(&given_, "interval", interval);
+    test_settings_init(&given_);
+    test_settings_float(&given_, "rho", rho);
+    test_settings_float(&given_, "epsilon", 1e-12);
+    test_settings_int(&given_, "interval", interval);
     ck_assert_ok(
         subject_open(s, PLUGIN_PATH, TUTTI_KIND_ALGORITHM, "sam", &given_, r.services, &err),
         err);

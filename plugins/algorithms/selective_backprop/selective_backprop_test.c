@@ -8,13 +8,13 @@ static tutti_error err;
 
 static void open_with(double start, double end, double keep, double scale, int64_t interrupt)
 {
-    given g;
-    given_init(&g);
-    given_float(&g, "start", start);
-    given_float(&g, "end", end);
-    given_float(&g, "keep", keep);
-    given_float(&g, "scale_factor", scale);
-    given_int(&g, "interrupt", interrupt);
+    test_settings g;
+    test_settings_init(&g);
+    test_settings_float(&g, "start", start);
+    test_settings_float(&g, "end", end);
+    test_settings_float(&g, "keep", keep);
+    test_settings_float(&g, "scale_factor", scale);
+    test_settings_int(&g, "interrupt", interrupt);
     memset(&err, 0, sizeof err);
     ck_assert_ok(subject_open(&s, PLUGIN_PATH, TUTTI_KIND_ALGORITHM, "selective_backprop", &g,
                               r.services, &err),
@@ -158,10 +158,10 @@ END_TEST
 
 START_TEST(what_cannot_be_is_refused)
 {
-    given g;
-    given_init(&g);
-    given_float(&g, "start", 0.9);
-    given_float(&g, "end", 0.5);
+    test_settings g;
+    test_settings_init(&g);
+    test_settings_float(&g, "start", 0.9);
+    test_settings_float(&g, "end", 0.5);
     ck_assert_open_refused(PLUGIN_PATH, TUTTI_KIND_ALGORITHM, "selective_backprop", &g,
                            TUTTI_E_ARG,
                            "selective_backprop: start is 0.9 and end is 0.5, want start below "

@@ -9,18 +9,18 @@ static subject s;
 static tutti_error err;
 static int32_t input[B * T], target[B * T], mask[B * T];
 
-static void settings(given *g, int64_t min, int64_t max, int64_t step)
+static void settings(test_settings *g, int64_t min, int64_t max, int64_t step)
 {
-    given_init(g);
-    given_float(g, "duration", 0.5);
-    given_int(g, "min_seq_length", min);
-    given_int(g, "max_seq_length", max);
-    given_int(g, "step_size", step);
-    given_bool(g, "truncate", 1);
-    given_bool(g, "preserve_end_of_sequence", 0);
+    test_settings_init(g);
+    test_settings_float(g, "duration", 0.5);
+    test_settings_int(g, "min_seq_length", min);
+    test_settings_int(g, "max_seq_length", max);
+    test_settings_int(g, "step_size", step);
+    test_settings_bool(g, "truncate", 1);
+    test_settings_bool(g, "preserve_end_of_sequence", 0);
 }
 
-static void start(const given *g)
+static void start(const test_settings *g)
 {
     memset(&err, 0, sizeof err);
     run_init(&r);
@@ -60,7 +60,7 @@ START_TEST(lengths_grow_in_steps)
 {
     static const int64_t batch[] = {0, 5, 6, 12, 17, 18, 39};
     static const int64_t want[] = {4, 4, 8, 12, 12, 16, 16};
-    given g;
+    test_settings g;
     settings(&g, 4, 16, 4);
     start(&g);
     ck_assert_int_eq(length_at(batch[_i]), want[_i]);
@@ -75,20 +75,20 @@ END_TEST
 
 START_TEST(extremes_have_a_length_too)
 {
-    given g;
+    test_settings g;
     settings(&g, 8, 8, 4); /* nothing to grow */
     start(&g);
     ck_assert_int_eq(length_at(0), 8);
     ck_assert_int_eq(length_at(30), 8);
     subject_close(&s);
     settings(&g, 1, 17, 1); /* 16 steps in 8 batches */
-    given_float(&g, "duration", 0.2);
+    test_settings_float(&g, "duration", 0.2);
     start(&g);
     ck_assert_int_eq(length_at(0), 1);
     ck_assert_int_eq(length_at(4), 9);
     ck_assert_int_eq(length_at(8), 17);
     subject_close(&s);
-    given_float(&g, "duration", 0.0);
+    test_settings_float(&g, "duration", 0.0);
     start(&g);
     ck_assert_int_eq(length_at(0), 17);
     subject_close(&s);
@@ -102,7 +102,7 @@ END_TEST
 
 START_TEST(truncating_keeps_the_first_tokens)
 {
-    given g;
+    test_settings g;
     settings(&g, 8, 16, 8);
     start(&g);
     ck_assert_int_eq(length_at(0), 8);
@@ -117,9 +117,9 @@ END_TEST
 /* 60 tokens make 7 sequences of 8; 4 are left out. */
 START_TEST(folding_keeps_the_tokens)
 {
-    given g;
+    test_settings g;
     settings(&g, 8, 16, 8);
-    given_bool(&g, "truncate", 0);
+    test_settings_bool(&g, "truncate", 0);
     start(&g);
     ck_assert_int_eq(length_at(0), 8);
     ck_assert_int_eq(r.columns[1].desc.dim[0], 7);
@@ -132,10 +132,10 @@ END_TEST
 /* Sequences of 5, 12 and 19 tokens cut to 8: the first is whole, the others end with their last. */
 START_TEST(the_end_can_be_preserved)
 {
-    given g;
+    test_settings g;
     static const int32_t last[B] = {7, T + 11, 2 * T + 18};
     settings(&g, 8, 16, 8);
-    given_bool(&g, "preserve_end_of_sequence", 1);
+    test_settings_bool(&g, "preserve_end_of_sequence", 1);
     start(&g);
     run_column(&r, "attention_mask", shape(TUTTI_I32, B, T), mask);
     ck_assert_int_eq(run_event(&r, &s, TUTTI_EVENT_AFTER_DATALOADER, &err), 1);
@@ -157,7 +157,7 @@ END_TEST
 
 START_TEST(what_makes_no_sense_is_refused)
 {
-    given g;
+    test_settings g;
     settings(&g, 16, 8, 8);
     ck_assert_open_refused(PLUGIN_PATH, TUTTI_KIND_ALGORITHM, "seq_length_warmup", &g,
                            TUTTI_E_ARG,

@@ -10,7 +10,7 @@
 static tree t;
 static record r;
 static subject s;
-static given g;
+static test_settings g;
 static tutti_error err;
 static char told[512];
 
@@ -53,9 +53,9 @@ static tutti_status run(double latent)
     const tutti_event start = {sizeof start, TUTTI_EVENT_FIT_START, "fit_start", 0, &time,
                                &time};
     int64_t exit_code = TUTTI_EXIT_NONE;
-    given_init(&g);
-    given_float(&g, "latent_channels", latent);
-    given_int(&g, "min_channels", 16);
+    test_settings_init(&g);
+    test_settings_float(&g, "latent_channels", latent);
+    test_settings_int(&g, "min_channels", 16);
     memset(&err, 0, sizeof err);
     told[0] = '\0';
     ck_assert_ok(subject_open(&s, PLUGIN_PATH, TUTTI_KIND_ALGORITHM, "squeeze_excite", &g,
@@ -106,9 +106,9 @@ START_TEST(the_block_weighs_channels)
     const tutti_desc shape = {{2, 8, 8, 16}, 4, TUTTI_F32};
     const tutti_value in = 1;
     tutti_value out = 0;
-    given_init(&g);
-    given_int(&g, "channels", 16);
-    given_int(&g, "latent_channels", 4);
+    test_settings_init(&g);
+    test_settings_int(&g, "channels", 16);
+    test_settings_int(&g, "latent_channels", 4);
     memset(&err, 0, sizeof err);
     ck_assert_ok(subject_open(&s, PLUGIN_PATH, TUTTI_KIND_LAYER, "squeeze_excite_conv2d", &g,
                               services, &err),

@@ -5,7 +5,7 @@
 enum { BLOCKS = 4, LAST = 64 };
 
 static theatre o;
-static given g;
+static test_settings g;
 static float keep[LAST], survive[LAST]; /* by module */
 
 static tutti_status weight_data(void *ctx, tutti_module m, const char *name, tutti_tensor *ret,
@@ -21,12 +21,12 @@ static tutti_status weight_data(void *ctx, tutti_module m, const char *name, tut
 static void settings(int64_t form, int64_t method, double rate, int64_t distribution,
                      double warmup)
 {
-    given_init(&g);
-    given_enum(&g, "target_layer_name", "", form);
-    given_enum(&g, "stochastic_method", "", method);
-    given_float(&g, "drop_rate", rate);
-    given_enum(&g, "drop_distribution", "", distribution);
-    given_dur(&g, "drop_warmup", warmup);
+    test_settings_init(&g);
+    test_settings_enum(&g, "target_layer_name", "", form);
+    test_settings_enum(&g, "stochastic_method", "", method);
+    test_settings_float(&g, "drop_rate", rate);
+    test_settings_enum(&g, "drop_distribution", "", distribution);
+    test_settings_dur(&g, "drop_warmup", warmup);
 }
 
 static void start(void)
@@ -153,10 +153,10 @@ static tutti_module wrapped(int shortcut)
 
 static const tutti_layer_v1 *open_layer(tutti_module m, int64_t method, double p)
 {
-    given_init(&g);
-    given_int(&g, "form", 2);
-    given_int(&g, "method", method);
-    given_float(&g, "p", p);
+    test_settings_init(&g);
+    test_settings_int(&g, "form", 2);
+    test_settings_int(&g, "method", method);
+    test_settings_float(&g, "p", p);
     return theatre_layer(&o, "stochastic_block", &g, m);
 }
 

@@ -9,16 +9,16 @@ static subject s;
 static tutti_error err;
 static float w[2], dw[2], buffer[1];
 
-static void defaults(given *g)
+static void defaults(test_settings *g)
 {
-    given_init(g);
-    given_dur(g, "swa_start", 0.5);
-    given_dur(g, "swa_end", 0.9);
-    given_time(g, "update_interval", 1, TUTTI_UNIT_BATCH);
-    given_bool(g, "schedule_swa_lr", 0);
-    given_enum(g, "anneal_strategy", "linear", 0);
-    given_int(g, "anneal_steps", 4);
-    given_null(g, "swa_lr");
+    test_settings_init(g);
+    test_settings_dur(g, "swa_start", 0.5);
+    test_settings_dur(g, "swa_end", 0.9);
+    test_settings_time(g, "update_interval", 1, TUTTI_UNIT_BATCH);
+    test_settings_bool(g, "schedule_swa_lr", 0);
+    test_settings_enum(g, "anneal_strategy", "linear", 0);
+    test_settings_int(g, "anneal_steps", 4);
+    test_settings_null(g, "swa_lr");
 }
 
 static void start_run(void)
@@ -31,7 +31,7 @@ static void start_run(void)
     r.lr = 0.8;
 }
 
-static void open_with(const given *g)
+static void open_with(const test_settings *g)
 {
     ck_assert_ok(
         subject_open(&s, PLUGIN_PATH, TUTTI_KIND_ALGORITHM, "swa", g, r.services, &err), err);
@@ -53,7 +53,7 @@ static int32_t ends(float value)
 
 START_TEST(the_model_gets_the_mean_of_its_late_weights)
 {
-    given g;
+    test_settings g;
     start_run();
     defaults(&g);
     open_with(&g);
@@ -76,11 +76,11 @@ END_TEST
 /* Every second batch from the start: 5, 7 and 9; the end comes at one that does not count. */
 START_TEST(the_interval_is_counted_from_the_start)
 {
-    given g;
+    test_settings g;
     start_run();
     defaults(&g);
-    given_dur(&g, "swa_end", 1.0);
-    given_time(&g, "update_interval", 2, TUTTI_UNIT_BATCH);
+    test_settings_dur(&g, "swa_end", 1.0);
+    test_settings_time(&g, "update_interval", 2, TUTTI_UNIT_BATCH);
     open_with(&g);
     ck_assert_str_eq(r.told,
                      "[2] swa_end is 1dur: no training is left in which batch norm could "
@@ -94,12 +94,12 @@ END_TEST
 
 START_TEST(epochs_can_be_the_unit)
 {
-    given g;
+    test_settings g;
     start_run();
     defaults(&g);
-    given_time(&g, "swa_start", 2, TUTTI_UNIT_EPOCH);
-    given_time(&g, "swa_end", 3, TUTTI_UNIT_EPOCH);
-    given_time(&g, "update_interval", 1, TUTTI_UNIT_EPOCH);
+    test_settings_time(&g, "swa_start", 2, TUTTI_UNIT_EPOCH);
+    test_settings_time(&g, "swa_end", 3, TUTTI_UNIT_EPOCH);
+    test_settings_time(&g, "update_interval", 1, TUTTI_UNIT_EPOCH);
     open_with(&g);
     for (int epoch = 1; epoch <= 3; epoch++) {
         r.time.epoch = epoch;
@@ -114,13 +114,13 @@ END_TEST
 /* From 0.8 to 0.4 in 4 updates; after each of them a batch starts. */
 START_TEST(the_learning_rate_goes_to_swa_lr)
 {
-    given g;
+    test_settings g;
     start_run();
     defaults(&g);
-    given_bool(&g, "schedule_swa_lr", 1);
-    given_enum(&g, "anneal_strategy", _i ? "cos" : "linear", _i);
-    given_float(&g, "swa_lr", 0.4);
-    given_dur(&g, "swa_start", 0.1);
+    test_settings_bool(&g, "schedule_swa_lr", 1);
+    test_settings_enum(&g, "anneal_strategy", _i ? "cos" : "linear", _i);
+    test_settings_float(&g, "swa_lr", 0.4);
+    test_settings_dur(&g, "swa_start", 0.1);
     open_with(&g);
     ck_assert_int_eq(run_event(&r, &s, TUTTI_EVENT_BATCH_START, &err), 0);
     for (int k = 1; k <= 6; k++) {
@@ -141,13 +141,13 @@ END_TEST
 
 START_TEST(a_checkpoint_carries_everything_over)
 {
-    given g;
+    test_settings g;
     tutti_state_item first[8], second[8];
     uint32_t n = 0, count = 0;
     start_run();
     defaults(&g);
-    given_bool(&g, "schedule_swa_lr", 1);
-    given_float(&g, "swa_lr", 0.4);
+    test_settings_bool(&g, "schedule_swa_lr", 1);
+    test_settings_float(&g, "swa_lr", 0.4);
     open_with(&g);
     for (int k = 1; k <= 6; k++)
         (void)ends((float)k);
@@ -178,23 +178,23 @@ END_TEST
 
 START_TEST(settings_that_contradict_are_refused)
 {
-    given g;
+    test_settings g;
     defaults(&g);
-    given_time(&g, "swa_end", 3, TUTTI_UNIT_EPOCH);
+    test_settings_time(&g, "swa_end", 3, TUTTI_UNIT_EPOCH);
     ck_assert_open_refused(PLUGIN_PATH, TUTTI_KIND_ALGORITHM, "swa", &g, TUTTI_E_ARG,
                            "swa: swa_start and swa_end are in different units, want dur or ep "
                            "for both");
-    given_time(&g, "swa_start", 3, TUTTI_UNIT_EPOCH);
+    test_settings_time(&g, "swa_start", 3, TUTTI_UNIT_EPOCH);
     ck_assert_open_refused(
         PLUGIN_PATH, TUTTI_KIND_ALGORITHM, "swa", &g, TUTTI_E_RANGE,
         "swa: swa_start is 3 and swa_end is 3, want a start of 0 or more and "
         "below the end");
     defaults(&g);
-    given_dur(&g, "swa_end", 1.5);
+    test_settings_dur(&g, "swa_end", 1.5);
     ck_assert_open_refused(PLUGIN_PATH, TUTTI_KIND_ALGORITHM, "swa", &g, TUTTI_E_RANGE,
                            "swa: swa_end is 1.5dur, want 1dur or less");
     defaults(&g);
-    given_time(&g, "update_interval", 0, TUTTI_UNIT_BATCH);
+    test_settings_time(&g, "update_interval", 0, TUTTI_UNIT_BATCH);
     ck_assert_open_refused(PLUGIN_PATH, TUTTI_KIND_ALGORITHM, "swa", &g, TUTTI_E_RANGE,
                            "swa: update_interval is 0, want 1 or more");
 }

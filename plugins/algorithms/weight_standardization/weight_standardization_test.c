@@ -6,15 +6,15 @@
 
 static theatre o;
 
-static void settings(given *g, int64_t ignore)
+static void settings(test_settings *g, int64_t ignore)
 {
-    given_init(g);
-    given_int(g, "n_last_layers_ignore", ignore);
+    test_settings_init(g);
+    test_settings_int(g, "n_last_layers_ignore", ignore);
 }
 
 START_TEST(all_but_the_last_convolutions_have_one_parametrization)
 {
-    given g;
+    test_settings g;
     tutti_module conv[3];
     theatre_init(&o);
     for (int k = 0; k < 3; k++)

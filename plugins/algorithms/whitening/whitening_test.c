@@ -53,7 +53,7 @@ static void plant(int64_t nfilters)
 /* Images whose neighbours resemble each other, as photographs' do. */
 static void start_run(int64_t nfilters, int64_t samples)
 {
-    given with;
+    test_settings with;
     tutti_stream draw = tutti_stream_at(3, 5, 0, 0);
     run_init(&r);
     memset(&err, 0, sizeof err);
@@ -61,9 +61,9 @@ static void start_run(int64_t nfilters, int64_t samples)
         x[k] = (float)(tutti_stream_uniform(&draw) - 0.3 + (k >= C ? 0.8 * x[k - C] : 0.0));
     run_column(&r, "input", shape(TUTTI_F32, B, H, W, C), x);
     plant(nfilters);
-    given_init(&with);
-    given_float(&with, "epsilon", 1e-3);
-    given_int(&with, "samples", samples);
+    test_settings_init(&with);
+    test_settings_float(&with, "epsilon", 1e-3);
+    test_settings_int(&with, "samples", samples);
     ck_assert_ok(subject_open(&s, PLUGIN_PATH, TUTTI_KIND_ALGORITHM, "whitening", &with,
                               r.services, &err),
                  err);

@@ -8,7 +8,7 @@ enum { MOST = 64 };
 
 static stage run;
 static subject it;
-static given g;
+static test_settings g;
 static float numbers[MOST];
 static tutti_tensor input, output;
 static int observed;
@@ -40,13 +40,13 @@ static void open_it(const char *ignored, int64_t interval, int32_t unit)
     observed = 0;
     activations = (tutti_activations_v1){.struct_size = sizeof activations, .observe = observe};
     run.services[6] = (service){TUTTI_ACTIVATIONS_V1, &activations};
-    given_init(&g);
-    given_time(&g, "interval", interval, unit);
+    test_settings_init(&g);
+    test_settings_time(&g, "interval", interval, unit);
     if (ignored)
-        given_list(&g, "ignore_module_types", TUTTI_PARAM_STRING, 1)->s = ignored;
+        test_settings_list(&g, "ignore_module_types", TUTTI_PARAM_STRING, 1)->s = ignored;
     else
-        given_null(&g, "ignore_module_types");
-    given_bool(&g, "only_log_wandb", 1);
+        test_settings_null(&g, "ignore_module_types");
+    test_settings_bool(&g, "only_log_wandb", 1);
     ck_assert_ok(subject_open(&it, PLUGIN_PATH, TUTTI_KIND_CALLBACK, "activation_monitor", &g,
                               run.services, &err),
                  err);
@@ -217,8 +217,8 @@ START_TEST(an_interval_of_nothing_is_refused)
 {
     tutti_error err = TUTTI_ERROR_INIT;
     stage_init(&run);
-    given_init(&g);
-    given_time(&g, "interval", 0, TUTTI_UNIT_BATCH);
+    test_settings_init(&g);
+    test_settings_time(&g, "interval", 0, TUTTI_UNIT_BATCH);
     (void)subject_open(&it, PLUGIN_PATH, TUTTI_KIND_CALLBACK, "activation_monitor", &g,
                        run.services, &err);
     ck_assert_error(err, TUTTI_E_RANGE, "activation_monitor: interval must be above 0");

@@ -9,22 +9,22 @@
 
 static stage run;
 static subject it;
-static given g;
+static test_settings g;
 
 static void settings(int64_t count, int32_t unit, int64_t keep)
 {
-    given_init(&g);
-    given_null(&g, "folder");
-    given_string(&g, "filename", "ep{epoch}-ba{batch}.safetensors");
-    given_string(&g, "latest_filename", "latest.safetensors");
-    given_string(&g, "remote_file_name", "{run_name}/ep{epoch}-ba{batch}");
-    given_string(&g, "latest_remote_file_name", "{run_name}/latest");
-    given_time(&g, "interval", count, unit);
-    given_int(&g, "keep", keep);
-    given_bool(&g, "overwrite", 0);
-    given_bool(&g, "weights_only", 0);
-    (void)given_list(&g, "ignore_keys", TUTTI_PARAM_STRING, 0);
-    given_bool(&g, "async", 0);
+    test_settings_init(&g);
+    test_settings_null(&g, "folder");
+    test_settings_string(&g, "filename", "ep{epoch}-ba{batch}.safetensors");
+    test_settings_string(&g, "latest_filename", "latest.safetensors");
+    test_settings_string(&g, "remote_file_name", "{run_name}/ep{epoch}-ba{batch}");
+    test_settings_string(&g, "latest_remote_file_name", "{run_name}/latest");
+    test_settings_time(&g, "interval", count, unit);
+    test_settings_int(&g, "keep", keep);
+    test_settings_bool(&g, "overwrite", 0);
+    test_settings_bool(&g, "weights_only", 0);
+    (void)test_settings_list(&g, "ignore_keys", TUTTI_PARAM_STRING, 0);
+    test_settings_bool(&g, "async", 0);
 }
 
 static void open_it(void)
@@ -130,7 +130,7 @@ START_TEST(fractions_of_the_run_count_in_batches)
 {
     stage_init(&run);
     settings(0, TUTTI_UNIT_BATCH, -1);
-    given_dur(&g, "interval", 0.5);
+    test_settings_dur(&g, "interval", 0.5);
     open_it();
     for (int k = 1; k <= 6; k++) {
         batch();
@@ -269,7 +269,7 @@ START_TEST(files_of_an_earlier_run_are_not_written_over)
     run.time.batch = 4; /* resumed from it */
     ck_assert_hears(&run, &it, TUTTI_EVENT_FIT_START);
     subject_close(&it);
-    given_bool(&g, "overwrite", 1);
+    test_settings_bool(&g, "overwrite", 1);
     run.time.batch = 0;
     open_it();
     ck_assert_hears(&run, &it, TUTTI_EVENT_FIT_START);
@@ -364,8 +364,8 @@ START_TEST(a_part_of_the_run_can_be_saved)
     tutti_error err = TUTTI_ERROR_INIT;
     const char *const keys[] = {"model.head"};
     settings(1, TUTTI_UNIT_EPOCH, -1);
-    given_bool(&g, "weights_only", 1);
-    given_strings(&g, "ignore_keys", keys, 1);
+    test_settings_bool(&g, "weights_only", 1);
+    test_settings_strings(&g, "ignore_keys", keys, 1);
     stage_init(&run);
     ck_assert_int_eq(subject_open(&it, PLUGIN_PATH, TUTTI_KIND_CALLBACK, "checkpoint_saver", &g,
                                   run.services, &err),
@@ -385,9 +385,9 @@ START_TEST(shards_are_sent_beside_their_index)
 {
     char command[700];
     settings(1, TUTTI_UNIT_EPOCH, -1);
-    given_string(&g, "filename", "ep{epoch}.safetensors.index.json");
-    given_string(&g, "remote_file_name", "far/ep{epoch}.safetensors.index.json");
-    given_null(&g, "latest_remote_file_name");
+    test_settings_string(&g, "filename", "ep{epoch}.safetensors.index.json");
+    test_settings_string(&g, "remote_file_name", "far/ep{epoch}.safetensors.index.json");
+    test_settings_null(&g, "latest_remote_file_name");
     stage_init(&run);
     files_check_init(&run, 6);
     open_it();
@@ -412,8 +412,8 @@ START_TEST(folders_and_names_may_hold_variables)
     stage_init(&run);
     settings(1, TUTTI_UNIT_BATCH, -1);
     (void)snprintf(folder, sizeof folder, "%s/{run_name}/keep", run.run_folder);
-    given_path(&g, "folder", folder);
-    given_string(&g, "filename", "{run_name}-{sample}-{rank}.safetensors");
+    test_settings_path(&g, "folder", folder);
+    test_settings_string(&g, "filename", "{run_name}-{sample}-{rank}.safetensors");
     open_it();
     batch();
     (void)snprintf(path, sizeof path, "%s/trial/keep/trial-10-0.safetensors", run.run_folder);
@@ -426,7 +426,7 @@ END_TEST
 static void refuse(const char *filename, const char *text)
 {
     tutti_error err = TUTTI_ERROR_INIT;
-    given_string(&g, "filename", filename);
+    test_settings_string(&g, "filename", filename);
     ck_assert_int_eq(subject_open(&it, PLUGIN_PATH, TUTTI_KIND_CALLBACK, "checkpoint_saver", &g,
                                   run.services, &err),
                      TUTTI_E_ARG);

@@ -10,17 +10,17 @@ static subject it;
 static void open_it(const char *monitor, const char *label, const char *comp, int64_t patience,
                     int32_t unit)
 {
-    given g;
+    test_settings g;
     tutti_error err = TUTTI_ERROR_INIT;
-    given_init(&g);
-    given_string(&g, "monitor", monitor);
-    given_string(&g, "dataloader_label", label);
+    test_settings_init(&g);
+    test_settings_string(&g, "monitor", monitor);
+    test_settings_string(&g, "dataloader_label", label);
     if (comp)
-        given_enum(&g, "comp", comp, 0);
+        test_settings_enum(&g, "comp", comp, 0);
     else
-        given_null(&g, "comp");
-    given_float(&g, "min_delta", 0.01);
-    given_time(&g, "patience", patience, unit);
+        test_settings_null(&g, "comp");
+    test_settings_float(&g, "min_delta", 0.01);
+    test_settings_time(&g, "patience", patience, unit);
     stage_init(&run);
     ck_assert_ok(subject_open(&it, PLUGIN_PATH, TUTTI_KIND_CALLBACK, "early_stopper", &g,
                               run.services, &err),

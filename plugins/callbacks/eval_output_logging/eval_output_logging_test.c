@@ -31,12 +31,12 @@ static const tutti_train_v1 train = {.struct_size = sizeof train, .dataset = dat
 
 static void open_it(int tokens, int incorrect, int64_t subset)
 {
-    given g;
+    test_settings g;
     tutti_error err = TUTTI_ERROR_INIT;
-    given_init(&g);
-    given_bool(&g, "log_tokens", tokens);
-    given_bool(&g, "print_only_incorrect", incorrect);
-    given_int(&g, "subset_sample", subset);
+    test_settings_init(&g);
+    test_settings_bool(&g, "log_tokens", tokens);
+    test_settings_bool(&g, "print_only_incorrect", incorrect);
+    test_settings_int(&g, "subset_sample", subset);
     stage_init(&run);
     run.services[6] = (service){TUTTI_TRAIN_V1, &train};
     run.label = "test";

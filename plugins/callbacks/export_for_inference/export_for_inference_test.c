@@ -32,14 +32,14 @@ static tutti_status claim(void *ctx, const char *folder, tutti_error *err)
 
 static void open_with(const char *save_format, int64_t index, const char *path)
 {
-    given settings;
+    test_settings settings;
     tutti_error err = TUTTI_ERROR_INIT;
-    given_init(&settings);
-    given_enum(&settings, "save_format", save_format, index);
+    test_settings_init(&settings);
+    test_settings_enum(&settings, "save_format", save_format, index);
     if (path)
-        given_path(&settings, "save_path", path);
+        test_settings_path(&settings, "save_path", path);
     else
-        given_null(&settings, "save_path");
+        test_settings_null(&settings, "save_path");
     stage_init(&run);
     run.services[6] = (service){TUTTI_EXPORT_V1, &table};
     run.tables.checkpoint.claim = claim;

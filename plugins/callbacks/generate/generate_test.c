@@ -35,7 +35,7 @@ typedef struct theatre {
 } theatre;
 
 static theatre t;
-static given g;
+static test_settings g;
 
 static tutti_status words_encode(void *self, const char *words, uint64_t size, int32_t *tokens,
                                  uint64_t capacity, uint64_t *ret_count, tutti_error *err)
@@ -144,12 +144,12 @@ static void end(void)
 
 static void settings(const char *const *prompts, uint32_t n, int64_t tokens, int64_t every)
 {
-    given_init(&g);
-    given_strings(&g, "prompts", prompts, n);
-    given_int(&g, "max_new_tokens", tokens);
-    given_float(&g, "temperature", 0.5);
-    given_null(&g, "top_k");
-    given_time(&g, "interval", every, TUTTI_UNIT_BATCH);
+    test_settings_init(&g);
+    test_settings_strings(&g, "prompts", prompts, n);
+    test_settings_int(&g, "max_new_tokens", tokens);
+    test_settings_float(&g, "temperature", 0.5);
+    test_settings_null(&g, "top_k");
+    test_settings_time(&g, "interval", every, TUTTI_UNIT_BATCH);
 }
 
 static void open_it(subject *it)

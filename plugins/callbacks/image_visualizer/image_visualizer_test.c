@@ -6,22 +6,22 @@
 
 static stage run;
 static subject it;
-static given g;
+static test_settings g;
 static float input[2 * 2 * 2], outputs[2 * 2 * 2 * 3];
 static int32_t target[2 * 2 * 2];
 
 static tutti_status open_with(int64_t interval, int32_t unit, const char *mode, int64_t images,
                               tutti_error *err)
 {
-    given_init(&g);
-    given_time(&g, "interval", interval, unit);
-    given_enum(&g, "mode", mode,
-               strcmp(mode, "segmentation") == 0     ? 1
-               : strcmp(mode, "classification") == 0 ? 2
-                                                     : 0);
-    given_int(&g, "num_images", images);
-    given_string(&g, "input_key", "0");
-    given_string(&g, "target_key", "labels");
+    test_settings_init(&g);
+    test_settings_time(&g, "interval", interval, unit);
+    test_settings_enum(&g, "mode", mode,
+                       strcmp(mode, "segmentation") == 0     ? 1
+                       : strcmp(mode, "classification") == 0 ? 2
+                                                             : 0);
+    test_settings_int(&g, "num_images", images);
+    test_settings_string(&g, "input_key", "0");
+    test_settings_string(&g, "target_key", "labels");
     stage_init(&run);
     stage_tensor(&run, "0", input, (tutti_desc){{2, 2, 2, 1}, 4, TUTTI_F32});
     stage_tensor(&run, "labels", target, (tutti_desc){{2, 2, 2}, 3, TUTTI_I32});

@@ -26,13 +26,13 @@ static tutti_status load(void *ctx, const char *path, const tutti_load *how, tut
 
 static tutti_status open_it(int weights_only, int strict, const char *event, tutti_error *err)
 {
-    given g;
-    given_init(&g);
-    given_path(&g, "load_path", "/a/b.safetensors");
-    given_bool(&g, "load_weights_only", weights_only);
-    given_bool(&g, "strict_model_weights", strict);
-    given_list(&g, "ignore_keys", TUTTI_PARAM_STRING, 1)->s = "model.head";
-    given_enum(&g, "event", event, 0);
+    test_settings g;
+    test_settings_init(&g);
+    test_settings_path(&g, "load_path", "/a/b.safetensors");
+    test_settings_bool(&g, "load_weights_only", weights_only);
+    test_settings_bool(&g, "strict_model_weights", strict);
+    test_settings_list(&g, "ignore_keys", TUTTI_PARAM_STRING, 1)->s = "model.head";
+    test_settings_enum(&g, "event", event, 0);
     stage_init(&run);
     run.tables.checkpoint.load = load;
     asked[0] = '\0';

@@ -6,9 +6,9 @@ START_TEST(every_group_is_logged_under_the_optimizers_name)
 {
     stage run;
     subject it;
-    given none;
+    test_settings none;
     tutti_error err = TUTTI_ERROR_INIT;
-    given_init(&none);
+    test_settings_init(&none);
     stage_init(&run);
     run.lr[0] = 0.1;
     run.lr[1] = 0.025;

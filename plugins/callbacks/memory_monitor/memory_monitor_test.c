@@ -36,19 +36,19 @@ static int64_t every; /* dist_aggregate_batch_interval; 0: null */
 
 static void open_it(const char *only)
 {
-    given g;
+    test_settings g;
     tutti_error err = TUTTI_ERROR_INIT;
-    given_init(&g);
+    test_settings_init(&g);
     if (only) {
-        tutti_param *items = given_list(&g, "memory_keys", TUTTI_PARAM_ENUM, 1);
+        tutti_param *items = test_settings_list(&g, "memory_keys", TUTTI_PARAM_ENUM, 1);
         items[0].s = only;
     } else {
-        given_null(&g, "memory_keys");
+        test_settings_null(&g, "memory_keys");
     }
     if (every)
-        given_int(&g, "dist_aggregate_batch_interval", every);
+        test_settings_int(&g, "dist_aggregate_batch_interval", every);
     else
-        given_null(&g, "dist_aggregate_batch_interval");
+        test_settings_null(&g, "dist_aggregate_batch_interval");
     stage_init(&run);
     run.services[6] = (service){TUTTI_WORLD_V1, &two};
     ck_assert_ok(subject_open(&it, PLUGIN_PATH, TUTTI_KIND_CALLBACK, "memory_monitor", &g,

@@ -8,7 +8,7 @@
 
 static stage run;
 static subject it;
-static given g;
+static test_settings g;
 static char text[16384];
 static uint32_t sets = 2; /* of data */
 
@@ -46,26 +46,26 @@ static void begin(void)
 static void open_it(const char *benchmark, const char *system, const char *command)
 {
     tutti_error err = TUTTI_ERROR_INIT;
-    given_init(&g);
-    given_path(&g, "root_folder", run.run_folder);
-    given_int(&g, "index", 0);
-    given_enum(&g, "benchmark", benchmark, 0);
-    given_float(&g, "target", 0.7);
-    given_enum(&g, "division", "open", 0);
-    given_string(&g, "metric_name", "accuracy");
-    given_string(&g, "metric_label", "test");
-    given_string(&g, "submitter", "Nobody");
+    test_settings_init(&g);
+    test_settings_path(&g, "root_folder", run.run_folder);
+    test_settings_int(&g, "index", 0);
+    test_settings_enum(&g, "benchmark", benchmark, 0);
+    test_settings_float(&g, "target", 0.7);
+    test_settings_enum(&g, "division", "open", 0);
+    test_settings_string(&g, "metric_name", "accuracy");
+    test_settings_string(&g, "metric_label", "test");
+    test_settings_string(&g, "submitter", "Nobody");
     if (system)
-        given_string(&g, "system_name", system);
+        test_settings_string(&g, "system_name", system);
     else
-        given_null(&g, "system_name");
-    given_enum(&g, "status", "onprem", 0);
+        test_settings_null(&g, "system_name");
+    test_settings_enum(&g, "status", "onprem", 0);
     if (command)
-        given_string(&g, "cache_clear_cmd", command);
+        test_settings_string(&g, "cache_clear_cmd", command);
     else
-        given_null(&g, "cache_clear_cmd");
-    given_int(&g, "host_processors_per_node", 2);
-    given_bool(&g, "exit_at_target", 1);
+        test_settings_null(&g, "cache_clear_cmd");
+    test_settings_int(&g, "host_processors_per_node", 2);
+    test_settings_bool(&g, "exit_at_target", 1);
     ck_assert_ok(
         subject_open(&it, PLUGIN_PATH, TUTTI_KIND_CALLBACK, "mlperf", &g, run.services, &err),
         err);

@@ -8,8 +8,8 @@ static subject it;
 static void open_it(void)
 {
     tutti_error err = TUTTI_ERROR_INIT;
-    given none;
-    given_init(&none);
+    test_settings none;
+    test_settings_init(&none);
     stage_init(&run);
     stage_kernels(&run);
     ck_assert_ok(subject_open(&it, PLUGIN_PATH, TUTTI_KIND_CALLBACK, "nan_monitor", &none,

@@ -8,17 +8,17 @@
 static stage run;
 static subject it;
 static const tutti_memory_observer_v1 *observer;
-static given g;
+static test_settings g;
 static char text[4096];
 
 static tutti_status open_it(const char *filename, int64_t entries, tutti_error *err)
 {
-    given_init(&g);
-    given_int(&g, "max_entries", entries);
-    given_string(&g, "folder", "deep/traces");
-    given_string(&g, "filename", filename);
-    given_string(&g, "remote_file_name", "{run_name}/oom");
-    given_bool(&g, "overwrite", 0);
+    test_settings_init(&g);
+    test_settings_int(&g, "max_entries", entries);
+    test_settings_string(&g, "folder", "deep/traces");
+    test_settings_string(&g, "filename", filename);
+    test_settings_string(&g, "remote_file_name", "{run_name}/oom");
+    test_settings_bool(&g, "overwrite", 0);
     stage_init(&run);
     files_check_init(&run, 7);
     run.services[6] = (service){TUTTI_PLAN_V1, &plan_check};

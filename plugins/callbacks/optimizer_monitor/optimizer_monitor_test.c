@@ -9,11 +9,11 @@ static float a[2], b[1], mean[1], da[2], db[1];
 
 static void open_it(int updates)
 {
-    given g;
+    test_settings g;
     tutti_error err = TUTTI_ERROR_INIT;
-    given_init(&g);
-    given_bool(&g, "log_optimizer_metrics", updates);
-    given_int(&g, "batch_log_interval", 2);
+    test_settings_init(&g);
+    test_settings_bool(&g, "log_optimizer_metrics", updates);
+    test_settings_int(&g, "batch_log_interval", 2);
     stage_init(&run);
     stage_kernels(&run);
     a[0] = 1.0f, a[1] = 2.0f, b[0] = 5.0f;
@@ -107,11 +107,11 @@ START_TEST(moments_that_lie_apart_or_together_are_each_summed)
     static float state[3][40000]; /* more than one piece each */
     static float weights[3][40000], gradients[3][40000];
     static const char *const paths[] = {"one", "two", "three"};
-    given g;
+    test_settings g;
     tutti_error err = TUTTI_ERROR_INIT;
-    given_init(&g);
-    given_bool(&g, "log_optimizer_metrics", 1);
-    given_int(&g, "batch_log_interval", 2);
+    test_settings_init(&g);
+    test_settings_bool(&g, "log_optimizer_metrics", 1);
+    test_settings_int(&g, "batch_log_interval", 2);
     stage_init(&run);
     stage_kernels(&run);
     double want[3] = {0.0};

@@ -105,13 +105,13 @@ static void teardown(void)
 static tutti_status download(const char *name, int64_t attempts, double silence,
                              tutti_error *err)
 {
-    given g;
+    test_settings g;
     char endpoint[64];
-    given_init(&g);
+    test_settings_init(&g);
     (void)snprintf(endpoint, sizeof endpoint, "http://127.0.0.1:%d", there.port);
-    given_string(&g, "endpoint", endpoint);
-    given_int(&g, "num_attempts", attempts);
-    given_float(&g, "silence_timeout", silence);
+    test_settings_string(&g, "endpoint", endpoint);
+    test_settings_int(&g, "num_attempts", attempts);
+    test_settings_float(&g, "silence_timeout", silence);
     ck_assert_ok(subject_open(&it, PLUGIN_PATH, TUTTI_KIND_CALLBACK, "remote_downloader", &g,
                               run.services, err),
                  *err);

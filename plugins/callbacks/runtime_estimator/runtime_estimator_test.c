@@ -6,15 +6,15 @@
 
 static stage run;
 static subject it;
-static given g;
+static test_settings g;
 
 /* A run of 3 epochs of 4 batches of 20 ms. */
 static void open_it(int64_t skip, const char *unit, int64_t index)
 {
     tutti_error err = TUTTI_ERROR_INIT;
-    given_init(&g);
-    given_int(&g, "skip_batches", skip);
-    given_enum(&g, "time_unit", unit, index);
+    test_settings_init(&g);
+    test_settings_int(&g, "skip_batches", skip);
+    test_settings_enum(&g, "time_unit", unit, index);
     stage_init(&run);
     ck_assert_ok(subject_open(&it, PLUGIN_PATH, TUTTI_KIND_CALLBACK, "runtime_estimator", &g,
                               run.services, &err),

@@ -29,13 +29,13 @@ static double available; /* gpu_flops_available; 0: not set */
 
 static void open_it(int64_t window)
 {
-    given g;
+    test_settings g;
     tutti_error err = TUTTI_ERROR_INIT;
-    given_init(&g);
-    given_int(&g, "window_size", window);
-    given_enum(&g, "time_unit", "minutes", 1);
+    test_settings_init(&g);
+    test_settings_int(&g, "window_size", window);
+    test_settings_enum(&g, "time_unit", "minutes", 1);
     if (available > 0.0)
-        given_float(&g, "gpu_flops_available", available);
+        test_settings_float(&g, "gpu_flops_available", available);
     stage_init(&run);
     if (counts)
         run.services[6] = (service){TUTTI_PLAN_V1, &counting};

@@ -10,7 +10,7 @@
 static stage run;
 static subject it;
 
-static void open_with(const given *g)
+static void open_with(const test_settings *g)
 {
     tutti_error err = TUTTI_ERROR_INIT;
     ck_assert_ok(subject_open(&it, PLUGIN_PATH, TUTTI_KIND_CALLBACK, "system_metrics_monitor",
@@ -64,7 +64,7 @@ static const tutti_world_v1 world = {
     .struct_size = sizeof world, .size = three, .gather = gather};
 
 /* A run on a GPU, whose driver is the stand-in, loaded as CUDA's runtime loads it. */
-static void *open_on_gpu(const given *g, bool in_world)
+static void *open_on_gpu(const test_settings *g, bool in_world)
 {
     void *driver = dlopen(STANDIN "/libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
     void *manager = dlopen(STANDIN "/libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
@@ -158,7 +158,7 @@ END_TEST
 
 START_TEST(of_several_ranks_each_extreme_is_named)
 {
-    given g;
+    test_settings g;
     (void)open_on_gpu(NULL, true);
     ck_assert_hears(&run, &it, TUTTI_EVENT_BATCH_START);
     ck_assert_uint_eq(gpu_numbers(), 8);
@@ -168,8 +168,8 @@ START_TEST(of_several_ranks_each_extreme_is_named)
     ck_assert_close(value("max_gpu_temperature_C_rank_2"), 128.0, 0.0);
     subject_close(&it);
     stage_fini(&run);
-    given_init(&g);
-    given_bool(&g, "log_all_data", 1);
+    test_settings_init(&g);
+    test_settings_bool(&g, "log_all_data", 1);
     (void)open_on_gpu(&g, true);
     ck_assert_hears(&run, &it, TUTTI_EVENT_BATCH_START);
     ck_assert_uint_eq(gpu_numbers(), 11); /* the first has no temperature */

@@ -7,14 +7,14 @@ static subject it;
 
 static void open_it(const char *monitor, const char *label, double threshold, int on_batch)
 {
-    given g;
+    test_settings g;
     tutti_error err = TUTTI_ERROR_INIT;
-    given_init(&g);
-    given_string(&g, "monitor", monitor);
-    given_string(&g, "dataloader_label", label);
-    given_null(&g, "comp");
-    given_float(&g, "threshold", threshold);
-    given_bool(&g, "stop_on_batch", on_batch);
+    test_settings_init(&g);
+    test_settings_string(&g, "monitor", monitor);
+    test_settings_string(&g, "dataloader_label", label);
+    test_settings_null(&g, "comp");
+    test_settings_float(&g, "threshold", threshold);
+    test_settings_bool(&g, "stop_on_batch", on_batch);
     stage_init(&run);
     ck_assert_ok(subject_open(&it, PLUGIN_PATH, TUTTI_KIND_CALLBACK, "threshold_stopper", &g,
                               run.services, &err),

@@ -22,9 +22,9 @@ typedef struct member {
 
 static tutti_status join(member *m, uint64_t run, uint32_t timeout_ms, tutti_error *err)
 {
-    given g;
-    given_init(&g);
-    given_int(&g, "mailbox_mib", 1);
+    test_settings g;
+    test_settings_init(&g);
+    test_settings_int(&g, "mailbox_mib", 1);
     ck_assert_ok(
         subject_open(&m->subject, PLUGIN_PATH, TUTTI_KIND_COMM, "shared_memory", &g, NULL, err),
         *err);

@@ -5,14 +5,14 @@
 #include <stdio.h>
 
 static shelf s;
-static given g;
+static test_settings g;
 
 static void settings(const char *path, const char *variant, int which, int test)
 {
-    given_init(&g);
-    given_path(&g, "path", path);
-    given_enum(&g, "variant", variant, which);
-    given_enum(&g, "split", test ? "test" : "train", test);
+    test_settings_init(&g);
+    test_settings_path(&g, "path", path);
+    test_settings_enum(&g, "variant", variant, which);
+    test_settings_enum(&g, "split", test ? "test" : "train", test);
 }
 
 /* One record: labels, then pixel p of plane c is (p + 10 c + seed) mod 256. */

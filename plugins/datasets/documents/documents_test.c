@@ -7,7 +7,7 @@
 #include "tutti/vocabulary.h"
 
 static shelf s;
-static given g;
+static test_settings g;
 static tutti_error err;
 
 /* The words a to h are 0 to 7. */
@@ -33,26 +33,26 @@ static void settings(const char *name, const char *data, const char *content,
                      const char *packing, int64_t length)
 {
     err = (tutti_error)TUTTI_ERROR_INIT;
-    given_init(&g);
-    given_path(&g, "path", shelf_file(&s, name, data, strlen(data)));
-    given_enum(&g, "format", "auto", 0);
-    given_path(&g, "tokenizer_file", tokenizer_file());
-    given_enum(&g, "content", content, 0);
-    given_string(&g, "text_field", "text");
-    given_string(&g, "label_field", "label");
-    given_null(&g, "labels");
-    given_string(&g, "prompt_field", "prompt");
-    given_string(&g, "completion_field", "completion");
-    given_int(&g, "references", 0);
-    given_string(&g, "messages_field", "messages");
-    given_string(&g, "template", "<|im_start|>{role}\n{content}<|im_end|>\n");
-    given_string(&g, "answer_role", "assistant");
-    given_null(&g, "begin_token");
-    given_null(&g, "end_token");
-    given_string(&g, "pad_token", "<pad>");
-    given_int(&g, "length", length);
-    given_enum(&g, "packing", packing, 0);
-    given_enum(&g, "too_long", "cut", 0);
+    test_settings_init(&g);
+    test_settings_path(&g, "path", shelf_file(&s, name, data, strlen(data)));
+    test_settings_enum(&g, "format", "auto", 0);
+    test_settings_path(&g, "tokenizer_file", tokenizer_file());
+    test_settings_enum(&g, "content", content, 0);
+    test_settings_string(&g, "text_field", "text");
+    test_settings_string(&g, "label_field", "label");
+    test_settings_null(&g, "labels");
+    test_settings_string(&g, "prompt_field", "prompt");
+    test_settings_string(&g, "completion_field", "completion");
+    test_settings_int(&g, "references", 0);
+    test_settings_string(&g, "messages_field", "messages");
+    test_settings_string(&g, "template", "<|im_start|>{role}\n{content}<|im_end|>\n");
+    test_settings_string(&g, "answer_role", "assistant");
+    test_settings_null(&g, "begin_token");
+    test_settings_null(&g, "end_token");
+    test_settings_string(&g, "pad_token", "<pad>");
+    test_settings_int(&g, "length", length);
+    test_settings_enum(&g, "packing", packing, 0);
+    test_settings_enum(&g, "too_long", "cut", 0);
 }
 
 enum { MOST = 16 };
@@ -89,8 +89,8 @@ START_TEST(a_stream_goes_on_from_row_to_row)
     static const int32_t first[] = {0, 1, 2, 10, 1, 2, 10, 3},
                          second[] = {3, 4, 10, 5, 4, 10, 5, 6};
     settings("t.jsonl", three, "text", "stream", 4);
-    given_string(&g, "end_token", "<eos>");
-    given_enum(&g, "too_long", "refuse", 0);
+    test_settings_string(&g, "end_token", "<eos>");
+    test_settings_enum(&g, "too_long", "refuse", 0);
     open_rows(2, 2);
     expect(0, first);
     expect(1, second);
@@ -138,8 +138,8 @@ START_TEST(one_document_a_row_has_the_tokens_around_it)
     static const int32_t third[] = {BOS, 5, 6, 7, 5, 6, 7, 0, 1, 1, 1, 1};
     static const int32_t rest[] = {0, PAD, PAD, PAD, EOS, -100, -100, -100, 1, 0, 0, 0};
     settings("t.jsonl", three, "text", "none", 4);
-    given_string(&g, "begin_token", "<bos>");
-    given_string(&g, "end_token", "<eos>");
+    test_settings_string(&g, "begin_token", "<bos>");
+    test_settings_string(&g, "end_token", "<eos>");
     open_rows(4, 3);
     ck_assert_str_eq(s.info.columns[2].name, "attention_mask");
     expect(0, first);
@@ -147,10 +147,10 @@ START_TEST(one_document_a_row_has_the_tokens_around_it)
     expect(2, third);
     expect(3, rest);
     subject_close(&s.subject);
-    given_enum(&g, "too_long", "drop", 1);
+    test_settings_enum(&g, "too_long", "drop", 1);
     open_rows(2, 3);
     subject_close(&s.subject);
-    given_enum(&g, "too_long", "refuse", 2);
+    test_settings_enum(&g, "too_long", "refuse", 2);
     shelf_refused(&s, "documents", &g, TUTTI_E_RANGE,
                   "$/t.jsonl:4: has 6 tokens, a row takes 5; set \"too_long\" or a greater "
                   "\"length\"");
@@ -162,7 +162,7 @@ START_TEST(completions_alone_are_learnt)
     static const int32_t row[] = {0, 1, 2, 3, PAD, -100, 2, 3, EOS, -100, 1, 1, 1, 1, 0};
     settings("t.jsonl", "{\"prompt\": \"a b\", \"completion\": \" c d\", \"id\": 7}\n",
              "completion", "none", 5);
-    given_string(&g, "end_token", "<eos>");
+    test_settings_string(&g, "end_token", "<eos>");
     open_rows(1, 3);
     expect(0, row);
     subject_close(&s.subject);
@@ -183,10 +183,10 @@ START_TEST(prompts_have_references)
     void *const data[TUTTI_MAX_COLUMNS] = {got[0], got[1], got[2], got[3], got[4]};
     tutti_tensor t[TUTTI_MAX_COLUMNS];
     settings("t.jsonl", lines, "completion", "none", 4);
-    given_string(&g, "begin_token", "<bos>");
-    given_string(&g, "end_token", "<eos>");
-    given_enum(&g, "too_long", "drop", 1);
-    given_int(&g, "references", 2);
+    test_settings_string(&g, "begin_token", "<bos>");
+    test_settings_string(&g, "end_token", "<eos>");
+    test_settings_enum(&g, "too_long", "drop", 1);
+    test_settings_int(&g, "references", 2);
     open_rows(2, 5);
     ck_assert_str_eq(s.info.columns[3].name, "prompt");
     ck_assert_str_eq(s.info.columns[4].name, "references");
@@ -199,10 +199,10 @@ START_TEST(prompts_have_references)
         ck_assert_mem_eq(got[4], want[row] + 16, 8 * sizeof(int32_t));
     }
     subject_close(&s.subject);
-    given_int(&g, "references", 1);
+    test_settings_int(&g, "references", 1);
     shelf_refused(&s, "documents", &g, TUTTI_E_RANGE,
                   "$/t.jsonl:1: has 2 completions, want 1 at most: \"references\" says it");
-    given_enum(&g, "too_long", "cut", 0);
+    test_settings_enum(&g, "too_long", "cut", 0);
     shelf_refused(&s, "documents", &g, TUTTI_E_ARG,
                   "documents: references want content \"completion\", packing \"none\" and "
                   "too_long \"drop\" or \"refuse\"");
@@ -299,11 +299,11 @@ START_TEST(what_does_not_fit_is_refused)
     refuse("t.jsonl", "{\"messages\": [{\"role\": \"user\"}]}\n", "messages", TUTTI_E_FORMAT,
            "$/t.jsonl:1: the field \"content\" is missing, want a string");
     settings("t.jsonl", three, "text", "none", 4);
-    given_string(&g, "end_token", "<end>");
+    test_settings_string(&g, "end_token", "<end>");
     shelf_refused(&s, "documents", &g, TUTTI_E_NOTFOUND,
                   "documents: end_token is \"<end>\", which $/tokenizer.json does not have");
     settings("t.jsonl", three, "messages", "none", 4);
-    given_string(&g, "template", "{role}");
+    test_settings_string(&g, "template", "{role}");
     shelf_refused(&s, "documents", &g, TUTTI_E_ARG,
                   "documents: template \"{role}\" does not have {content} once");
 }
@@ -341,8 +341,8 @@ START_TEST(texts_have_classes_by_their_names)
                                        {BOS, 4, 5, 6, 7, EOS, 2, 1, 1, 1, 1, 1, 1},
                                        {BOS, EOS, PAD, PAD, PAD, PAD, 0, 1, 1, 0, 0, 0, 0}};
     settings("t.csv", csv, "classes", "none", 6);
-    given_string(&g, "begin_token", "<bos>");
-    given_string(&g, "end_token", "<eos>");
+    test_settings_string(&g, "begin_token", "<bos>");
+    test_settings_string(&g, "end_token", "<eos>");
     open_labelled(4, 3);
     ck_assert_str_eq(s.info.columns[2].name, "attention_mask");
     for (int k = 0; k < 4; k++)
@@ -353,10 +353,10 @@ START_TEST(texts_have_classes_by_their_names)
     ck_assert_ptr_null(names->name(s.subject.self, NULL, 3));
     ck_assert_ptr_null(names->name(s.subject.self, "input", 0));
     subject_close(&s.subject);
-    given_enum(&g, "too_long", "drop", 0);
+    test_settings_enum(&g, "too_long", "drop", 0);
     open_labelled(3, 3);
     subject_close(&s.subject);
-    given_enum(&g, "too_long", "refuse", 0);
+    test_settings_enum(&g, "too_long", "refuse", 0);
     shelf_refused(
         &s, "documents", &g, TUTTI_E_RANGE,
         "$/t.csv:4: has 7 tokens, a row takes 6; set \"too_long\" or a greater \"length\"");
@@ -398,14 +398,14 @@ START_TEST(whole_numbers_are_classes_and_a_file_has_their_order)
     expect_labelled(0, first);
     expect_labelled(1, second);
     subject_close(&s.subject);
-    given_path(&g, "labels", shelf_file(&s, "labels.txt", "10\n3\nnever\n", 11));
+    test_settings_path(&g, "labels", shelf_file(&s, "labels.txt", "10\n3\nnever\n", 11));
     open_labelled(2, 3);
     expect_labelled(0, named);
     const tutti_class_names_v1 *names = subject_query(&s.subject, TUTTI_CLASS_NAMES_V1);
     ck_assert_str_eq(names->name(s.subject.self, NULL, 0), "10");
     ck_assert_str_eq(names->name(s.subject.self, NULL, 2), "never");
     subject_close(&s.subject);
-    given_path(&g, "labels", shelf_file(&s, "labels.txt", "10\n4\n", 5));
+    test_settings_path(&g, "labels", shelf_file(&s, "labels.txt", "10\n4\n", 5));
     shelf_refused(&s, "documents", &g, TUTTI_E_FORMAT,
                   "$/t.jsonl: the label \"3\" is not in $/labels.txt");
 }
@@ -431,12 +431,12 @@ START_TEST(classes_that_are_none_are_refused)
         &s, "documents", &g, TUTTI_E_ARG,
         "documents: packing is whole, but content classes has one document a row: want none");
     settings("t.jsonl", three, "classes", "none", 1);
-    given_string(&g, "begin_token", "<bos>");
+    test_settings_string(&g, "begin_token", "<bos>");
     shelf_refused(&s, "documents", &g, TUTTI_E_ARG,
                   "documents: length is 1, which has no room for a text beside begin_token and "
                   "end_token");
     settings("t.jsonl", three, "text", "none", 4);
-    given_path(&g, "labels", "labels.txt");
+    test_settings_path(&g, "labels", "labels.txt");
     shelf_refused(&s, "documents", &g, TUTTI_E_ARG,
                   "documents: labels is for content classes alone");
 }
@@ -501,15 +501,15 @@ START_TEST(rows_do_not_depend_on_threads)
     uint64_t sums[3];
     for (int k = 0; k < 3; k++) {
         settings("t.jsonl", many_lines(0, ""), "completion", packings[_i], MOST);
-        given_string(&g, "end_token", "<eos>");
-        given_int(&g, "threads", threads[k]);
+        test_settings_string(&g, "end_token", "<eos>");
+        test_settings_int(&g, "threads", threads[k]);
         sums[k] = sum_of_rows();
     }
     ck_assert_uint_eq(sums[0], sums[1]);
     ck_assert_uint_eq(sums[0], sums[2]);
     settings("t.jsonl", many_lines(2001, "{\"prompt\": \"h h\", \"completion\": \"b\"}"),
              "completion", packings[_i], MOST);
-    given_string(&g, "end_token", "<eos>");
+    test_settings_string(&g, "end_token", "<eos>");
     ck_assert_uint_ne(sums[0], sum_of_rows()); /* each line counts */
 }
 END_TEST
@@ -519,15 +519,15 @@ START_TEST(the_first_line_that_is_wrong_does_not_depend_on_threads)
     static const int threads[] = {1, 2, 5};
     settings("t.jsonl", many_lines(1999, "{\"prompt\": 7}\n{\"prompt\": 8}\nno JSON"),
              "completion", "none", MOST);
-    given_int(&g, "threads", threads[_i]);
+    test_settings_int(&g, "threads", threads[_i]);
     shelf_refused(&s, "documents", &g, TUTTI_E_FORMAT,
                   "$/t.jsonl:1999: the field \"prompt\" is no string, want a string");
     settings("t.jsonl", many_lines(2500, "{\"prompt\": \"a\"}"), "completion", "none", MOST);
-    given_int(&g, "threads", threads[_i]);
+    test_settings_int(&g, "threads", threads[_i]);
     shelf_refused(&s, "documents", &g, TUTTI_E_FORMAT,
                   "$/t.jsonl:2500: the field \"completion\" is missing, want a string");
     settings("t.jsonl", many_lines(2500, "no JSON"), "completion", "none", MOST);
-    given_int(&g, "threads", threads[_i]);
+    test_settings_int(&g, "threads", threads[_i]);
     shelf_refused(&s, "documents", &g, TUTTI_E_FORMAT,
                   "$/t.jsonl:2500: not valid JSON: '[' or '{' expected near 'no'");
 }

@@ -8,14 +8,14 @@ static shelf s;
 
 static void open_set(double noise, int test)
 {
-    given g;
+    test_settings g;
     tutti_error err = TUTTI_ERROR_INIT;
-    given_init(&g);
-    given_int(&g, "samples", 4000);
-    given_int(&g, "features", FEATURES);
-    given_enum(&g, "split", test ? "test" : "train", test);
-    given_int(&g, "seed", 3);
-    given_float(&g, "noise", noise);
+    test_settings_init(&g);
+    test_settings_int(&g, "samples", 4000);
+    test_settings_int(&g, "features", FEATURES);
+    test_settings_enum(&g, "split", test ? "test" : "train", test);
+    test_settings_int(&g, "seed", 3);
+    test_settings_float(&g, "noise", noise);
     ck_assert_ok(shelf_open(&s, "friedman", &g, &err), err);
 }
 

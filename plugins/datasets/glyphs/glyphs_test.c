@@ -12,16 +12,16 @@ static shelf s;
 
 static void open_of(const char *sample, int which, int64_t samples, int64_t seed, int test)
 {
-    given g;
+    test_settings g;
     tutti_error err = TUTTI_ERROR_INIT;
-    given_init(&g);
-    given_int(&g, "samples", samples);
-    given_enum(&g, "split", test ? "test" : "train", test);
-    given_int(&g, "seed", seed);
-    given_float(&g, "noise", 0.1);
-    given_float(&g, "distortion", 1.0);
-    given_enum(&g, "sample", sample, which);
-    given_int(&g, "length", 4);
+    test_settings_init(&g);
+    test_settings_int(&g, "samples", samples);
+    test_settings_enum(&g, "split", test ? "test" : "train", test);
+    test_settings_int(&g, "seed", seed);
+    test_settings_float(&g, "noise", 0.1);
+    test_settings_float(&g, "distortion", 1.0);
+    test_settings_enum(&g, "sample", sample, which);
+    test_settings_int(&g, "length", 4);
     ck_assert_ok(shelf_open(&s, "glyphs", &g, &err), err);
 }
 

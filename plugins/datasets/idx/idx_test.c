@@ -7,19 +7,19 @@
 #include <zlib.h>
 
 static shelf s;
-static given g;
+static test_settings g;
 
 #define BYTES(...) (const uint8_t[]){__VA_ARGS__}, sizeof((const uint8_t[]){__VA_ARGS__})
 
 static void settings(const char *images, const char *labels, int64_t classes)
 {
-    given_init(&g);
-    given_path(&g, "images", images);
+    test_settings_init(&g);
+    test_settings_path(&g, "images", images);
     if (labels)
-        given_path(&g, "labels", labels);
+        test_settings_path(&g, "labels", labels);
     else
-        given_null(&g, "labels");
-    given_int(&g, "classes", classes);
+        test_settings_null(&g, "labels");
+    test_settings_int(&g, "classes", classes);
 }
 
 /* Two images of 2 x 3 pixels 0 to 11, labels 7 and 2. */

@@ -7,18 +7,18 @@
 #include <sys/stat.h>
 
 static shelf s;
-static given g;
+static test_settings g;
 static tutti_error err;
 
 static void settings(int grey, int vary)
 {
-    given_init(&g);
-    given_path(&g, "path", s.folder);
-    given_enum(&g, "labels", "folders", 0);
-    given_null(&g, "class_file");
-    given_enum(&g, "channels", grey ? "grey" : "rgb", grey);
-    given_enum(&g, "sizes", vary ? "vary" : "probe", vary);
-    given_null(&g, "shrink");
+    test_settings_init(&g);
+    test_settings_path(&g, "path", s.folder);
+    test_settings_enum(&g, "labels", "folders", 0);
+    test_settings_null(&g, "class_file");
+    test_settings_enum(&g, "channels", grey ? "grey" : "rgb", grey);
+    test_settings_enum(&g, "sizes", vary ? "vary" : "probe", vary);
+    test_settings_null(&g, "shrink");
 }
 
 static void save(const char *name, const picture *p)
@@ -170,7 +170,7 @@ START_TEST(large_jpegs_may_shrink)
     for (size_t k = 0; k < 4; k++) {
         const int64_t *c = cases[k], by = 1 << k;
         settings(0, 0);
-        given_int(&g, "shrink", c[2]);
+        test_settings_int(&g, "shrink", c[2]);
         ck_assert_ok(shelf_open(&s, "image_folder", &g, &err), err);
         ck_assert_int_eq(sample(0, pixels, sizeof pixels, &d), 0);
         ck_assert(tutti_same_shape(&d, &s.info.columns[0].desc));
@@ -273,7 +273,7 @@ START_TEST(folders_that_are_no_set_are_refused)
     (void)shelf_file(&s, "cat/a.png", "GIF89a", 6);
     shelf_refused(&s, "image_folder", &g, TUTTI_E_FORMAT,
                   "$/cat/a.png: is neither a JPEG nor a PNG");
-    given_path(&g, "path", shelf_path(&s, "nowhere"));
+    test_settings_path(&g, "path", shelf_path(&s, "nowhere"));
     shelf_refused(&s, "image_folder", &g, TUTTI_E_IO, "$/nowhere: No such file or directory");
 }
 END_TEST
@@ -284,7 +284,7 @@ START_TEST(images_without_classes_come_in_order_of_their_paths)
     uint8_t pixels[8 * 8 * 3];
     tutti_desc d;
     settings(0, 0);
-    given_enum(&g, "labels", "none", 1);
+    test_settings_enum(&g, "labels", "none", 1);
     shelf_refused(&s, "image_folder", &g, TUTTI_E_FORMAT,
                   "$: holds no .jpg, .jpeg or .png files");
     folder("b");
@@ -316,7 +316,7 @@ START_TEST(a_file_may_say_the_classes)
     save("dog/a.png", &p);
     (void)shelf_file(&s, "classes.txt", "dog\r\nbee\ncat\n", 13);
     settings(0, 0);
-    given_path(&g, "class_file", shelf_path(&s, "classes.txt"));
+    test_settings_path(&g, "class_file", shelf_path(&s, "classes.txt"));
     ck_assert_ok(shelf_open(&s, "image_folder", &g, &err), err);
     ck_assert_int_eq(s.info.columns[1].classes, 3);
     for (int64_t k = 0; k < 2; k++)
@@ -331,7 +331,7 @@ START_TEST(a_file_may_say_the_classes)
     ck_assert_int_eq(shelf_open(&s, "image_folder", &g, &err), TUTTI_E_FORMAT);
     ck_assert_ptr_nonnull(strstr(err.text, "/eel: is no class of "));
     ck_assert_ptr_nonnull(strstr(err.text, "/classes.txt"));
-    given_enum(&g, "labels", "none", 1);
+    test_settings_enum(&g, "labels", "none", 1);
     shelf_refused(&s, "image_folder", &g, TUTTI_E_ARG,
                   "image_folder: class_file is given and labels is none, want one of them");
 }

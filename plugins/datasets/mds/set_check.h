@@ -27,53 +27,57 @@ static int64_t choose[4], epoch_size;
 static int64_t batching; /* 0: random; else per_stream, and above 1 the batch_size */
 static uint32_t nstreams, nremotes, nproportion, nrepeat, nchoose;
 
-static inline void give_or_null(given *g, const char *name, int64_t value)
+static inline void give_or_null(test_settings *g, const char *name, int64_t value)
 {
-    value < 0 ? given_null(g, name) : given_int(g, name, value);
+    value < 0 ? test_settings_null(g, name) : test_settings_int(g, name, value);
 }
 
 static inline tutti_status open_path(const char *path, const char *input, int64_t classes,
                                      int64_t cache_mib, tutti_error *err)
 {
-    given g;
-    given_init(&g);
-    path ? given_path(&g, "path", path) : given_null(&g, "path");
-    given_strings(&g, "streams", streams, nstreams);
-    given_strings(&g, "remotes", remotes, nremotes);
-    given_floats(&g, "proportion", proportion, nproportion);
-    given_floats(&g, "repeat", repeat, nrepeat);
-    given_ints(&g, "choose", choose, nchoose);
-    given_int(&g, "epoch_size", epoch_size);
-    given_enum(&g, "batching_method", batching ? "per_stream" : "random", batching ? 2 : 0);
-    given_null(&g, "batch_size");
+    test_settings g;
+    test_settings_init(&g);
+    path ? test_settings_path(&g, "path", path) : test_settings_null(&g, "path");
+    test_settings_strings(&g, "streams", streams, nstreams);
+    test_settings_strings(&g, "remotes", remotes, nremotes);
+    test_settings_floats(&g, "proportion", proportion, nproportion);
+    test_settings_floats(&g, "repeat", repeat, nrepeat);
+    test_settings_ints(&g, "choose", choose, nchoose);
+    test_settings_int(&g, "epoch_size", epoch_size);
+    test_settings_enum(&g, "batching_method", batching ? "per_stream" : "random",
+                       batching ? 2 : 0);
+    test_settings_null(&g, "batch_size");
     if (batching > 1)
-        given_int(&g, "batch_size", batching);
-    given_int(&g, "batch_devices", 1);
-    given_enum(&g, "sampling_method", "balanced", 0);
-    given_int(&g, "sampling_granularity", 1);
-    input ? given_string(&g, "input_column", input) : given_null(&g, "input_column");
-    target_column ? given_string(&g, "target_column", target_column)
-                  : given_null(&g, "target_column");
-    labels ? given_path(&g, "labels", labels) : given_null(&g, "labels");
-    tokens_column ? given_string(&g, "tokens_column", tokens_column)
-                  : given_null(&g, "tokens_column");
-    remote_url ? given_string(&g, "remote", remote_url) : given_null(&g, "remote");
-    endpoint ? given_string(&g, "endpoint", endpoint) : given_null(&g, "endpoint");
-    given_int(&g, "inflated_mib", inflated_mib);
-    given_int(&g, "disk_mib", disk_mib);
-    given_int(&g, "predownload", predownload);
-    given_int(&g, "download_retry", retries);
-    given_float(&g, "download_timeout", timeout_s);
-    given_string(&g, "token_type", token_type);
-    given_int(&g, "length", length);
-    given_int(&g, "classes", classes);
+        test_settings_int(&g, "batch_size", batching);
+    test_settings_int(&g, "batch_devices", 1);
+    test_settings_enum(&g, "sampling_method", "balanced", 0);
+    test_settings_int(&g, "sampling_granularity", 1);
+    input ? test_settings_string(&g, "input_column", input)
+          : test_settings_null(&g, "input_column");
+    target_column ? test_settings_string(&g, "target_column", target_column)
+                  : test_settings_null(&g, "target_column");
+    labels ? test_settings_path(&g, "labels", labels) : test_settings_null(&g, "labels");
+    tokens_column ? test_settings_string(&g, "tokens_column", tokens_column)
+                  : test_settings_null(&g, "tokens_column");
+    remote_url ? test_settings_string(&g, "remote", remote_url)
+               : test_settings_null(&g, "remote");
+    endpoint ? test_settings_string(&g, "endpoint", endpoint)
+             : test_settings_null(&g, "endpoint");
+    test_settings_int(&g, "inflated_mib", inflated_mib);
+    test_settings_int(&g, "disk_mib", disk_mib);
+    test_settings_int(&g, "predownload", predownload);
+    test_settings_int(&g, "download_retry", retries);
+    test_settings_float(&g, "download_timeout", timeout_s);
+    test_settings_string(&g, "token_type", token_type);
+    test_settings_int(&g, "length", length);
+    test_settings_int(&g, "classes", classes);
     static const char *const algos[] = {"auto", "naive", "py1e", "py1s", "py1br", "py2s"};
-    given_enum(&g, "shuffle_algo", algos[shuffle_algo], shuffle_algo);
+    test_settings_enum(&g, "shuffle_algo", algos[shuffle_algo], shuffle_algo);
     give_or_null(&g, "shuffle_seed", shuffle_seed);
     give_or_null(&g, "shuffle_block_size", shuffle_block);
     give_or_null(&g, "num_canonical_nodes", nodes);
-    given_bool(&g, "verify", verify);
-    given_int(&g, "cache_mib", cache_mib);
+    test_settings_bool(&g, "verify", verify);
+    test_settings_int(&g, "cache_mib", cache_mib);
     const tutti_status s =
         subject_open(&it, PLUGIN_PATH, TUTTI_KIND_DATASET, "mds", &g, NULL, err);
     if (s)

@@ -7,7 +7,7 @@
 #include <zlib.h>
 
 static shelf s;
-static given g;
+static test_settings g;
 static tutti_error err;
 
 /* Bytes under construction. */
@@ -53,31 +53,31 @@ static const char *save(const char *name, const bytes *b)
 static void settings(const char *inputs, const char *inputs_key, const char *targets,
                      const char *targets_key)
 {
-    given_init(&g);
-    given_path(&g, "inputs", inputs);
-    given_null(&g, "inputs_key");
+    test_settings_init(&g);
+    test_settings_path(&g, "inputs", inputs);
+    test_settings_null(&g, "inputs_key");
     if (inputs_key)
-        given_string(&g, "inputs_key", inputs_key);
-    given_null(&g, "targets");
+        test_settings_string(&g, "inputs_key", inputs_key);
+    test_settings_null(&g, "targets");
     if (targets)
-        given_path(&g, "targets", targets);
-    given_null(&g, "targets_key");
+        test_settings_path(&g, "targets", targets);
+    test_settings_null(&g, "targets_key");
     if (targets_key)
-        given_string(&g, "targets_key", targets_key);
-    given_int(&g, "classes", 0);
-    given_int(&g, "ignore_index", -100);
-    given_null(&g, "target_column");
-    given_strings(&g, "column_names", NULL, 0);
-    given_strings(&g, "columns", NULL, 0);
-    given_strings(&g, "column_keys", NULL, 0);
+        test_settings_string(&g, "targets_key", targets_key);
+    test_settings_int(&g, "classes", 0);
+    test_settings_int(&g, "ignore_index", -100);
+    test_settings_null(&g, "target_column");
+    test_settings_strings(&g, "column_names", NULL, 0);
+    test_settings_strings(&g, "columns", NULL, 0);
+    test_settings_strings(&g, "column_keys", NULL, 0);
 }
 
 static void settings_of_maps(const char *inputs, const char *targets, int64_t classes,
                              int64_t ignored)
 {
     settings(inputs, NULL, targets, NULL);
-    given_int(&g, "classes", classes);
-    given_int(&g, "ignore_index", ignored);
+    test_settings_int(&g, "classes", classes);
+    test_settings_int(&g, "ignore_index", ignored);
 }
 
 static void start(void)
@@ -337,7 +337,7 @@ static const double rows[6] = {0.5, -1.0, 3.0, 1e9 + 1, 2.0, -7.25};
 static void settings_of_table(const char *inputs, int64_t column)
 {
     settings(inputs, NULL, NULL, NULL);
-    given_int(&g, "target_column", column);
+    test_settings_int(&g, "target_column", column);
 }
 
 START_TEST(a_column_of_a_table_is_the_target)
@@ -377,8 +377,8 @@ static void settings_of_columns(const char *first, const char *second)
     static const char *names[2];
     names[0] = first;
     names[1] = second;
-    given_strings(&g, "column_names", names, 2);
-    tutti_param *paths = given_list(&g, "columns", TUTTI_PARAM_PATH, 2);
+    test_settings_strings(&g, "column_names", names, 2);
+    tutti_param *paths = test_settings_list(&g, "columns", TUTTI_PARAM_PATH, 2);
     paths[0].s = save("mask.npy", &mask);
     paths[1].s = save("weight.npy", &weight);
 }
@@ -423,7 +423,7 @@ START_TEST(columns_that_do_not_fit_are_refused)
         "digits and _");
     settings_of_table(save("table.npy", &wide), -1);
     settings_of_columns("mask", "weight");
-    given_strings(&g, "column_names", (const char *const[]){"mask"}, 1);
+    test_settings_strings(&g, "column_names", (const char *const[]){"mask"}, 1);
     shelf_refused(
         &s, "npy", &g, TUTTI_E_ARG,
         "npy: columns has 2 files, column_names 1 names and column_keys 0, want as many "
@@ -452,7 +452,7 @@ START_TEST(what_is_no_table_is_refused)
         "$/p.npy: samples are U8 (2, 3), want rows of two or more numbers, of 32 bits "
         "or 64 if they are floats");
     settings_of_table(save("t.npy", &table), -1);
-    given_path(&g, "targets", "y.npy");
+    test_settings_path(&g, "targets", "y.npy");
     shelf_refused(&s, "npy", &g, TUTTI_E_ARG,
                   "npy: targets come from target_column, or from another array");
 }
@@ -600,11 +600,11 @@ START_TEST(further_columns_come_from_archives)
     tutti_tensor t[TUTTI_MAX_COLUMNS];
     void *const data[TUTTI_MAX_COLUMNS] = {x, y, got_mask, got_weight};
     settings_of_table(save("table.npy", &wide), -1);
-    given_strings(&g, "column_names", names, 2);
-    tutti_param *paths = given_list(&g, "columns", TUTTI_PARAM_PATH, 2);
+    test_settings_strings(&g, "column_names", names, 2);
+    tutti_param *paths = test_settings_list(&g, "columns", TUTTI_PARAM_PATH, 2);
     paths[0].s = save("several.npz", &several);
     paths[1].s = save("single.npz", &single);
-    given_strings(&g, "column_keys", keys, 2);
+    test_settings_strings(&g, "column_keys", keys, 2);
     ck_assert_ok(shelf_open(&s, "npy", &g, &err), err);
     ck_assert_uint_eq(s.info.ncolumns, 4);
     ck_assert_ok(shelf_read(&s, 1, t, data, sizeof x, &err), err);
@@ -614,10 +614,10 @@ START_TEST(further_columns_come_from_archives)
     ck_assert_int_eq(got_mask[1], 4);
     ck_assert_float_eq(got_weight[0], -7);
     subject_close(&s.subject);
-    given_strings(&g, "column_keys", wrong, 2);
+    test_settings_strings(&g, "column_keys", wrong, 2);
     shelf_refused(&s, "npy", &g, TUTTI_E_NOTFOUND,
                   "$/several.npz: has no array third, it has first, second");
-    given_strings(&g, "column_keys", NULL, 0);
+    test_settings_strings(&g, "column_keys", NULL, 0);
     shelf_refused(&s, "npy", &g, TUTTI_E_ARG,
                   "$/several.npz: has the arrays first, second; name one as column_keys");
 }
@@ -775,7 +775,7 @@ START_TEST(targets_that_do_not_fit_are_refused)
     y = array(1, "{'descr': '|i1', 'fortran_order': False, 'shape': (2,)}", "\1\xff", 2);
     (void)save("y", &y);
     shelf_refused(&s, "npy", &g, TUTTI_E_RANGE, "$/y: sample 1: label -1, want 0 to 16777216");
-    given_int(&g, "classes", 7);
+    test_settings_int(&g, "classes", 7);
     y = array(1, LABELS, labels, sizeof labels);
     (void)save("y", &y);
     shelf_refused(&s, "npy", &g, TUTTI_E_RANGE, "$/y: sample 0: label 7, want 0 to 6");

@@ -5,7 +5,7 @@
 #include "tutti/vocabulary.h"
 
 static shelf s;
-static given g;
+static test_settings g;
 static tutti_error err;
 
 static void settings(const char *second, int64_t length)
@@ -16,10 +16,11 @@ static void settings(const char *second, int64_t length)
         "3}}}";
     const char *const texts[2] = {"a b c", second};
     err = (tutti_error)TUTTI_ERROR_INIT;
-    given_init(&g);
-    given_strings(&g, "texts", texts, 2);
-    given_path(&g, "tokenizer_file", shelf_file(&s, "tokenizer.json", json, sizeof json - 1));
-    given_int(&g, "length", length);
+    test_settings_init(&g);
+    test_settings_strings(&g, "texts", texts, 2);
+    test_settings_path(&g, "tokenizer_file",
+                       shelf_file(&s, "tokenizer.json", json, sizeof json - 1));
+    test_settings_int(&g, "length", length);
 }
 
 static void expect(int64_t row, const int32_t *want)

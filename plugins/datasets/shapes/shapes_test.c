@@ -15,16 +15,16 @@ static picture first, again;
 
 static void open_set(const char *target, int64_t most, double noise, int test)
 {
-    given g;
+    test_settings g;
     tutti_error err = TUTTI_ERROR_INIT;
-    given_init(&g);
-    given_int(&g, "samples", 1000);
-    given_int(&g, "size", SIDE);
-    given_int(&g, "shapes", most);
-    given_enum(&g, "target", target, strcmp(target, "labels") == 0);
-    given_enum(&g, "split", test ? "test" : "train", test);
-    given_int(&g, "seed", 3);
-    given_float(&g, "noise", noise);
+    test_settings_init(&g);
+    test_settings_int(&g, "samples", 1000);
+    test_settings_int(&g, "size", SIDE);
+    test_settings_int(&g, "shapes", most);
+    test_settings_enum(&g, "target", target, strcmp(target, "labels") == 0);
+    test_settings_enum(&g, "split", test ? "test" : "train", test);
+    test_settings_int(&g, "seed", 3);
+    test_settings_float(&g, "noise", noise);
     ck_assert_ok(shelf_open(&s, "shapes", &g, &err), err);
 }
 

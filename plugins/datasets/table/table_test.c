@@ -8,20 +8,20 @@
 enum { MOST = 8 };
 
 static shelf s;
-static given g;
+static test_settings g;
 static tutti_error err;
 
 static void settings(const char *name, const char *data, const char *const *inputs, uint32_t n,
                      const char *const *targets, uint32_t m)
 {
-    given_init(&g);
-    given_path(&g, "path", shelf_file(&s, name, data, strlen(data)));
-    given_enum(&g, "format", "auto", 0);
-    given_strings(&g, "inputs", inputs, n);
-    given_strings(&g, "targets", targets, m);
-    given_enum(&g, "target_type", "number", 0);
-    given_null(&g, "labels");
-    given_null(&g, "missing");
+    test_settings_init(&g);
+    test_settings_path(&g, "path", shelf_file(&s, name, data, strlen(data)));
+    test_settings_enum(&g, "format", "auto", 0);
+    test_settings_strings(&g, "inputs", inputs, n);
+    test_settings_strings(&g, "targets", targets, m);
+    test_settings_enum(&g, "target_type", "number", 0);
+    test_settings_null(&g, "labels");
+    test_settings_null(&g, "missing");
 }
 
 static const char *const a_b[] = {"a", "b"}, *const y[] = {"y"}, *const y_a[] = {"y", "a"};
@@ -110,7 +110,7 @@ START_TEST(labels_are_classes)
 {
     static const int32_t want[] = {1, 0, 1};
     settings("t.csv", "a,y\n1,dog\n2,cat\n3,dog\n", NULL, 0, y, 1);
-    given_enum(&g, "target_type", "class", 1);
+    test_settings_enum(&g, "target_type", "class", 1);
     open_rows(3, "F32 (1)", "I32 ()");
     ck_assert_int_eq(s.info.columns[1].classes, 2);
     for (int64_t k = 0; k < 3; k++) {
@@ -132,7 +132,7 @@ END_TEST
 START_TEST(whole_numbers_are_classes_themselves)
 {
     settings("t.jsonl", "{\"a\": 1, \"y\": 2}\n{\"a\": 1, \"y\": 0}\n", NULL, 0, y, 1);
-    given_enum(&g, "target_type", "class", 1);
+    test_settings_enum(&g, "target_type", "class", 1);
     open_rows(2, "F32 (1)", "I32 ()");
     ck_assert_int_eq(s.info.columns[1].classes, 3);
     subject_close(&s.subject);
@@ -143,7 +143,7 @@ START_TEST(what_is_missing_counts_as_asked)
 {
     static const float first[] = {-1, 2, 5}, second[] = {3, -1, 6};
     settings("t.csv", "a,b,y\n,2,5\n3, ,6\n", NULL, 0, y, 1);
-    given_float(&g, "missing", -1);
+    test_settings_float(&g, "missing", -1);
     open_rows(2, "F32 (2)", "F32 ()");
     expect(0, first);
     expect(1, second);
@@ -152,7 +152,7 @@ START_TEST(what_is_missing_counts_as_asked)
     err.status = TUTTI_E_FORMAT;
     refused("$/t.csv:3: the field \"b\" is empty, want a number");
     settings("t.csv", "a,b,y\n1,2,\n", NULL, 0, y, 1);
-    given_float(&g, "missing", 0);
+    test_settings_float(&g, "missing", 0);
     refused("$/t.csv:2: the field \"y\" is empty, want a number");
 }
 END_TEST
@@ -218,13 +218,13 @@ START_TEST(settings_that_contradict_are_refused)
     settings("t.csv", "a,b,y\n1,2,3\n", twice, 2, y, 1);
     refused("table: inputs names \"a\" twice");
     settings("t.csv", "a,b,y\n1,2,3\n", NULL, 0, y_a, 2);
-    given_enum(&g, "target_type", "class", 1);
+    test_settings_enum(&g, "target_type", "class", 1);
     refused("table: target_type is class, want one field in \"targets\", not 2");
     settings("t.csv", "a,b,y\n1,2,3\n", NULL, 0, y, 1);
-    given_path(&g, "labels", "/labels.txt");
+    test_settings_path(&g, "labels", "/labels.txt");
     refused("table: labels are of \"target_type\": \"class\"");
     settings("t.csv", "a,y\n1,\n", NULL, 0, y, 1);
-    given_enum(&g, "target_type", "class", 1);
+    test_settings_enum(&g, "target_type", "class", 1);
     err.status = TUTTI_E_FORMAT;
     refused("$/t.csv:2: the field \"y\" is empty, want a label");
 }

@@ -11,21 +11,21 @@
 enum { MOST = 512 };
 
 static shelf s;
-static given g;
+static test_settings g;
 
 static void settings(const char *path, const char *vocabulary, int64_t length,
                      const char *split, double validation)
 {
-    given_init(&g);
-    given_path(&g, "path", path);
-    given_enum(&g, "vocabulary", vocabulary, 0);
-    given_null(&g, "vocab_file");
-    given_null(&g, "merges_file");
-    given_null(&g, "tokenizer_file");
-    given_int(&g, "length", length);
-    given_null(&g, "stride");
-    given_enum(&g, "split", split, 0);
-    given_float(&g, "validation", validation);
+    test_settings_init(&g);
+    test_settings_path(&g, "path", path);
+    test_settings_enum(&g, "vocabulary", vocabulary, 0);
+    test_settings_null(&g, "vocab_file");
+    test_settings_null(&g, "merges_file");
+    test_settings_null(&g, "tokenizer_file");
+    test_settings_int(&g, "length", length);
+    test_settings_null(&g, "stride");
+    test_settings_enum(&g, "split", split, 0);
+    test_settings_float(&g, "validation", validation);
 }
 
 static void write_and_set(const char *words, const char *vocabulary, int64_t length,
@@ -122,7 +122,7 @@ START_TEST(blocks_may_overlap)
     static const int32_t last[] = {'e', 'f', 'g', 'h'};
     tutti_error err = TUTTI_ERROR_INIT;
     write_and_set("abcdefgh", "bytes", 3, "all", 0.1);
-    given_int(&g, "stride", 2);
+    test_settings_int(&g, "stride", 2);
     ck_assert_ok(shelf_open(&s, "text", &g, &err), err);
     ck_assert_int_eq(s.info.samples, 3);
     expect(2, last, 3);
@@ -156,9 +156,9 @@ static void open_gpt2(const char *words)
 {
     tutti_error err = TUTTI_ERROR_INIT;
     write_and_set(words, "gpt2", 1, "all", 0.1);
-    given_path(&g, "vocab_file", small_vocab_file(&s, "vocab.json"));
-    given_path(&g, "merges_file",
-               shelf_file(&s, "merges.txt", small_merges, strlen(small_merges)));
+    test_settings_path(&g, "vocab_file", small_vocab_file(&s, "vocab.json"));
+    test_settings_path(&g, "merges_file",
+                       shelf_file(&s, "merges.txt", small_merges, strlen(small_merges)));
     ck_assert_ok(shelf_open(&s, "text", &g, &err), err);
 }
 
@@ -309,7 +309,7 @@ START_TEST(a_tokenizer_json_is_a_vocabulary)
     int32_t tokens[2] = {0};
     uint64_t n = 0;
     write_and_set("ab aa z ab", "tokenizer", 6, "all", 0.1);
-    given_path(&g, "tokenizer_file", tokenizer_file());
+    test_settings_path(&g, "tokenizer_file", tokenizer_file());
     ck_assert_ok(shelf_open(&s, "text", &g, &err), err);
     ck_assert_int_eq(s.info.samples, 1);
     ck_assert_int_eq(s.info.columns[1].classes, 5);
@@ -341,12 +341,12 @@ START_TEST(bad_tokenizers_are_refused)
     write_and_set("hello", "tokenizer", 1, "all", 0.1);
     shelf_refused(&s, "text", &g, TUTTI_E_ARG,
                   "text: the vocabulary tokenizer wants tokenizer_file");
-    given_path(&g, "tokenizer_file", shelf_file(&s, "j", "{\"model\"", 8));
+    test_settings_path(&g, "tokenizer_file", shelf_file(&s, "j", "{\"model\"", 8));
     shelf_refused(&s, "text", &g, TUTTI_E_FORMAT, "$/j:1: ':' expected near end of file");
     write_and_set("a\xff", "tokenizer", 1, "all", 0.1);
-    given_path(&g, "tokenizer_file", tokenizer_file());
+    test_settings_path(&g, "tokenizer_file", tokenizer_file());
     shelf_refused(&s, "text", &g, TUTTI_E_FORMAT, "$/t: byte 1 begins no UTF-8 character");
-    given_enum(&g, "vocabulary", "bytes", 0);
+    test_settings_enum(&g, "vocabulary", "bytes", 0);
     shelf_refused(&s, "text", &g, TUTTI_E_ARG,
                   "text: tokenizer_file is for the vocabulary tokenizer, not for bytes");
 }
@@ -357,21 +357,21 @@ static void gpt2_refused(const char *words, const char *merges, tutti_status sta
                          const char *sentence)
 {
     write_and_set("hello", "gpt2", 1, "all", 0.1);
-    given_path(&g, "vocab_file",
-               words ? shelf_file(&s, "vocab.json", words, strlen(words))
-                     : small_vocab_file(&s, "vocab.json"));
-    given_path(&g, "merges_file", shelf_file(&s, "merges.txt", merges, strlen(merges)));
+    test_settings_path(&g, "vocab_file",
+                       words ? shelf_file(&s, "vocab.json", words, strlen(words))
+                             : small_vocab_file(&s, "vocab.json"));
+    test_settings_path(&g, "merges_file", shelf_file(&s, "merges.txt", merges, strlen(merges)));
     shelf_refused(&s, "text", &g, status, sentence);
 }
 
 START_TEST(bad_vocabularies_are_refused)
 {
     write_and_set("hello", "gpt2", 1, "all", 0.1);
-    given_path(&g, "merges_file", shelf_path(&s, "m"));
+    test_settings_path(&g, "merges_file", shelf_path(&s, "m"));
     shelf_refused(&s, "text", &g, TUTTI_E_ARG, "text: the vocabulary gpt2 wants vocab_file");
-    given_path(&g, "vocab_file", shelf_path(&s, "v"));
+    test_settings_path(&g, "vocab_file", shelf_path(&s, "v"));
     shelf_refused(&s, "text", &g, TUTTI_E_IO, "$/v: No such file or directory");
-    given_enum(&g, "vocabulary", "chars", 1);
+    test_settings_enum(&g, "vocabulary", "chars", 1);
     shelf_refused(&s, "text", &g, TUTTI_E_ARG,
                   "text: vocab_file is for the vocabulary gpt2, not for chars");
     gpt2_refused("{\"a\": 0,\n \"b\" 1}", "", TUTTI_E_FORMAT,
@@ -395,8 +395,8 @@ START_TEST(bad_vocabularies_are_refused)
     gpt2_refused(NULL, "h e\ne h\n", TUTTI_E_FORMAT,
                  "$/merges.txt:2: the vocabulary lacks eh or one of its two parts");
     write_and_set("a\xff", "gpt2", 1, "all", 0.1);
-    given_path(&g, "vocab_file", small_vocab_file(&s, "vocab.json"));
-    given_path(&g, "merges_file", shelf_file(&s, "merges.txt", "h e", 3));
+    test_settings_path(&g, "vocab_file", small_vocab_file(&s, "vocab.json"));
+    test_settings_path(&g, "merges_file", shelf_file(&s, "merges.txt", "h e", 3));
     shelf_refused(&s, "text", &g, TUTTI_E_FORMAT, "$/t: byte 1 begins no UTF-8 character");
 }
 END_TEST

@@ -9,18 +9,18 @@
 enum { GPT2 = 20240520, LLAMA3 = 20240801, MOST = 1200 };
 
 static shelf s;
-static given g;
+static test_settings g;
 
 static void settings(const char *path, int64_t length)
 {
-    given_init(&g);
-    given_path(&g, "path", path);
-    given_int(&g, "length", length);
-    given_null(&g, "stride");
-    given_null(&g, "vocabulary_size");
-    given_null(&g, "vocab_file");
-    given_null(&g, "merges_file");
-    given_null(&g, "tokenizer_file");
+    test_settings_init(&g);
+    test_settings_path(&g, "path", path);
+    test_settings_int(&g, "length", length);
+    test_settings_null(&g, "stride");
+    test_settings_null(&g, "vocabulary_size");
+    test_settings_null(&g, "vocab_file");
+    test_settings_null(&g, "merges_file");
+    test_settings_null(&g, "tokenizer_file");
 }
 
 /* Writes tokens first, first + 1 ... under a header that claims `claimed` of them. */
@@ -111,13 +111,13 @@ START_TEST(blocks_may_overlap_or_leave_gaps)
 {
     const char *path = write_tokens("a.bin", GPT2, 1, 9, 0, 9);
     settings(path, 4);
-    given_int(&g, "stride", 2);
+    test_settings_int(&g, "stride", 2);
     open_shelf(3);
     expect(1, 2, 4);
     expect(2, 4, 4);
     subject_close(&s.subject);
     settings(path, 3);
-    given_int(&g, "stride", 5);
+    test_settings_int(&g, "stride", 5);
     open_shelf(2);
     expect(1, 5, 3);
     subject_close(&s.subject);
@@ -156,7 +156,7 @@ START_TEST(a_token_beyond_the_vocabulary_is_told_with_its_place)
     int32_t input[8] = {0}, target[8] = {0};
     void *const data[TUTTI_MAX_COLUMNS] = {input, target};
     settings(write_tokens("a.bin", GPT2, 1, 9, 0, 9), 4);
-    given_int(&g, "vocabulary_size", 8);
+    test_settings_int(&g, "vocabulary_size", 8);
     open_shelf(2);
     ck_assert_int_eq(s.info.columns[0].classes, 8);
     expect(0, 0, 4);
@@ -177,10 +177,10 @@ START_TEST(tokens_have_a_meaning_with_the_files_of_a_vocabulary)
     open_shelf(2);
     ck_assert_ptr_null(s.subject.calls->query(s.subject.self, TUTTI_VOCABULARY_V1));
     subject_close(&s.subject);
-    given_path(&g, "merges_file", merges);
+    test_settings_path(&g, "merges_file", merges);
     shelf_refused(&s, "tokens_bin", &g, TUTTI_E_ARG,
                   "tokens_bin: merges_file is set without vocab_file");
-    given_path(&g, "vocab_file", small_vocab_file(&s, "vocab.json"));
+    test_settings_path(&g, "vocab_file", small_vocab_file(&s, "vocab.json"));
     open_shelf(2);
     const tutti_vocabulary_v1 *words = subject_query(&s.subject, TUTTI_VOCABULARY_V1);
     ck_assert_ok(words->encode(s.subject.self, "hello wor", 9, tokens, 8, &n, &err), err);

@@ -9,7 +9,7 @@
 #include <zstd.h>
 
 static shelf s;
-static given g;
+static test_settings g;
 static tutti_error err;
 
 /* A tar file under construction. */
@@ -81,21 +81,21 @@ static void tar_end(const char *name)
 static void settings(const char *path, const char *target)
 {
     static const char *const inputs[] = {"jpg", "png"};
-    given_init(&g);
-    given_path(&g, "path", shelf_path(&s, path));
-    given_strings(&g, "inputs", inputs, 2);
-    given_null(&g, "target");
+    test_settings_init(&g);
+    test_settings_path(&g, "path", shelf_path(&s, path));
+    test_settings_strings(&g, "inputs", inputs, 2);
+    test_settings_null(&g, "target");
     if (target)
-        given_string(&g, "target", target);
-    given_string(&g, "input_key", "value");
-    given_null(&g, "unpack_folder");
-    given_string(&g, "target_key", "label");
-    given_null(&g, "labels");
-    given_null(&g, "cache_folder");
-    given_int(&g, "classes", 0);
-    given_enum(&g, "channels", "rgb", 0);
-    given_enum(&g, "sizes", "probe", 0);
-    given_null(&g, "shrink");
+        test_settings_string(&g, "target", target);
+    test_settings_string(&g, "input_key", "value");
+    test_settings_null(&g, "unpack_folder");
+    test_settings_string(&g, "target_key", "label");
+    test_settings_null(&g, "labels");
+    test_settings_null(&g, "cache_folder");
+    test_settings_int(&g, "classes", 0);
+    test_settings_enum(&g, "channels", "rgb", 0);
+    test_settings_enum(&g, "sizes", "probe", 0);
+    test_settings_null(&g, "shrink");
 }
 
 static void start(void)
@@ -317,7 +317,7 @@ static void target_refused(const char *ending, const char *text, tutti_status st
     tar_text(name, text);
     tar_end("x.tar");
     settings("x.tar", ending);
-    given_int(&g, "classes", 5);
+    test_settings_int(&g, "classes", 5);
     shelf_refused(&s, "webdataset", &g, status, sentence);
 }
 
@@ -336,7 +336,7 @@ START_TEST(a_file_may_say_what_classes_are_called)
     tar_end("x.tar");
     (void)shelf_file(&s, "labels.txt", labels, sizeof labels - 1);
     settings("x.tar", "cls");
-    given_path(&g, "labels", shelf_path(&s, "labels.txt"));
+    test_settings_path(&g, "labels", shelf_path(&s, "labels.txt"));
     ck_assert_ok(shelf_open(&s, "webdataset", &g, &err), err);
     ck_assert_int_eq(s.info.columns[1].classes, 2);
     for (int k = 0; k < 4; k++)
@@ -346,7 +346,7 @@ START_TEST(a_file_may_say_what_classes_are_called)
     ck_assert_ptr_null(names->name(s.subject.self, "target", 2));
     ck_assert_ptr_null(names->name(s.subject.self, "input", 0));
     subject_close(&s.subject);
-    given_int(&g, "classes", 3);
+    test_settings_int(&g, "classes", 3);
     shelf_refused(&s, "webdataset", &g, TUTTI_E_ARG,
                   "$/labels.txt: has 2 labels, classes says 3");
     tar_picture("a.png", 1);
@@ -355,7 +355,7 @@ START_TEST(a_file_may_say_what_classes_are_called)
     tar_text("b.json", "{\"label\": \"eel\"}");
     tar_end("y.tar");
     settings("y.tar", "json");
-    given_path(&g, "labels", shelf_path(&s, "labels.txt"));
+    test_settings_path(&g, "labels", shelf_path(&s, "labels.txt"));
     shelf_refused(&s, "webdataset", &g, TUTTI_E_FORMAT,
                   "$/y.tar: sample b: json holds \"eel\", which is no label");
 }
@@ -466,7 +466,7 @@ START_TEST(compressed_shards_are_unpacked)
         tar_text("a.cls", k ? "7" : "3");
         tar_packed_end(names[k], k);
     }
-    given_path(&g, "unpack_folder", s.folder);
+    test_settings_path(&g, "unpack_folder", s.folder);
     ck_assert_ok(shelf_open(&s, "webdataset", &g, &err), err);
     ck_assert_int_eq(s.info.samples, 2);
     expect(0, 0, 3);
@@ -489,7 +489,7 @@ START_TEST(compressed_shards_are_unpacked)
     tar_picture("a.png", 1);
     tar_packed_end("x.tar.gz", 0);
     settings("x.tar.gz", NULL);
-    given_path(&g, "unpack_folder", "/nowhere");
+    test_settings_path(&g, "unpack_folder", "/nowhere");
     shelf_refused(&s, "webdataset", &g, TUTTI_E_IO,
                   "$/x.tar.gz: cannot be unpacked in /nowhere: No such file or directory");
 }
@@ -511,7 +511,7 @@ static void tar_array(const char *name, const char *type, const char *shape, con
 static void only_input(const char *ending)
 {
     const char *const inputs[] = {ending};
-    given_strings(&g, "inputs", inputs, 1);
+    test_settings_strings(&g, "inputs", inputs, 1);
 }
 
 /* Sample `index` is this. */
@@ -562,7 +562,7 @@ START_TEST(arrays_texts_and_members_are_inputs)
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         settings("x.tar", cases[k].target);
         only_input(cases[k].input);
-        given_string(&g, "input_key", cases[k].key);
+        test_settings_string(&g, "input_key", cases[k].key);
         ck_assert_ok(shelf_open(&s, "webdataset", &g, &err), err);
         shelf_shape(&s.info.columns[0].desc, cases[k].column);
         expect_value(1, cases[k].shape, cases[k].want, cases[k].size);
@@ -589,7 +589,7 @@ START_TEST(faults_of_values_are_told)
     shelf_refused(&s, "webdataset", &g, TUTTI_E_FORMAT,
                   "$/x.tar: input at byte 1536: has no number, list of numbers or text called "
                   "value");
-    given_string(&g, "input_key", "l");
+    test_settings_string(&g, "input_key", "l");
     shelf_refused(&s, "webdataset", &g, TUTTI_E_FORMAT,
                   "$/x.tar: input at byte 1536: the list l holds more than numbers");
     tar_array("a.npy", "<i4", "()", &label, sizeof label);
@@ -611,7 +611,7 @@ START_TEST(faults_of_values_are_told)
     tar_picture("b.png", 1);
     tar_end("x.tar");
     static const char *const both[] = {"txt", "png"};
-    given_strings(&g, "inputs", both, 2);
+    test_settings_strings(&g, "inputs", both, 2);
     shelf_refused(
         &s, "webdataset", &g, TUTTI_E_FORMAT,
         "$/x.tar: sample b has the input png, which is of another kind than those before "

@@ -7,7 +7,7 @@
 static tree t;
 static record r;
 static subject s;
-static given g;
+static test_settings g;
 static tutti_error err;
 static const tutti_layer_v1 *layer;
 static tutti_module m;
@@ -15,7 +15,7 @@ static tutti_module m;
 static void start(void)
 {
     tree_init(&t);
-    given_init(&g);
+    test_settings_init(&g);
     memset(&err, 0, sizeof err);
 }
 
@@ -44,15 +44,15 @@ static void emits(int32_t mode, const char *want)
 
 static void given_conv(int64_t groups, int bias, const char *init)
 {
-    given_int(&g, "in_channels", 4);
-    given_int(&g, "out_channels", 6);
-    given_int(&g, "kernel_size", 3);
-    given_int(&g, "stride", 2);
-    given_int(&g, "padding", 1);
-    given_int(&g, "dilation", 1);
-    given_int(&g, "groups", groups);
-    given_bool(&g, "bias", bias);
-    given_enum(&g, "init", init, 0);
+    test_settings_int(&g, "in_channels", 4);
+    test_settings_int(&g, "out_channels", 6);
+    test_settings_int(&g, "kernel_size", 3);
+    test_settings_int(&g, "stride", 2);
+    test_settings_int(&g, "padding", 1);
+    test_settings_int(&g, "dilation", 1);
+    test_settings_int(&g, "groups", groups);
+    test_settings_bool(&g, "bias", bias);
+    test_settings_enum(&g, "init", init, 0);
 }
 
 START_TEST(conv2d_is_a_convolution_with_pytorchs_start)
@@ -156,10 +156,10 @@ END_TEST
 START_TEST(conv_transpose2d_is_a_product_whose_columns_are_pixels)
 {
     start();
-    given_int(&g, "in_channels", 4);
-    given_int(&g, "out_channels", 6);
-    given_int(&g, "kernel_size", 2);
-    given_bool(&g, "bias", 1);
+    test_settings_int(&g, "in_channels", 4);
+    test_settings_int(&g, "out_channels", 6);
+    test_settings_int(&g, "kernel_size", 2);
+    test_settings_bool(&g, "bias", 1);
     open_layer("conv_transpose2d");
     const tree_weight *w = t.modules[m].weights;
     const tutti_desc want = {{4, 2, 2, 6}, 4, TUTTI_F32};
@@ -182,9 +182,9 @@ END_TEST
 START_TEST(upsample2d_is_two_products_with_shares_of_pixels)
 {
     start();
-    given_int(&g, "scale_factor", 2);
-    given_enum(&g, "mode", "bilinear", 1);
-    given_bool(&g, "align_corners", 0);
+    test_settings_int(&g, "scale_factor", 2);
+    test_settings_enum(&g, "mode", "bilinear", 1);
+    test_settings_bool(&g, "align_corners", 0);
     open_layer("upsample2d");
     emits(TUTTI_MODE_TRAIN, "v2 = reshape(v1; shape=[2, 8, 32])\n"
                             "v3 = matmul(constant, v2; transpose_a=0, transpose_b=0)\n"
@@ -199,10 +199,10 @@ END_TEST
 START_TEST(linear_is_a_product_with_the_transpose)
 {
     start();
-    given_int(&g, "in_features", 16);
-    given_int(&g, "out_features", 5);
-    given_bool(&g, "bias", 1);
-    given_enum(&g, "init", "default", 0);
+    test_settings_int(&g, "in_features", 16);
+    test_settings_int(&g, "out_features", 5);
+    test_settings_bool(&g, "bias", 1);
+    test_settings_enum(&g, "init", "default", 0);
     open_layer("linear");
     const tree_weight *w = t.modules[m].weights;
     const tutti_desc want = {{5, 16}, 2, TUTTI_F32};
@@ -218,12 +218,12 @@ END_TEST
 START_TEST(a_transposed_linear_layer_stores_its_weight_the_other_way)
 {
     start();
-    given_int(&g, "in_features", 16);
-    given_int(&g, "out_features", 5);
-    given_bool(&g, "transposed", 1);
-    given_bool(&g, "bias", 1);
-    given_enum(&g, "init", "normal", 2);
-    given_float(&g, "std", 0.3);
+    test_settings_int(&g, "in_features", 16);
+    test_settings_int(&g, "out_features", 5);
+    test_settings_bool(&g, "transposed", 1);
+    test_settings_bool(&g, "bias", 1);
+    test_settings_enum(&g, "init", "normal", 2);
+    test_settings_float(&g, "std", 0.3);
     open_layer("linear");
     const tree_weight *w = t.modules[m].weights;
     const tutti_desc want = {{16, 5}, 2, TUTTI_F32}, row = {{5}, 1, TUTTI_F32};
@@ -243,9 +243,9 @@ END_TEST
 START_TEST(batch_norm2d_moves_its_statistics_in_training_only)
 {
     start();
-    given_int(&g, "num_features", 4);
-    given_float(&g, "eps", 1e-5);
-    given_float(&g, "momentum", 0.1);
+    test_settings_int(&g, "num_features", 4);
+    test_settings_float(&g, "eps", 1e-5);
+    test_settings_float(&g, "momentum", 0.1);
     open_layer("batch_norm2d");
     static const char *const names[] = {"weight", "bias", "running_mean", "running_var"};
     const tree_weight *w = t.modules[m].weights;
@@ -270,10 +270,10 @@ START_TEST(batch_norm2d_may_start_with_a_scale_of_zero)
 {
     for (int zero = 0; zero < 2; zero++) {
         start();
-        given_int(&g, "num_features", 4);
-        given_float(&g, "eps", 1e-5);
-        given_float(&g, "momentum", 0.1);
-        given_enum(&g, "init", zero ? "zero" : "one", zero);
+        test_settings_int(&g, "num_features", 4);
+        test_settings_float(&g, "eps", 1e-5);
+        test_settings_float(&g, "momentum", 0.1);
+        test_settings_enum(&g, "init", zero ? "zero" : "one", zero);
         open_layer("batch_norm2d");
         ck_assert_close(t.modules[m].weights[0].init.a, !zero, 0);
         ck_assert_close(t.modules[m].weights[3].init.a, 1, 0);
@@ -300,7 +300,7 @@ static const char *const pools[] = {"max_pool2d", "avg_pool2d"};
 START_TEST(gelu_has_a_form_with_tanh)
 {
     start();
-    given_enum(&g, "approximate", "tanh", 1);
+    test_settings_enum(&g, "approximate", "tanh", 1);
     open_layer("gelu");
     emits(TUTTI_MODE_TRAIN, "v2 = gelu(v1; approximate=1)\nv2\n");
     subject_close(&s);
@@ -311,12 +311,12 @@ START_TEST(pooling_steps_by_its_window_unless_told)
 {
     char want[160];
     start();
-    given_int(&g, "kernel_size", 3);
-    given_int(&g, "padding", 1);
+    test_settings_int(&g, "kernel_size", 3);
+    test_settings_int(&g, "padding", 1);
     if (_i / 2)
-        given_int(&g, "stride", 2);
+        test_settings_int(&g, "stride", 2);
     else
-        given_null(&g, "stride");
+        test_settings_null(&g, "stride");
     open_layer(pools[_i % 2]);
     (void)snprintf(want, sizeof want,
                    "v2 = %s(v1; kernel=[3, 3], stride=[%d, %d], padding=[1, 1])\nv2\n",
@@ -345,7 +345,7 @@ START_TEST(dropout_works_in_training_only_with_a_stream_of_its_place)
 {
     char want[80];
     start();
-    given_float(&g, "p", 0.25);
+    test_settings_float(&g, "p", 0.25);
     open_layer("dropout");
     (void)snprintf(want, sizeof want, "v2 = dropout(v1; p=0.25, stream=%u)\nv2\n", m);
     emits(TUTTI_MODE_TRAIN, want);
@@ -369,17 +369,17 @@ END_TEST
 START_TEST(group_norm_has_a_scale_and_a_shift_for_each_channel)
 {
     start();
-    given_int(&g, "num_channels", 12);
-    given_int(&g, "num_groups", 3);
-    given_float(&g, "eps", 1e-6);
+    test_settings_int(&g, "num_channels", 12);
+    test_settings_int(&g, "num_groups", 3);
+    test_settings_float(&g, "eps", 1e-6);
     open_layer("group_norm");
     ck_assert_uint_eq(t.modules[m].nweights, 2);
     ck_assert_int_eq(t.modules[m].weights[0].desc.dim[0], 12);
     emits(TUTTI_MODE_TRAIN, "v2 = group_norm(v1, weight, bias; eps=1e-06, groups=3)\nv2\n");
     subject_close(&s);
     start();
-    given_int(&g, "num_channels", 12);
-    given_int(&g, "num_groups", 5);
+    test_settings_int(&g, "num_channels", 12);
+    test_settings_int(&g, "num_groups", 5);
     ck_assert_open_refused(PLUGIN_PATH, TUTTI_KIND_LAYER, "group_norm", &g, TUTTI_E_ARG,
                            "group_norm: num_channels 12 do not divide into 5 groups");
 }
@@ -388,8 +388,8 @@ END_TEST
 START_TEST(layer_norm_starts_as_ones_and_zeros)
 {
     start();
-    given_int(&g, "num_features", 4);
-    given_float(&g, "eps", 1e-6);
+    test_settings_int(&g, "num_features", 4);
+    test_settings_float(&g, "eps", 1e-6);
     open_layer("layer_norm");
     const tree_weight *w = t.modules[m].weights;
     ck_assert_uint_eq(t.modules[m].nweights, 2);
@@ -408,9 +408,9 @@ END_TEST
 START_TEST(an_embedding_looks_rows_up)
 {
     start();
-    given_int(&g, "num_embeddings", 65);
-    given_int(&g, "embedding_dim", 8);
-    given_float(&g, "std", 0.02);
+    test_settings_int(&g, "num_embeddings", 65);
+    test_settings_int(&g, "embedding_dim", 8);
+    test_settings_float(&g, "std", 0.02);
     open_layer("embedding");
     const tree_weight *w = t.modules[m].weights;
     const tutti_desc want = {{65, 8}, 2, TUTTI_F32};
@@ -428,13 +428,13 @@ END_TEST
 static void open_attention(const char *kind, double dropout, int alibi)
 {
     start();
-    given_int(&g, "embed_dim", 12);
-    given_int(&g, "num_heads", 4);
-    given_float(&g, "dropout", dropout);
-    given_bool(&g, "bias", 1);
-    given_bool(&g, "alibi", alibi);
-    given_float(&g, "std", 0.02);
-    given_null(&g, "proj_std");
+    test_settings_int(&g, "embed_dim", 12);
+    test_settings_int(&g, "num_heads", 4);
+    test_settings_float(&g, "dropout", dropout);
+    test_settings_bool(&g, "bias", 1);
+    test_settings_bool(&g, "alibi", alibi);
+    test_settings_float(&g, "std", 0.02);
+    test_settings_null(&g, "proj_std");
     open_layer(kind);
 }
 
@@ -498,8 +498,8 @@ END_TEST
 START_TEST(alibi_of_heads_counts_the_distance_on_both_sides)
 {
     start();
-    given_int(&g, "num_heads", 2);
-    given_bool(&g, "alibi", 1);
+    test_settings_int(&g, "num_heads", 2);
+    test_settings_bool(&g, "alibi", 1);
     open_layer("attention_heads");
     ck_assert_ptr_nonnull(
         strstr(attends(TUTTI_MODE_EVAL, 1), "sdpa_packed(v2, constant; causal=0)\n"));
@@ -528,8 +528,8 @@ END_TEST
 START_TEST(heads_attend_without_products_of_their_own)
 {
     start();
-    given_int(&g, "num_heads", 2);
-    given_float(&g, "dropout", 0.1);
+    test_settings_int(&g, "num_heads", 2);
+    test_settings_float(&g, "dropout", 0.1);
     open_layer("attention_heads");
     ck_assert_uint_eq(t.count, 2); /* no modules below */
     ck_assert_str_eq(attends(TUTTI_MODE_EVAL, 2), "v2 = reshape(v1; shape=[2, 3, 3, 2, 2])\n"
@@ -538,8 +538,8 @@ START_TEST(heads_attend_without_products_of_their_own)
     ck_assert_ptr_nonnull(strstr(attends(TUTTI_MODE_TRAIN, 1), "dropout=0.1, stream=2)\n"));
     subject_close(&s);
     start();
-    given_int(&g, "num_heads", 3);
-    given_float(&g, "dropout", 0.0);
+    test_settings_int(&g, "num_heads", 3);
+    test_settings_float(&g, "dropout", 0.0);
     open_layer("attention_heads");
     const tutti_desc shape = {{2, 3, 12}, 3, TUTTI_F32};
     const tutti_value in = 1;
@@ -556,8 +556,8 @@ END_TEST
 START_TEST(heads_that_do_not_divide_the_width_are_refused)
 {
     start();
-    given_int(&g, "embed_dim", 12);
-    given_int(&g, "num_heads", 5);
+    test_settings_int(&g, "embed_dim", 12);
+    test_settings_int(&g, "num_heads", 5);
     ck_assert_open_refused(PLUGIN_PATH, TUTTI_KIND_LAYER, "self_attention", &g, TUTTI_E_ARG,
                            "self-attention: embed_dim 12 does not divide into 5 heads");
 }
@@ -568,22 +568,22 @@ END_TEST
 static void given_grouped_query(int64_t kv_heads, const char *rope_type, int64_t index)
 {
     start();
-    given_int(&g, "embed_dim", 12);
-    given_int(&g, "num_heads", 4);
-    given_int(&g, "num_key_value_heads", kv_heads);
-    given_int(&g, "head_dim", 6);
-    given_bool(&g, "bias", 1);
-    given_bool(&g, "out_bias", 0);
-    given_bool(&g, "qk_norm", 1);
-    given_float(&g, "eps", 1e-6);
-    given_float(&g, "rope_theta", 10000.0);
-    given_enum(&g, "rope_type", rope_type, index);
-    given_float(&g, "rope_factor", 4.0);
-    given_float(&g, "low_freq_factor", 1.0);
-    given_float(&g, "high_freq_factor", 4.0);
-    given_int(&g, "original_max_position_embeddings", 64);
-    given_float(&g, "std", 0.02);
-    given_null(&g, "proj_std");
+    test_settings_int(&g, "embed_dim", 12);
+    test_settings_int(&g, "num_heads", 4);
+    test_settings_int(&g, "num_key_value_heads", kv_heads);
+    test_settings_int(&g, "head_dim", 6);
+    test_settings_bool(&g, "bias", 1);
+    test_settings_bool(&g, "out_bias", 0);
+    test_settings_bool(&g, "qk_norm", 1);
+    test_settings_float(&g, "eps", 1e-6);
+    test_settings_float(&g, "rope_theta", 10000.0);
+    test_settings_enum(&g, "rope_type", rope_type, index);
+    test_settings_float(&g, "rope_factor", 4.0);
+    test_settings_float(&g, "low_freq_factor", 1.0);
+    test_settings_float(&g, "high_freq_factor", 4.0);
+    test_settings_int(&g, "original_max_position_embeddings", 64);
+    test_settings_float(&g, "std", 0.02);
+    test_settings_null(&g, "proj_std");
 }
 
 START_TEST(grouped_queries_share_keys_and_values)
@@ -633,7 +633,7 @@ END_TEST
 START_TEST(as_many_heads_of_keys_are_not_repeated)
 {
     given_grouped_query(4, "default", 0);
-    given_bool(&g, "qk_norm", 0);
+    test_settings_bool(&g, "qk_norm", 0);
     open_layer("grouped_query_attention");
     ck_assert_ptr_null(strstr(attends(TUTTI_MODE_EVAL, 1), "broadcast_to"));
     subject_close(&s);
@@ -652,7 +652,7 @@ START_TEST(frequencies_are_scaled_as_the_type_says)
     const double by[4][3] = {
         {1, 1, 1}, {0.25, 0.25, 0.25}, {1, 0.25, 0.25}, {1, share + (1 - share) / 4, 0.25}};
     given_grouped_query(2, types[_i], index[_i]);
-    given_int(&g, "original_max_position_embeddings", original[_i]);
+    test_settings_int(&g, "original_max_position_embeddings", original[_i]);
     open_layer("grouped_query_attention");
     (void)attends(TUTTI_MODE_EVAL, 1);
     const tutti_desc want = {{3, 3}, 2, TUTTI_F32};
@@ -675,13 +675,13 @@ START_TEST(grouped_heads_that_do_not_fit_are_refused)
                            "grouped_query_attention: num_heads 4 is no multiple of "
                            "num_key_value_heads 3");
     given_grouped_query(2, "default", 0);
-    given_null(&g, "head_dim");
+    test_settings_null(&g, "head_dim");
     ck_assert_open_refused(PLUGIN_PATH, TUTTI_KIND_LAYER, "grouped_query_attention", &g,
                            TUTTI_E_ARG,
                            "grouped_query_attention: a head has 3 numbers, want an even count; "
                            "set head_dim");
     given_grouped_query(2, "llama3", 2);
-    given_float(&g, "low_freq_factor", 4.0);
+    test_settings_float(&g, "low_freq_factor", 4.0);
     ck_assert_open_refused(PLUGIN_PATH, TUTTI_KIND_LAYER, "grouped_query_attention", &g,
                            TUTTI_E_ARG,
                            "grouped_query_attention: low_freq_factor 4, want less than "
@@ -692,8 +692,8 @@ END_TEST
 START_TEST(rms_norm_has_a_scale_that_starts_as_ones)
 {
     start();
-    given_int(&g, "num_features", 4);
-    given_float(&g, "eps", 1e-5);
+    test_settings_int(&g, "num_features", 4);
+    test_settings_float(&g, "eps", 1e-5);
     open_layer("rms_norm");
     const tree_weight *w = t.modules[m].weights;
     ck_assert_uint_eq(t.modules[m].nweights, 1);

@@ -14,7 +14,7 @@ static char text[4096];
 /* From here on stderr is a file in the run's folder: every test has a process of its own. */
 static void open_it(int64_t every, int32_t unit)
 {
-    given g;
+    test_settings g;
     tutti_error err = TUTTI_ERROR_INIT;
     char path[400];
     stage_init(&run);
@@ -22,10 +22,10 @@ static void open_it(int64_t every, int32_t unit)
     const int fd = open(path, O_WRONLY | O_CREAT | O_APPEND, 0600);
     ck_assert_int_ge(fd, 0);
     ck_assert_int_eq(dup2(fd, 2), 2);
-    given_init(&g);
-    given_time(&g, "log_interval", every, unit);
-    given_enum(&g, "stream", "stderr", 0);
-    given_bool(&g, "log_traces", 0);
+    test_settings_init(&g);
+    test_settings_time(&g, "log_interval", every, unit);
+    test_settings_enum(&g, "stream", "stderr", 0);
+    test_settings_bool(&g, "log_traces", 0);
     ck_assert_ok(
         subject_open(&it, PLUGIN_PATH, TUTTI_KIND_LOGGER, "console", &g, run.services, &err),
         err);
@@ -147,11 +147,11 @@ END_TEST
 
 START_TEST(an_interval_of_nothing_is_refused)
 {
-    given g;
+    test_settings g;
     tutti_error err = TUTTI_ERROR_INIT;
     stage_init(&run);
-    given_init(&g);
-    given_time(&g, "log_interval", 0, TUTTI_UNIT_BATCH);
+    test_settings_init(&g);
+    test_settings_time(&g, "log_interval", 0, TUTTI_UNIT_BATCH);
     ck_assert_int_eq(
         subject_open(&it, PLUGIN_PATH, TUTTI_KIND_LOGGER, "console", &g, run.services, &err),
         TUTTI_E_RANGE);

@@ -8,25 +8,25 @@
 
 static stage run;
 static subject it;
-static given g;
+static test_settings g;
 static bool sends; /* the file elsewhere */
 static char text[4096];
 
 static const tutti_logger_v1 *open_it(const char *filename, int traces)
 {
     tutti_error err = TUTTI_ERROR_INIT;
-    given_init(&g);
+    test_settings_init(&g);
     if (filename)
-        given_path(&g, "filename", filename);
+        test_settings_path(&g, "filename", filename);
     else
-        given_null(&g, "filename");
+        test_settings_null(&g, "filename");
     if (sends)
-        given_string(&g, "remote_file_name", "logs/{run_name}");
+        test_settings_string(&g, "remote_file_name", "logs/{run_name}");
     else
-        given_null(&g, "remote_file_name");
-    given_bool(&g, "overwrite", 0);
-    given_int(&g, "flush_interval", 1);
-    given_bool(&g, "log_traces", traces);
+        test_settings_null(&g, "remote_file_name");
+    test_settings_bool(&g, "overwrite", 0);
+    test_settings_int(&g, "flush_interval", 1);
+    test_settings_bool(&g, "log_traces", traces);
     ck_assert_ok(
         subject_open(&it, PLUGIN_PATH, TUTTI_KIND_LOGGER, "file", &g, run.services, &err), err);
     return subject_query(&it, TUTTI_LOGGER_V1);

@@ -13,10 +13,10 @@ static const tutti_history_v1 *history;
 
 static void open_it(void)
 {
-    given none;
+    test_settings none;
     tutti_error err = TUTTI_ERROR_INIT;
     stage_init(&run);
-    given_init(&none);
+    test_settings_init(&none);
     ck_assert_ok(subject_open(&it, PLUGIN_PATH, TUTTI_KIND_LOGGER, "in_memory", &none,
                               run.services, &err),
                  err);

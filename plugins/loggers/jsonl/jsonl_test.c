@@ -14,17 +14,17 @@ static char text[4096];
 
 static const tutti_logger_v1 *open_it(const char *filename, int overwrite)
 {
-    given g;
+    test_settings g;
     tutti_error err = TUTTI_ERROR_INIT;
-    given_init(&g);
+    test_settings_init(&g);
     if (filename)
-        given_path(&g, "filename", filename);
+        test_settings_path(&g, "filename", filename);
     else
-        given_null(&g, "filename");
-    given_null(&g, "remote_file_name");
-    given_bool(&g, "overwrite", overwrite);
-    given_int(&g, "flush_interval", 100);
-    given_bool(&g, "log_traces", 1);
+        test_settings_null(&g, "filename");
+    test_settings_null(&g, "remote_file_name");
+    test_settings_bool(&g, "overwrite", overwrite);
+    test_settings_int(&g, "flush_interval", 100);
+    test_settings_bool(&g, "log_traces", 1);
     ck_assert_ok(
         subject_open(&it, PLUGIN_PATH, TUTTI_KIND_LOGGER, "jsonl", &g, run.services, &err),
         err);

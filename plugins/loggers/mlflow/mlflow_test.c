@@ -96,25 +96,25 @@ static const char *user = ""; /* "NAME:PASSWORD@" in the address */
 static const tutti_logger_v1 *open_it(options o)
 {
     static char url[128];
-    given g;
+    test_settings g;
     tutti_error err = TUTTI_ERROR_INIT;
     (void)snprintf(url, sizeof url, "http://%s127.0.0.1:%d/", user, there.port);
-    given_init(&g);
-    given_string(&g, "tracking_uri", url);
-    given_string(&g, "experiment_name", "my trials");
-    given_null(&g, "run_name");
-    given_string(&g, "run_group", "all");
-    given_list(&g, "tags", TUTTI_PARAM_STRING, 1)->s = "who=me";
+    test_settings_init(&g);
+    test_settings_string(&g, "tracking_uri", url);
+    test_settings_string(&g, "experiment_name", "my trials");
+    test_settings_null(&g, "run_name");
+    test_settings_string(&g, "run_group", "all");
+    test_settings_list(&g, "tags", TUTTI_PARAM_STRING, 1)->s = "who=me";
     tutti_param *patterns =
-        given_list(&g, "ignore_metrics", TUTTI_PARAM_STRING, o.ignored ? 1 : 0);
+        test_settings_list(&g, "ignore_metrics", TUTTI_PARAM_STRING, o.ignored ? 1 : 0);
     if (o.ignored)
         patterns->s = o.ignored;
-    (void)given_list(&g, "ignore_hyperparameters", TUTTI_PARAM_STRING, 0);
-    given_bool(&g, "resume", o.resume);
-    given_int(&g, "flush_interval", 2);
-    given_int(&g, "log_duplicated_metric_every_n_steps", 3);
-    given_int(&g, "queue_size", 64);
-    given_float(&g, "flush_timeout", o.flush_timeout);
+    (void)test_settings_list(&g, "ignore_hyperparameters", TUTTI_PARAM_STRING, 0);
+    test_settings_bool(&g, "resume", o.resume);
+    test_settings_int(&g, "flush_interval", 2);
+    test_settings_int(&g, "log_duplicated_metric_every_n_steps", 3);
+    test_settings_int(&g, "queue_size", 64);
+    test_settings_float(&g, "flush_timeout", o.flush_timeout);
     ck_assert_ok(
         subject_open(&it, PLUGIN_PATH, TUTTI_KIND_LOGGER, "mlflow", &g, run.services, &err),
         err);

@@ -26,27 +26,28 @@ static void teardown(void)
     stage_fini(&run);
 }
 
-static void give(given *g, const char *uri, const char *experiment, double flush_timeout)
+static void give(test_settings *g, const char *uri, const char *experiment,
+                 double flush_timeout)
 {
-    given_init(g);
-    given_string(g, "tracking_uri", uri);
-    given_string(g, "experiment_name", experiment);
-    given_null(g, "run_name");
-    given_null(g, "run_group");
-    given_list(g, "tags", TUTTI_PARAM_STRING, 1)->s = "who=me: 'a'";
-    (void)given_list(g, "ignore_metrics", TUTTI_PARAM_STRING, 0);
-    (void)given_list(g, "ignore_hyperparameters", TUTTI_PARAM_STRING, 0);
-    given_bool(g, "resume", 0);
-    given_int(g, "flush_interval", 2);
-    given_int(g, "log_duplicated_metric_every_n_steps", 100);
-    given_int(g, "queue_size", 64);
-    given_float(g, "flush_timeout", flush_timeout);
+    test_settings_init(g);
+    test_settings_string(g, "tracking_uri", uri);
+    test_settings_string(g, "experiment_name", experiment);
+    test_settings_null(g, "run_name");
+    test_settings_null(g, "run_group");
+    test_settings_list(g, "tags", TUTTI_PARAM_STRING, 1)->s = "who=me: 'a'";
+    (void)test_settings_list(g, "ignore_metrics", TUTTI_PARAM_STRING, 0);
+    (void)test_settings_list(g, "ignore_hyperparameters", TUTTI_PARAM_STRING, 0);
+    test_settings_bool(g, "resume", 0);
+    test_settings_int(g, "flush_interval", 2);
+    test_settings_int(g, "log_duplicated_metric_every_n_steps", 100);
+    test_settings_int(g, "queue_size", 64);
+    test_settings_float(g, "flush_timeout", flush_timeout);
 }
 
 static const tutti_logger_v1 *open_at(const char *uri, const char *experiment,
                                       double flush_timeout)
 {
-    given g;
+    test_settings g;
     tutti_error err = TUTTI_ERROR_INIT;
     give(&g, uri, experiment, flush_timeout);
     ck_assert_ok(
@@ -595,7 +596,7 @@ static const char *const no_folders[] = {"sqlite:///mlflow.db", "file://host/mlr
 
 START_TEST(another_address_is_refused)
 {
-    given g;
+    test_settings g;
     char told[600];
     tutti_error err = TUTTI_ERROR_INIT;
     give(&g, no_folders[_i], "e", 0);
@@ -612,7 +613,7 @@ END_TEST
 
 START_TEST(without_an_address_it_is_mlruns)
 {
-    given g;
+    test_settings g;
     char folder[400];
     tutti_error err = TUTTI_ERROR_INIT;
     ck_assert_int_eq(unsetenv("MLFLOW_TRACKING_URI"), 0);

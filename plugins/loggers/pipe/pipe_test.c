@@ -16,15 +16,15 @@ static const tutti_logger_v1 *open_it(const char *program, const char *script, i
                                       double flush_timeout)
 {
     const char *argv[] = {program, "-c", script, program, run.run_folder};
-    given g;
+    test_settings g;
     tutti_error err = TUTTI_ERROR_INIT;
-    given_init(&g);
-    tutti_param *items = given_list(&g, "command", TUTTI_PARAM_STRING, 5);
+    test_settings_init(&g);
+    tutti_param *items = test_settings_list(&g, "command", TUTTI_PARAM_STRING, 5);
     for (int k = 0; k < 5; k++)
         items[k].s = argv[k];
-    given_bool(&g, "log_traces", 1);
-    given_int(&g, "queue_size", queue_size);
-    given_float(&g, "flush_timeout", flush_timeout);
+    test_settings_bool(&g, "log_traces", 1);
+    test_settings_int(&g, "queue_size", queue_size);
+    test_settings_float(&g, "flush_timeout", flush_timeout);
     ck_assert_ok(
         subject_open(&it, PLUGIN_PATH, TUTTI_KIND_LOGGER, "pipe", &g, run.services, &err), err);
     ck_assert_hears(&run, &it, TUTTI_EVENT_INIT);

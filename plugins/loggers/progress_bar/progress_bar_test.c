@@ -14,12 +14,12 @@ static char text[4096];
 
 static void open_it(double line_every)
 {
-    given g;
+    test_settings g;
     tutti_error err = TUTTI_ERROR_INIT;
-    given_init(&g);
-    given_enum(&g, "stream", "stderr", 0);
-    given_float(&g, "refresh", 0.0);
-    given_float(&g, "line_every", line_every);
+    test_settings_init(&g);
+    test_settings_enum(&g, "stream", "stderr", 0);
+    test_settings_float(&g, "refresh", 0.0);
+    test_settings_float(&g, "line_every", line_every);
     ck_assert_ok(subject_open(&it, PLUGIN_PATH, TUTTI_KIND_LOGGER, "progress_bar", &g,
                               run.services, &err),
                  err);

@@ -152,19 +152,19 @@ static char endpoint[64], bucket[300], path[300];
 
 static const tutti_files_v1 *open_at(const char *uri, double flush_timeout)
 {
-    given g;
+    test_settings g;
     tutti_error err = TUTTI_ERROR_INIT;
-    given_init(&g);
+    test_settings_init(&g);
     (void)snprintf(endpoint, sizeof endpoint, "http://127.0.0.1:%d/", there.port);
-    given_string(&g, "bucket_uri", uri);
-    given_string(&g, "endpoint", endpoint);
-    given_string(&g, "file_path_format_string", "of/{run_name}/{remote_file_name}");
-    given_int(&g, "num_concurrent_uploads", 2);
-    given_int(&g, "part_size", 5);
-    given_int(&g, "queue_size", 6);
-    given_null(&g, "upload_staging_folder");
-    given_float(&g, "silence_timeout", silence);
-    given_float(&g, "flush_timeout", flush_timeout);
+    test_settings_string(&g, "bucket_uri", uri);
+    test_settings_string(&g, "endpoint", endpoint);
+    test_settings_string(&g, "file_path_format_string", "of/{run_name}/{remote_file_name}");
+    test_settings_int(&g, "num_concurrent_uploads", 2);
+    test_settings_int(&g, "part_size", 5);
+    test_settings_int(&g, "queue_size", 6);
+    test_settings_null(&g, "upload_staging_folder");
+    test_settings_float(&g, "silence_timeout", silence);
+    test_settings_float(&g, "flush_timeout", flush_timeout);
     ck_assert_ok(subject_open(&it, PLUGIN_PATH, TUTTI_KIND_LOGGER, "remote_uploader", &g,
                               run.services, &err),
                  err);
@@ -526,7 +526,7 @@ START_TEST(what_cannot_be_sent_is_refused_at_once)
                         "or file:///folder"},
     };
     tutti_error err = TUTTI_ERROR_INIT;
-    given g;
+    test_settings g;
     const tutti_files_v1 *f = open_at("s3://models", 0);
     ck_assert_int_eq(try_upload(f, "a", "/no/such/file", 1, &err), TUTTI_E_IO);
     ck_assert_error(err, TUTTI_E_IO,
@@ -537,18 +537,18 @@ START_TEST(what_cannot_be_sent_is_refused_at_once)
     err = (tutti_error)TUTTI_ERROR_INIT;
     ck_assert_int_eq(try_upload(f, "a\nb", make_file("a", 1), 1, &err), TUTTI_E_ARG);
     subject_close(&it);
-    given_init(&g);
-    given_null(&g, "endpoint");
-    given_null(&g, "upload_staging_folder");
-    given_string(&g, "file_path_format_string", "{remote_file_name}");
-    given_int(&g, "num_concurrent_uploads", 1);
-    given_int(&g, "part_size", 5);
-    given_int(&g, "queue_size", 6);
-    given_float(&g, "silence_timeout", 1);
-    given_float(&g, "flush_timeout", 0);
+    test_settings_init(&g);
+    test_settings_null(&g, "endpoint");
+    test_settings_null(&g, "upload_staging_folder");
+    test_settings_string(&g, "file_path_format_string", "{remote_file_name}");
+    test_settings_int(&g, "num_concurrent_uploads", 1);
+    test_settings_int(&g, "part_size", 5);
+    test_settings_int(&g, "queue_size", 6);
+    test_settings_float(&g, "silence_timeout", 1);
+    test_settings_float(&g, "flush_timeout", 0);
     for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
         err = (tutti_error)TUTTI_ERROR_INIT;
-        given_string(&g, "bucket_uri", bad[k].uri);
+        test_settings_string(&g, "bucket_uri", bad[k].uri);
         ck_assert_int_eq(subject_open(&it, PLUGIN_PATH, TUTTI_KIND_LOGGER, "remote_uploader",
                                       &g, run.services, &err),
                          TUTTI_E_ARG);

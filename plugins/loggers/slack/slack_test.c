@@ -30,18 +30,18 @@ static const tutti_logger_v1 *open_it(const char *key, int64_t interval, int32_t
                                       double flush_timeout)
 {
     static char url[128];
-    given g;
+    test_settings g;
     tutti_error err = TUTTI_ERROR_INIT;
     (void)snprintf(url, sizeof url, "http://127.0.0.1:%d/services/T0/secret", there.port);
-    given_init(&g);
-    given_string(&g, "webhook_url", url);
-    tutti_param *keys = given_list(&g, "include_keys", TUTTI_PARAM_STRING, key ? 1 : 0);
+    test_settings_init(&g);
+    test_settings_string(&g, "webhook_url", url);
+    tutti_param *keys = test_settings_list(&g, "include_keys", TUTTI_PARAM_STRING, key ? 1 : 0);
     if (key)
         keys[0].s = key;
-    given_time(&g, "log_interval", interval, unit);
-    given_int(&g, "max_logs_per_message", 3);
-    given_int(&g, "queue_size", 64);
-    given_float(&g, "flush_timeout", flush_timeout);
+    test_settings_time(&g, "log_interval", interval, unit);
+    test_settings_int(&g, "max_logs_per_message", 3);
+    test_settings_int(&g, "queue_size", 64);
+    test_settings_float(&g, "flush_timeout", flush_timeout);
     ck_assert_ok(
         subject_open(&it, PLUGIN_PATH, TUTTI_KIND_LOGGER, "slack", &g, run.services, &err),
         err);
@@ -209,12 +209,12 @@ END_TEST
 
 START_TEST(settings_that_cannot_be_are_refused)
 {
-    given g;
+    test_settings g;
     tutti_error err = TUTTI_ERROR_INIT;
     (void)unsetenv("SLACK_WEBHOOK_URL");
-    given_init(&g);
-    given_null(&g, "webhook_url");
-    tutti_param *keys = given_list(&g, "include_keys", TUTTI_PARAM_STRING, 1);
+    test_settings_init(&g);
+    test_settings_null(&g, "webhook_url");
+    tutti_param *keys = test_settings_list(&g, "include_keys", TUTTI_PARAM_STRING, 1);
     keys[0].s = "loss";
     ck_assert_int_eq(
         subject_open(&it, PLUGIN_PATH, TUTTI_KIND_LOGGER, "slack", &g, run.services, &err),

@@ -305,7 +305,7 @@ static tutti_status tensorboard_metrics(void *self, const tutti_named_value *val
 }
 
 /* The pair with room for a new one at the end. */
-static tutti_named_text *given_slot(tensorboard *t, const char *name)
+static tutti_named_text *test_settings_slot(tensorboard *t, const char *name)
 {
     for (uint32_t k = 0; k < t->ngiven; k++)
         if (strcmp(t->given[k].name, name) == 0)
@@ -331,7 +331,7 @@ static tutti_status tensorboard_hyperparameters(void *self, const tutti_named_te
     tensorboard *t = self;
     for (uint32_t k = 0; k < n; k++) {
         char *text = strdup(values[k].text);
-        tutti_named_text *slot = text ? given_slot(t, values[k].name) : NULL;
+        tutti_named_text *slot = text ? test_settings_slot(t, values[k].name) : NULL;
         if (!slot) {
             free(text);
             return fail_memory(err);

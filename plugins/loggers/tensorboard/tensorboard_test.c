@@ -332,16 +332,16 @@ static const char *read_all(void)
 static const tutti_logger_v1 *open_it(int flush_interval, int queue_size, double flush_timeout)
 {
     char folder[400];
-    given g;
+    test_settings g;
     tutti_error err = TUTTI_ERROR_INIT;
     (void)snprintf(folder, sizeof folder, "%s/tb", run.run_folder);
-    given_init(&g);
-    given_path(&g, "log_dir", folder);
-    given_int(&g, "flush_interval", flush_interval);
-    given_int(&g, "queue_size", queue_size);
-    given_float(&g, "flush_timeout", flush_timeout);
-    given_int(&g, "histogram_interval", histogram_interval);
-    given_bool(&g, "graph", wants_graph);
+    test_settings_init(&g);
+    test_settings_path(&g, "log_dir", folder);
+    test_settings_int(&g, "flush_interval", flush_interval);
+    test_settings_int(&g, "queue_size", queue_size);
+    test_settings_float(&g, "flush_timeout", flush_timeout);
+    test_settings_int(&g, "histogram_interval", histogram_interval);
+    test_settings_bool(&g, "graph", wants_graph);
     ck_assert_ok(subject_open(&it, PLUGIN_PATH, TUTTI_KIND_LOGGER, "tensorboard", &g,
                               run.services, &err),
                  err);
@@ -567,17 +567,17 @@ END_TEST
 
 START_TEST(a_run_without_weights_has_no_histograms)
 {
-    given g;
+    test_settings g;
     tutti_error err = TUTTI_ERROR_INIT;
     stage_init(&run);
     run.services[2] = (service){"tutti.other/1", NULL};
-    given_init(&g);
-    given_null(&g, "log_dir");
-    given_int(&g, "flush_interval", 1);
-    given_int(&g, "queue_size", 64);
-    given_float(&g, "flush_timeout", 1);
-    given_int(&g, "histogram_interval", 1);
-    given_bool(&g, "graph", 0);
+    test_settings_init(&g);
+    test_settings_null(&g, "log_dir");
+    test_settings_int(&g, "flush_interval", 1);
+    test_settings_int(&g, "queue_size", 64);
+    test_settings_float(&g, "flush_timeout", 1);
+    test_settings_int(&g, "histogram_interval", 1);
+    test_settings_bool(&g, "graph", 0);
     (void)subject_open(&it, PLUGIN_PATH, TUTTI_KIND_LOGGER, "tensorboard", &g, run.services,
                        &err);
     ck_assert_error(err, TUTTI_E_UNSUPPORTED, "tensorboard: this host has no tutti.weights/1");

@@ -3,10 +3,10 @@
 #include "../class_counts_check.h"
 
 /* The average that there is without num_classes. */
-static void of_all(given *g)
+static void of_all(test_settings *g)
 {
-    given_init(g);
-    given_enum(g, "average", "micro", 1);
+    test_settings_init(g);
+    test_settings_enum(g, "average", "micro", 1);
 }
 
 START_TEST(samples_whose_largest_logit_is_the_target_count)
@@ -14,7 +14,7 @@ START_TEST(samples_whose_largest_logit_is_the_target_count)
     const float x[] = {0.1f,  0.9f,  0.0f,  5.0f, 1.0f, 2.0f,
                        -1.0f, -2.0f, -0.5f, 1.0f, 1.0f, 0.0f};
     const int64_t y[] = {1, 2, 2, 1};
-    given g;
+    test_settings g;
     gauge m;
     of_all(&g);
     gauge_open(&m, "accuracy", &g);
@@ -35,7 +35,7 @@ START_TEST(targets_may_be_i32_or_soft)
     const float x[] = {0.1f, 0.9f, 0.8f, 0.2f}, soft[] = {0.4f, 0.6f, 0.3f, 0.7f};
     const int32_t y[] = {1, 1};
     tutti_error err = TUTTI_ERROR_INIT;
-    given g;
+    test_settings g;
     gauge m;
     of_all(&g);
     gauge_open(&m, "accuracy", &g);
@@ -56,7 +56,7 @@ START_TEST(a_nan_is_never_right)
 {
     const float x[] = {NAN, NAN};
     const int64_t y[] = {0};
-    given g;
+    test_settings g;
     gauge m;
     of_all(&g);
     gauge_open(&m, "accuracy", &g);
@@ -73,10 +73,10 @@ START_TEST(the_pixels_of_maps_are_samples)
     static float x[COUNTS_ROWS * COUNTS_CLASSES];
     static int64_t y[COUNTS_ROWS];
     gauge m;
-    given g;
-    given_init(&g);
-    given_int(&g, "ignore_index", -100);
-    given_enum(&g, "average", "micro", 1);
+    test_settings g;
+    test_settings_init(&g);
+    test_settings_int(&g, "ignore_index", -100);
+    test_settings_enum(&g, "average", "micro", 1);
     counts_fill(x, y);
     gauge_open(&m, "accuracy", &g);
     gauge_add_map(&m, x, y, 3, 4, 5, COUNTS_CLASSES);
@@ -103,9 +103,9 @@ END_TEST
 
 START_TEST(an_average_over_classes_wants_their_number)
 {
-    given g;
-    given_init(&g);
-    given_enum(&g, "average", "macro", 0);
+    test_settings g;
+    test_settings_init(&g);
+    test_settings_enum(&g, "average", "macro", 0);
     ck_assert_open_refused(PLUGIN_PATH, TUTTI_KIND_METRIC, "accuracy", &g, TUTTI_E_ARG,
                            "accuracy: an average over classes wants num_classes");
 }
@@ -122,7 +122,7 @@ END_TEST
 
 START_TEST(what_does_not_fit_is_refused)
 {
-    given g;
+    test_settings g;
     of_all(&g);
     gauge_refusals("accuracy", &g);
 }

@@ -8,17 +8,17 @@ static double value_of(int which)
     static float x[COUNTS_ROWS * COUNTS_CLASSES];
     static int64_t y[COUNTS_ROWS];
     const int64_t first = 23;
-    given g;
+    test_settings g;
     gauge m;
     counts_fill(x, y);
-    given_init(&g);
-    given_int(&g, "num_classes", COUNTS_CLASSES);
-    given_enum(&g, "average", which == 1 ? "weighted" : "macro", which == 1);
-    given_int(&g, "thresholds", 20);
-    given_int(&g, "ignore_index", -100);
-    given_null(&g, "class");
+    test_settings_init(&g);
+    test_settings_int(&g, "num_classes", COUNTS_CLASSES);
+    test_settings_enum(&g, "average", which == 1 ? "weighted" : "macro", which == 1);
+    test_settings_int(&g, "thresholds", 20);
+    test_settings_int(&g, "ignore_index", -100);
+    test_settings_null(&g, "class");
     if (which > 1)
-        given_int(&g, "class", which - 2);
+        test_settings_int(&g, "class", which - 2);
     gauge_open(&m, "average_precision", &g);
     gauge_add(&m, x, y, first, COUNTS_CLASSES);
     gauge_add(&m, x + first * COUNTS_CLASSES, y + first, COUNTS_ROWS - first, COUNTS_CLASSES);
@@ -44,13 +44,13 @@ START_TEST(what_does_not_fit_is_refused)
     static const float x[4] = {1, 2, 3, 4};
     static const int64_t y[2] = {0, 1};
     tutti_error err = TUTTI_ERROR_INIT;
-    given g;
+    test_settings g;
     gauge m;
-    given_init(&g);
-    given_int(&g, "num_classes", 3);
-    given_enum(&g, "average", "macro", 0);
-    given_int(&g, "thresholds", 5);
-    given_null(&g, "class");
+    test_settings_init(&g);
+    test_settings_int(&g, "num_classes", 3);
+    test_settings_enum(&g, "average", "macro", 0);
+    test_settings_int(&g, "thresholds", 5);
+    test_settings_null(&g, "class");
     gauge_refusals("average_precision", &g);
     gauge_open(&m, "average_precision", &g);
     ck_assert_int_eq(gauge_feed(&m, gauge_tensor(x, TUTTI_F32, 2, 2, 2),
@@ -59,7 +59,7 @@ START_TEST(what_does_not_fit_is_refused)
     ck_assert_error(err, TUTTI_E_SHAPE,
                     "average_precision: outputs have 2 classes, num_classes is 3");
     subject_close(&m.subject);
-    given_int(&g, "class", 3);
+    test_settings_int(&g, "class", 3);
     ck_assert_open_refused(PLUGIN_PATH, TUTTI_KIND_METRIC, "average_precision", &g,
                            TUTTI_E_RANGE, "average_precision: class is 3, num_classes is 3");
 }

@@ -2,18 +2,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "../texts_check.h"
 
-static void settings(given *g, int64_t n, int smooth)
+static void settings(test_settings *g, int64_t n, int smooth)
 {
     texts_given(g);
-    given_int(g, "n_gram", n);
-    given_bool(g, "smooth", smooth);
-    given_null(g, "weights");
+    test_settings_int(g, "n_gram", n);
+    test_settings_bool(g, "smooth", smooth);
+    test_settings_null(g, "weights");
 }
 
 /* torchmetrics 1.9.0, by tests/peers/metrics.py */
 START_TEST(values_are_those_of_torchmetrics)
 {
-    given g;
+    test_settings g;
     static const double want[3][2] = {
         {0.593138814, 0.593138814}, {0.487313271, 0.497794360}, {0.380216688, 0.405957967}};
     for (int k = 0; k < 6; k++) {
@@ -26,7 +26,7 @@ END_TEST
 /* torchmetrics 1.9.0, by tests/peers/metrics.py: of 1, 2 and 4 words, not smooth and smooth */
 START_TEST(several_references_are_those_of_torchmetrics)
 {
-    given g;
+    test_settings g;
     static const double want[3][2] = {
         {0.695986152, 0.695986152}, {0.629543126, 0.637315571}, {0.472351402, 0.500090897}};
     for (int k = 0; k < 6; k++) {
@@ -39,12 +39,12 @@ END_TEST
 /* torchmetrics 1.9.0, by tests/peers/metrics.py: with one reference, then with several */
 START_TEST(weights_are_those_of_torchmetrics)
 {
-    given g;
+    test_settings g;
     static const double weights[] = {0.5, 0.3, 0.15, 0.05},
                         want[2] = {0.463826478, 0.582538307};
     for (int several = 0; several < 2; several++) {
         settings(&g, 4, 0);
-        given_floats(&g, "weights", weights, 4);
+        test_settings_floats(&g, "weights", weights, 4);
         ck_assert_close(texts_value("bleu_score", &g, several), want[several], 1e-6);
     }
 }
@@ -54,10 +54,10 @@ START_TEST(weights_are_as_many_as_n_gram)
 {
     static const double weights[] = {0.5, 0.5};
     tutti_error err = TUTTI_ERROR_INIT;
-    given g;
+    test_settings g;
     subject it;
     settings(&g, 4, 0);
-    given_floats(&g, "weights", weights, 2);
+    test_settings_floats(&g, "weights", weights, 2);
     ck_assert_int_eq(
         subject_open(&it, PLUGIN_PATH, TUTTI_KIND_METRIC, "bleu_score", &g, NULL, &err),
         TUTTI_E_ARG);
@@ -70,7 +70,7 @@ START_TEST(nothing_in_common_is_zero)
 {
     static const int64_t said[] = {1, 2}, target[] = {3, 4};
     tutti_error err = TUTTI_ERROR_INIT;
-    given g;
+    test_settings g;
     gauge m;
     settings(&g, 1, 0);
     texts_open(&m, "bleu_score", &g, 0);
@@ -84,7 +84,7 @@ END_TEST
 
 START_TEST(what_does_not_fit_is_refused)
 {
-    given g;
+    test_settings g;
     settings(&g, 4, 0);
     texts_refusals("bleu_score", &g);
 }

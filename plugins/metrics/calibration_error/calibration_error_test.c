@@ -6,13 +6,13 @@ static double value_of(const char *norm)
 {
     static float x[COUNTS_ROWS * COUNTS_CLASSES];
     static int64_t y[COUNTS_ROWS];
-    given g;
+    test_settings g;
     gauge m;
     counts_fill(x, y);
-    given_init(&g);
-    given_int(&g, "n_bins", 15);
-    given_int(&g, "ignore_index", -100);
-    given_enum(&g, "norm", norm, norm[1] == '1' ? 0 : norm[1] == '2' ? 1 : 2);
+    test_settings_init(&g);
+    test_settings_int(&g, "n_bins", 15);
+    test_settings_int(&g, "ignore_index", -100);
+    test_settings_enum(&g, "norm", norm, norm[1] == '1' ? 0 : norm[1] == '2' ? 1 : 2);
     gauge_open(&m, "calibration_error", &g);
     gauge_add(&m, x, y, 17, COUNTS_CLASSES);
     gauge_add(&m, x + 17 * COUNTS_CLASSES, y + 17, COUNTS_ROWS - 17, COUNTS_CLASSES);
@@ -37,10 +37,10 @@ START_TEST(a_confidence_of_one_has_its_bin)
 {
     const float x[] = {0.0f, 200.0f, 0.0f, 200.0f};
     const int64_t y[] = {1, 0};
-    given g;
+    test_settings g;
     gauge m;
-    given_init(&g);
-    given_int(&g, "n_bins", 4);
+    test_settings_init(&g);
+    test_settings_int(&g, "n_bins", 4);
     gauge_open(&m, "calibration_error", &g);
     gauge_add(&m, x, y, 2, 2);
     ck_assert_close(gauge_read(&m), 0.5, 0.0);
@@ -50,9 +50,9 @@ END_TEST
 
 START_TEST(what_does_not_fit_is_refused)
 {
-    given g;
-    given_init(&g);
-    given_int(&g, "n_bins", 15);
+    test_settings g;
+    test_settings_init(&g);
+    test_settings_int(&g, "n_bins", 15);
     gauge_refusals("calibration_error", &g);
 }
 END_TEST

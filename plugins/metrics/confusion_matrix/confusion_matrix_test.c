@@ -32,11 +32,11 @@ static void open_matrix(gauge *m, const char *normalize, int which)
                                              .log_table = take_table};
     static const service services[] = {{TUTTI_METRICS_V1, &metrics}, {NULL, NULL}};
     tutti_error err = TUTTI_ERROR_INIT;
-    given g;
-    given_init(&g);
-    given_int(&g, "num_classes", COUNTS_CLASSES);
-    given_enum(&g, "normalize", normalize, which);
-    given_int(&g, "ignore_index", -100);
+    test_settings g;
+    test_settings_init(&g);
+    test_settings_int(&g, "num_classes", COUNTS_CLASSES);
+    test_settings_enum(&g, "normalize", normalize, which);
+    test_settings_int(&g, "ignore_index", -100);
     ck_assert_ok(subject_open(&m->subject, PLUGIN_PATH, TUTTI_KIND_METRIC, "confusion_matrix",
                               &g, services, &err),
                  err);

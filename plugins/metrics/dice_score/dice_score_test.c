@@ -15,14 +15,15 @@ static void maps_fill(void)
     }
 }
 
-static void settings(given *g, int background, const char *average, int which, int global)
+static void settings(test_settings *g, int background, const char *average, int which,
+                     int global)
 {
-    given_init(g);
-    given_int(g, "num_classes", COUNTS_CLASSES);
-    given_bool(g, "include_background", background);
-    given_enum(g, "average", average, which);
-    given_enum(g, "aggregation_level", global ? "global" : "samplewise", global);
-    given_int(g, "ignore_index", -100);
+    test_settings_init(g);
+    test_settings_int(g, "num_classes", COUNTS_CLASSES);
+    test_settings_bool(g, "include_background", background);
+    test_settings_enum(g, "average", average, which);
+    test_settings_enum(g, "aggregation_level", global ? "global" : "samplewise", global);
+    test_settings_int(g, "ignore_index", -100);
 }
 
 /* torchmetrics 1.9.0, by tests/peers/metrics.py: DiceScore(6, input_format="index") */
@@ -35,7 +36,7 @@ START_TEST(values_are_those_of_torchmetrics)
     maps_fill();
     for (int k = 0; k < 12; k++) {
         const int global = k / 6, background = k / 3 % 2, which = k % 3;
-        given g;
+        test_settings g;
         gauge m;
         settings(&g, background, averages[which], which, global);
         gauge_open(&m, "dice_score", &g);
@@ -53,10 +54,10 @@ START_TEST(ignored_pixels_are_neither_targets_nor_predictions)
 {
     static const float two[] = {1, 0, 0, 1, 1, 0, 0, 1};
     static const int64_t classes[] = {0, 1, 1, -100};
-    given g;
+    test_settings g;
     gauge m;
     settings(&g, 1, "micro", 1, 0);
-    given_int(&g, "num_classes", 2);
+    test_settings_int(&g, "num_classes", 2);
     gauge_open(&m, "dice_score", &g);
     gauge_add_map(&m, two, classes, 1, 2, 2, 2);
     ck_assert_close(gauge_read(&m), 4.0 / 6.0, 1e-12);

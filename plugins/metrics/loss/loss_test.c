@@ -6,9 +6,9 @@ START_TEST(batches_weigh_as_many_samples_as_they_have)
 {
     tutti_error err = TUTTI_ERROR_INIT;
     tutti_metric_input in = {.struct_size = (uint32_t)sizeof in};
-    given g;
+    test_settings g;
     gauge m;
-    given_init(&g);
+    test_settings_init(&g);
     gauge_open(&m, "loss", &g);
     in.loss = 2.0;
     in.samples = 3;

@@ -3,7 +3,7 @@
 #include "../language_check.h"
 
 static gauge m;
-static given g;
+static test_settings g;
 
 /* Of the three tokens that count the first is right, the second wrong, the third a tie that the other
  * class wins. */
@@ -25,8 +25,8 @@ END_TEST
 START_TEST(without_a_class_to_ignore_all_must_be_classes)
 {
     tutti_error err = TUTTI_ERROR_INIT;
-    given_init(&g);
-    given_null(&g, "ignore_index");
+    test_settings_init(&g);
+    test_settings_null(&g, "ignore_index");
     gauge_open(&m, "masked_accuracy", &g);
     ck_assert_int_eq(language_feed(&m, 0, 2, &err), TUTTI_E_RANGE);
     ck_assert_error(err, TUTTI_E_RANGE, "masked_accuracy: target 1 is class -100, want 0 to 1");
@@ -39,8 +39,8 @@ START_TEST(any_class_can_be_the_ignored_one)
 {
     const float x[] = {0.0f, 9.0f, 9.0f, 0.0f};
     const int64_t y[] = {1, 0};
-    given_init(&g);
-    given_int(&g, "ignore_index", 1);
+    test_settings_init(&g);
+    test_settings_int(&g, "ignore_index", 1);
     gauge_open(&m, "masked_accuracy", &g);
     gauge_add(&m, x, y, 1, 2);
     ck_assert(isnan(gauge_read(&m))); /* nothing counted yet */

@@ -5,18 +5,18 @@
 /* torchmetrics 1.9.0, by tests/peers/metrics.py */
 START_TEST(values_are_those_of_torchmetrics)
 {
-    given g;
-    given_init(&g);
+    test_settings g;
+    test_settings_init(&g);
     ck_assert_close(pair_value("mean_absolute_error", &g, 0), 0.901562512, 1e-6);
-    given_init(&g);
+    test_settings_init(&g);
     ck_assert_close(pair_value("mean_absolute_error", &g, 1), 0.982812524, 1e-6);
 }
 END_TEST
 
 START_TEST(what_does_not_fit_is_refused)
 {
-    given g;
-    given_init(&g);
+    test_settings g;
+    test_settings_init(&g);
     pair_refusals("mean_absolute_error", &g);
 }
 END_TEST

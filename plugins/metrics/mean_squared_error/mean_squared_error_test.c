@@ -5,24 +5,24 @@
 /* torchmetrics 1.9.0, by tests/peers/metrics.py */
 START_TEST(values_are_those_of_torchmetrics)
 {
-    given g;
-    given_init(&g);
-    given_bool(&g, "squared", 1);
+    test_settings g;
+    test_settings_init(&g);
+    test_settings_bool(&g, "squared", 1);
     ck_assert_close(pair_value("mean_squared_error", &g, 0), 1.134437919, 1e-6);
-    given_init(&g);
-    given_bool(&g, "squared", 1);
+    test_settings_init(&g);
+    test_settings_bool(&g, "squared", 1);
     ck_assert_close(pair_value("mean_squared_error", &g, 1), 1.276961088, 1e-6);
-    given_init(&g);
-    given_bool(&g, "squared", 0);
+    test_settings_init(&g);
+    test_settings_bool(&g, "squared", 0);
     ck_assert_close(pair_value("mean_squared_error", &g, 0), 1.065099955, 1e-6);
 }
 END_TEST
 
 START_TEST(what_does_not_fit_is_refused)
 {
-    given g;
-    given_init(&g);
-    given_bool(&g, "squared", 1);
+    test_settings g;
+    test_settings_init(&g);
+    test_settings_bool(&g, "squared", 1);
     pair_refusals("mean_squared_error", &g);
 }
 END_TEST

@@ -5,21 +5,21 @@
 /* torchmetrics 1.9.0, by tests/peers/metrics.py */
 START_TEST(values_are_those_of_torchmetrics)
 {
-    given g;
-    given_init(&g);
-    given_int(&g, "num_outputs", 1);
+    test_settings g;
+    test_settings_init(&g);
+    test_settings_int(&g, "num_outputs", 1);
     ck_assert_close(pair_value("pearson_corrcoef", &g, 1), 0.938871622, 1e-6);
-    given_init(&g);
-    given_int(&g, "num_outputs", 3);
+    test_settings_init(&g);
+    test_settings_int(&g, "num_outputs", 3);
     ck_assert_close(pair_value("pearson_corrcoef", &g, 0), 0.943423710, 1e-6);
 }
 END_TEST
 
 START_TEST(what_does_not_fit_is_refused)
 {
-    given g;
-    given_init(&g);
-    given_int(&g, "num_outputs", 1);
+    test_settings g;
+    test_settings_init(&g);
+    test_settings_int(&g, "num_outputs", 1);
     pair_refusals("pearson_corrcoef", &g);
 }
 END_TEST

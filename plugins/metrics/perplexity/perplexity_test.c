@@ -5,7 +5,7 @@
 START_TEST(all_tokens_weigh_the_same_and_ignored_ones_nothing)
 {
     tutti_error err = TUTTI_ERROR_INIT;
-    given g;
+    test_settings g;
     gauge m;
     language_settings(&g);
     gauge_open(&m, "perplexity", &g);
@@ -24,10 +24,10 @@ END_TEST
 START_TEST(without_a_class_to_ignore_all_must_be_classes)
 {
     tutti_error err = TUTTI_ERROR_INIT;
-    given g;
+    test_settings g;
     gauge m;
-    given_init(&g);
-    given_null(&g, "ignore_index");
+    test_settings_init(&g);
+    test_settings_null(&g, "ignore_index");
     gauge_open(&m, "perplexity", &g);
     ck_assert_int_eq(language_feed(&m, 0, 2, &err), TUTTI_E_RANGE);
     ck_assert_error(err, TUTTI_E_RANGE, "perplexity: target 1 is class -100, want 0 to 1");
@@ -40,10 +40,10 @@ START_TEST(any_class_can_be_the_ignored_one)
 {
     const float x[] = {0.0f, 0.0f, 9.0f, 0.0f};
     const int64_t y[] = {0, 1};
-    given g;
+    test_settings g;
     gauge m;
-    given_init(&g);
-    given_int(&g, "ignore_index", 1);
+    test_settings_init(&g);
+    test_settings_int(&g, "ignore_index", 1);
     gauge_open(&m, "perplexity", &g);
     gauge_add(&m, x + 2, y + 1, 1, 2);
     ck_assert(isnan(gauge_read(&m))); /* nothing counted yet */
@@ -55,7 +55,7 @@ END_TEST
 
 START_TEST(what_does_not_fit_is_refused)
 {
-    given g;
+    test_settings g;
     language_settings(&g);
     gauge_refusals("perplexity", &g);
 }

@@ -5,26 +5,26 @@
 /* torchmetrics 1.9.0, by tests/peers/metrics.py */
 START_TEST(values_are_those_of_torchmetrics)
 {
-    given g;
-    given_init(&g);
-    given_enum(&g, "multioutput", "uniform_average", 0);
-    given_int(&g, "num_outputs", 3);
-    given_int(&g, "adjusted", 0);
+    test_settings g;
+    test_settings_init(&g);
+    test_settings_enum(&g, "multioutput", "uniform_average", 0);
+    test_settings_int(&g, "num_outputs", 3);
+    test_settings_int(&g, "adjusted", 0);
     ck_assert_close(pair_value("r2_score", &g, 0), 0.848238764, 1e-6);
-    given_init(&g);
-    given_enum(&g, "multioutput", "variance_weighted", 1);
-    given_int(&g, "num_outputs", 3);
-    given_int(&g, "adjusted", 0);
+    test_settings_init(&g);
+    test_settings_enum(&g, "multioutput", "variance_weighted", 1);
+    test_settings_int(&g, "num_outputs", 3);
+    test_settings_int(&g, "adjusted", 0);
     ck_assert_close(pair_value("r2_score", &g, 0), 0.847689451, 1e-6);
-    given_init(&g);
-    given_enum(&g, "multioutput", "uniform_average", 0);
-    given_int(&g, "num_outputs", 1);
-    given_int(&g, "adjusted", 0);
+    test_settings_init(&g);
+    test_settings_enum(&g, "multioutput", "uniform_average", 0);
+    test_settings_int(&g, "num_outputs", 1);
+    test_settings_int(&g, "adjusted", 0);
     ck_assert_close(pair_value("r2_score", &g, 1), 0.839169198, 1e-6);
-    given_init(&g);
-    given_enum(&g, "multioutput", "uniform_average", 0);
-    given_int(&g, "num_outputs", 1);
-    given_int(&g, "adjusted", 5);
+    test_settings_init(&g);
+    test_settings_enum(&g, "multioutput", "uniform_average", 0);
+    test_settings_int(&g, "num_outputs", 1);
+    test_settings_int(&g, "adjusted", 5);
     ck_assert_close(pair_value("r2_score", &g, 1), 0.815517609, 1e-6);
 }
 END_TEST
@@ -33,12 +33,12 @@ START_TEST(equal_targets_have_a_score_of_0_or_1)
 {
     const float x[] = {1.0f, 2.0f, 3.0f, 3.0f}, y[] = {3.0f, 3.0f, 3.0f, 3.0f};
     tutti_error err = TUTTI_ERROR_INIT;
-    given g;
+    test_settings g;
     gauge m;
-    given_init(&g);
-    given_enum(&g, "multioutput", "uniform_average", 0);
-    given_int(&g, "num_outputs", 1);
-    given_int(&g, "adjusted", 0);
+    test_settings_init(&g);
+    test_settings_enum(&g, "multioutput", "uniform_average", 0);
+    test_settings_int(&g, "num_outputs", 1);
+    test_settings_int(&g, "adjusted", 0);
     gauge_open(&m, "r2_score", &g);
     ck_assert_ok(gauge_feed(&m, gauge_tensor(y, TUTTI_F32, 2, 4, 1),
                             gauge_tensor(y, TUTTI_F32, 1, 4, 0), &err),
@@ -54,11 +54,11 @@ END_TEST
 
 START_TEST(what_does_not_fit_is_refused)
 {
-    given g;
-    given_init(&g);
-    given_enum(&g, "multioutput", "uniform_average", 0);
-    given_int(&g, "num_outputs", 1);
-    given_int(&g, "adjusted", 0);
+    test_settings g;
+    test_settings_init(&g);
+    test_settings_enum(&g, "multioutput", "uniform_average", 0);
+    test_settings_int(&g, "num_outputs", 1);
+    test_settings_int(&g, "adjusted", 0);
     pair_refusals("r2_score", &g);
 }
 END_TEST

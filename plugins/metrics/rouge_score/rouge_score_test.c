@@ -2,18 +2,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "../texts_check.h"
 
-static void settings(given *g, const char *key, int which, const char *score, int number)
+static void settings(test_settings *g, const char *key, int which, const char *score,
+                     int number)
 {
     texts_given(g);
-    given_enum(g, "rouge_key", key, which);
-    given_enum(g, "score", score, number);
-    given_enum(g, "accumulate", "best", 0);
+    test_settings_enum(g, "rouge_key", key, which);
+    test_settings_enum(g, "score", score, number);
+    test_settings_enum(g, "accumulate", "best", 0);
 }
 
 /* torchmetrics 1.9.0, by tests/peers/metrics.py */
 START_TEST(values_are_those_of_torchmetrics)
 {
-    given g;
+    test_settings g;
     static const char *const keys[] = {"rouge1", "rouge2", "rougeL"};
     static const char *const scores[] = {"fmeasure", "precision", "recall"};
     static const double want[3][3] = {{0.663919449, 0.694444418, 0.639880955},
@@ -29,7 +30,7 @@ END_TEST
 /* torchmetrics 1.9.0, by tests/peers/metrics.py: the best reference, then the mean of them */
 START_TEST(several_references_are_those_of_torchmetrics)
 {
-    given g;
+    test_settings g;
     static const char *const keys[] = {"rouge1", "rouge2", "rougeL"};
     static const char *const scores[] = {"fmeasure", "precision", "recall"};
     static const double want[2][3][3] = {{{0.714285672, 0.722222269, 0.715277851},
@@ -41,7 +42,7 @@ START_TEST(several_references_are_those_of_torchmetrics)
     for (int k = 0; k < 18; k++) {
         const int avg = k / 9, key = k / 3 % 3, score = k % 3;
         settings(&g, keys[key], key == 2 ? 9 : key, scores[score], score);
-        given_enum(&g, "accumulate", avg ? "avg" : "best", avg);
+        test_settings_enum(&g, "accumulate", avg ? "avg" : "best", avg);
         ck_assert_close(texts_value("rouge_score", &g, 1), want[avg][key][score], 1e-6);
     }
 }
@@ -52,7 +53,7 @@ START_TEST(sentences_are_those_of_rouge_score_and_torchmetrics)
 {
     static int64_t rows[2][LONGEST];
     tutti_error err = TUTTI_ERROR_INIT;
-    given g;
+    test_settings g;
     gauge m;
     static const char *const scores[] = {"fmeasure", "precision", "recall"};
     static const double want[SUMMARIES][3] = {{0.714285731, 0.714285731, 0.714285731},
@@ -74,7 +75,7 @@ END_TEST
 
 START_TEST(what_does_not_fit_is_refused)
 {
-    given g;
+    test_settings g;
     settings(&g, "rougeL", 9, "fmeasure", 0);
     texts_refusals("rouge_score", &g);
 }

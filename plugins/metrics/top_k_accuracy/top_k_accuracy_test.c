@@ -6,10 +6,10 @@ START_TEST(targets_among_the_k_largest_count)
 {
     const float x[] = {0.1f, 0.9f, 0.5f, 0.2f, 4.0f, 3.0f, 2.0f, 1.0f, 1.0f, 1.0f, 1.0f, 1.0f};
     const int64_t y[] = {2, 2, 1};
-    given g;
+    test_settings g;
     gauge m;
-    given_init(&g);
-    given_int(&g, "k", 2);
+    test_settings_init(&g);
+    test_settings_int(&g, "k", 2);
     gauge_open(&m, "top_k_accuracy", &g);
     gauge_add(&m, x, y, 1, 4); /* second: right */
     ck_assert_close(gauge_read(&m), 1.0, 0.0);
@@ -23,10 +23,10 @@ START_TEST(a_k_of_all_classes_takes_all_but_nan)
 {
     const float x[] = {0.0f, 1.0f, NAN, 1.0f};
     const int64_t y[] = {0, 0};
-    given g;
+    test_settings g;
     gauge m;
-    given_init(&g);
-    given_int(&g, "k", 2);
+    test_settings_init(&g);
+    test_settings_int(&g, "k", 2);
     gauge_open(&m, "top_k_accuracy", &g);
     gauge_add(&m, x, y, 2, 2);
     ck_assert_close(gauge_read(&m), 0.5, 0.0);
@@ -42,10 +42,10 @@ START_TEST(a_k_beyond_the_classes_is_refused)
     const tutti_tensor targets = {y, {{1}, 1, TUTTI_I64}, TUTTI_DEVICE_CPU, 0};
     const tutti_metric_input in = {sizeof in, 1, &outputs, &targets, 1, 0, 0.0, 1};
     tutti_error err = TUTTI_ERROR_INIT;
-    given g;
+    test_settings g;
     gauge m;
-    given_init(&g);
-    given_int(&g, "k", 3);
+    test_settings_init(&g);
+    test_settings_int(&g, "k", 3);
     gauge_open(&m, "top_k_accuracy", &g);
     (void)m.table->update(m.subject.self, &in, &err);
     ck_assert_error(err, TUTTI_E_RANGE,
@@ -56,9 +56,9 @@ END_TEST
 
 START_TEST(what_does_not_fit_is_refused)
 {
-    given g;
-    given_init(&g);
-    given_int(&g, "k", 2);
+    test_settings g;
+    test_settings_init(&g);
+    test_settings_int(&g, "k", 2);
     gauge_refusals("top_k_accuracy", &g);
 }
 END_TEST

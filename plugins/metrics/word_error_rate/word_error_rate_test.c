@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "../texts_check.h"
 
-static void settings(given *g)
+static void settings(test_settings *g)
 {
     texts_given(g);
 }
@@ -10,7 +10,7 @@ static void settings(given *g)
 /* torchmetrics 1.9.0, by tests/peers/metrics.py */
 START_TEST(values_are_those_of_torchmetrics)
 {
-    given g;
+    test_settings g;
     settings(&g);
     ck_assert_close(texts_value("word_error_rate", &g, 0), 0.454545468, 1e-6);
 }
@@ -22,12 +22,12 @@ START_TEST(steps_with_a_blank_are_read_as_the_loss_ctc_reads_them)
     static const int64_t steps[] = {1, 1, 0, 2, 0, 2, 3}, target[] = {1, 2, 3, -100};
     float x[7 * 4] = {0};
     tutti_error err = TUTTI_ERROR_INIT;
-    given g;
+    test_settings g;
     gauge m;
     for (int k = 0; k < 7; k++)
         x[4 * k + steps[k]] = 1.0f;
     settings(&g);
-    given_int(&g, "blank", 0);
+    test_settings_int(&g, "blank", 0);
     texts_open(&m, "word_error_rate", &g, 0);
     tutti_tensor outputs = gauge_tensor(x, TUTTI_F32, 2, 1, 7);
     outputs.desc = (tutti_desc){{1, 7, 4}, 3, TUTTI_F32};
@@ -43,7 +43,7 @@ START_TEST(predictions_stand_beside_their_targets)
     static const int32_t said[] = {7, 2, 3, 9}, target[] = {-100, 2, 4, 9};
     float x[4 * 10] = {0};
     tutti_error err = TUTTI_ERROR_INIT;
-    given g;
+    test_settings g;
     gauge m;
     for (int k = 0; k < 4; k++)
         x[10 * k + said[k]] = 1.0f;
@@ -62,7 +62,7 @@ START_TEST(tokens_are_a_text)
 {
     static const int32_t said[] = {7, 2, 3, -1}, target[] = {-100, 2, 4, 9};
     tutti_error err = TUTTI_ERROR_INIT;
-    given g;
+    test_settings g;
     gauge m;
     settings(&g);
     texts_open(&m, "word_error_rate", &g, 0);
@@ -79,7 +79,7 @@ START_TEST(a_sample_has_one_reference)
 {
     static const int32_t said[] = {1, 2}, one[] = {1, 3, -1, -1}, two[] = {1, 2, 1, 3};
     tutti_error err = TUTTI_ERROR_INIT;
-    given g;
+    test_settings g;
     gauge m;
     settings(&g);
     texts_open(&m, "word_error_rate", &g, 0);
@@ -100,7 +100,7 @@ END_TEST
 
 START_TEST(what_does_not_fit_is_refused)
 {
-    given g;
+    test_settings g;
     settings(&g);
     texts_refusals("word_error_rate", &g);
 }

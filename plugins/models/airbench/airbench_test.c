@@ -3,16 +3,16 @@
 #include "../model_check.h"
 
 static easel e;
-static given g;
+static test_settings g;
 
 static void settings(const char *views, int64_t index)
 {
     static const int64_t widths[] = {64, 256, 256};
-    given_init(&g);
-    given_ints(&g, "widths", widths, 3);
-    given_float(&g, "output_scale", 0.125);
-    given_enum(&g, "views", views, index);
-    given_null(&g, "num_classes");
+    test_settings_init(&g);
+    test_settings_ints(&g, "widths", widths, 3);
+    test_settings_float(&g, "output_scale", 0.125);
+    test_settings_enum(&g, "views", views, index);
+    test_settings_null(&g, "num_classes");
 }
 
 START_TEST(blocks_are_those_of_the_paper)

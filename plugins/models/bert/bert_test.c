@@ -5,23 +5,23 @@
 #include <stdio.h>
 
 static easel e;
-static given g;
+static test_settings g;
 
 static void settings(int classifies, double dropout)
 {
-    given_init(&g);
-    given_enum(&g, "head", classifies ? "classification" : "masked_lm", classifies);
-    given_null(&g, "vocab_size");
-    given_null(&g, "num_labels");
-    given_int(&g, "hidden_size", 8);
-    given_int(&g, "num_hidden_layers", 2);
-    given_int(&g, "num_attention_heads", 2);
-    given_null(&g, "intermediate_size");
-    given_null(&g, "max_position_embeddings");
-    given_int(&g, "type_vocab_size", 2);
-    given_float(&g, "dropout", dropout);
-    given_int(&g, "position_offset", 0);
-    given_float(&g, "layer_norm_eps", 1e-12);
+    test_settings_init(&g);
+    test_settings_enum(&g, "head", classifies ? "classification" : "masked_lm", classifies);
+    test_settings_null(&g, "vocab_size");
+    test_settings_null(&g, "num_labels");
+    test_settings_int(&g, "hidden_size", 8);
+    test_settings_int(&g, "num_hidden_layers", 2);
+    test_settings_int(&g, "num_attention_heads", 2);
+    test_settings_null(&g, "intermediate_size");
+    test_settings_null(&g, "max_position_embeddings");
+    test_settings_int(&g, "type_vocab_size", 2);
+    test_settings_float(&g, "dropout", dropout);
+    test_settings_int(&g, "position_offset", 0);
+    test_settings_float(&g, "layer_norm_eps", 1e-12);
 }
 
 /* Builds for sequences of `length` tokens out of 65, with `more` of the columns that may be there. */
@@ -138,16 +138,16 @@ static const tutti_layer_v1 *open_layer(const char *kind, double dropout)
     memset(&e, 0, sizeof e);
     tree_init(&e.tree);
     e.services[0] = (service){TUTTI_MODULE_V1, &e.tree.table};
-    given_init(&g);
-    given_int(&g, "vocab_size", 65);
-    given_int(&g, "max_position_embeddings", 16);
-    given_int(&g, "type_vocab_size", 2);
-    given_int(&g, "hidden_size", 8);
-    given_int(&g, "num_attention_heads", 2);
-    given_int(&g, "intermediate_size", 32);
-    given_float(&g, "dropout", dropout);
-    given_int(&g, "position_offset", 0);
-    given_float(&g, "layer_norm_eps", 1e-12);
+    test_settings_init(&g);
+    test_settings_int(&g, "vocab_size", 65);
+    test_settings_int(&g, "max_position_embeddings", 16);
+    test_settings_int(&g, "type_vocab_size", 2);
+    test_settings_int(&g, "hidden_size", 8);
+    test_settings_int(&g, "num_attention_heads", 2);
+    test_settings_int(&g, "intermediate_size", 32);
+    test_settings_float(&g, "dropout", dropout);
+    test_settings_int(&g, "position_offset", 0);
+    test_settings_float(&g, "layer_norm_eps", 1e-12);
     ck_assert_ok(
         subject_open(&e.subject, PLUGIN_PATH, TUTTI_KIND_LAYER, kind, &g, e.services, &e.err),
         e.err);
@@ -295,22 +295,22 @@ static void refuses(int classifies, int32_t dtype, int64_t length, tutti_status 
 START_TEST(what_does_not_fit_is_refused)
 {
     settings(0, 0.0);
-    given_int(&g, "num_attention_heads", 3);
+    test_settings_int(&g, "num_attention_heads", 3);
     ck_assert_open_refused(PLUGIN_PATH, TUTTI_KIND_MODEL, "bert", &g, TUTTI_E_ARG,
                            "bert: hidden_size 8 does not divide into 3 attention heads");
     for (int k = 0; k < 2; k++) {
         settings(k, 0.0);
         refuses(k, TUTTI_F32, 8, TUTTI_E_ARG,
                 "bert: the input is F32 (8), want tokens (T) of I32 or I64");
-        given_int(&g, "max_position_embeddings", 7);
+        test_settings_int(&g, "max_position_embeddings", 7);
         refuses(k, TUTTI_I32, 8, TUTTI_E_RANGE,
                 "bert: max_position_embeddings is 7, the data has sequences of 8");
-        given_int(&g, "vocab_size", 60);
+        test_settings_int(&g, "vocab_size", 60);
         refuses(k, TUTTI_I32, 7, TUTTI_E_RANGE,
                 "bert: vocab_size is 60, the data has 65 tokens");
     }
     settings(1, 0.0);
-    given_int(&g, "num_labels", 2);
+    test_settings_int(&g, "num_labels", 2);
     refuses(1, TUTTI_I32, 8, TUTTI_E_RANGE, "bert: num_labels is 2, the data has 3");
 }
 END_TEST

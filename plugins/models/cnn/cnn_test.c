@@ -3,16 +3,16 @@
 #include "../model_check.h"
 
 static easel e;
-static given g;
+static test_settings g;
 
 static void settings(double dropout)
 {
     static const int64_t channels[] = {16, 32};
-    given_init(&g);
-    given_ints(&g, "channels", channels, 2);
-    given_enum(&g, "activation", "relu", 0);
-    given_float(&g, "dropout", dropout);
-    given_null(&g, "num_classes");
+    test_settings_init(&g);
+    test_settings_ints(&g, "channels", channels, 2);
+    test_settings_enum(&g, "activation", "relu", 0);
+    test_settings_float(&g, "dropout", dropout);
+    test_settings_null(&g, "num_classes");
 }
 
 START_TEST(each_stage_halves_the_image)
@@ -48,7 +48,7 @@ END_TEST
 START_TEST(norms_may_be_of_groups)
 {
     settings(0.0);
-    given_int(&g, "norm_groups", 8);
+    test_settings_int(&g, "norm_groups", 8);
     ck_assert_ok(easel_open(&e, "cnn", &g), e.err);
     ck_assert_ok(easel_build(&e, TUTTI_F32, 28, 28, 1), e.err);
     const char *text = easel_tree(&e);

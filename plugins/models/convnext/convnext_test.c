@@ -5,19 +5,19 @@
 #include "tutti/layer.h"
 
 static easel e;
-static given g;
+static test_settings g;
 
 static void settings(void)
 {
     static const int64_t depths[4] = {2, 1, 1, 1}, widths[4] = {4, 8, 12, 16};
-    given_init(&g);
-    given_int(&g, "patch_size", 1);
-    given_ints(&g, "depths", depths, 4);
-    given_ints(&g, "hidden_sizes", widths, 4);
-    given_float(&g, "layer_scale_init_value", 0.5);
-    given_float(&g, "drop_path_rate", 0.2);
-    given_float(&g, "layer_norm_eps", 1e-12);
-    given_null(&g, "num_classes");
+    test_settings_init(&g);
+    test_settings_int(&g, "patch_size", 1);
+    test_settings_ints(&g, "depths", depths, 4);
+    test_settings_ints(&g, "hidden_sizes", widths, 4);
+    test_settings_float(&g, "layer_scale_init_value", 0.5);
+    test_settings_float(&g, "drop_path_rate", 0.2);
+    test_settings_float(&g, "layer_norm_eps", 1e-12);
+    test_settings_null(&g, "num_classes");
 }
 
 START_TEST(stages_halve_the_image_and_blocks_drop_more_and_more)
@@ -63,10 +63,10 @@ static void block(double scale, double drop, int32_t mode, const char *want)
     memset(&e, 0, sizeof e);
     tree_init(&e.tree);
     e.services[0] = (service){TUTTI_MODULE_V1, &e.tree.table};
-    given_init(&g);
-    given_int(&g, "width", 8);
-    given_float(&g, "layer_scale_init_value", scale);
-    given_float(&g, "drop_path", drop);
+    test_settings_init(&g);
+    test_settings_int(&g, "width", 8);
+    test_settings_float(&g, "layer_scale_init_value", scale);
+    test_settings_float(&g, "drop_path", drop);
     ck_assert_ok(subject_open(&e.subject, PLUGIN_PATH, TUTTI_KIND_LAYER, "convnext_block", &g,
                               e.services, &e.err),
                  e.err);

@@ -3,18 +3,18 @@
 #include "../model_check.h"
 
 static easel e;
-static given g;
+static test_settings g;
 
 static void settings(int64_t layers, double dropout, int alibi)
 {
-    given_init(&g);
-    given_null(&g, "vocab_size");
-    given_int(&g, "n_layer", layers);
-    given_int(&g, "n_head", 2);
-    given_int(&g, "n_embd", 8);
-    given_null(&g, "block_size");
-    given_float(&g, "dropout", dropout);
-    given_bool(&g, "alibi", alibi);
+    test_settings_init(&g);
+    test_settings_null(&g, "vocab_size");
+    test_settings_int(&g, "n_layer", layers);
+    test_settings_int(&g, "n_head", 2);
+    test_settings_int(&g, "n_embd", 8);
+    test_settings_null(&g, "block_size");
+    test_settings_float(&g, "dropout", dropout);
+    test_settings_bool(&g, "alibi", alibi);
 }
 
 /* Builds for sequences of `length` tokens out of `classes`. */
@@ -84,13 +84,13 @@ static void open_block(double dropout)
     memset(&e, 0, sizeof e);
     tree_init(&e.tree);
     e.services[0] = (service){TUTTI_MODULE_V1, &e.tree.table};
-    given_init(&g);
-    given_int(&g, "embed_dim", 8);
-    given_int(&g, "num_heads", 2);
-    given_float(&g, "dropout", dropout);
-    given_bool(&g, "alibi", 0);
-    given_float(&g, "std", 0.02);
-    given_float(&g, "proj_std", 0.01);
+    test_settings_init(&g);
+    test_settings_int(&g, "embed_dim", 8);
+    test_settings_int(&g, "num_heads", 2);
+    test_settings_float(&g, "dropout", dropout);
+    test_settings_bool(&g, "alibi", 0);
+    test_settings_float(&g, "std", 0.02);
+    test_settings_float(&g, "proj_std", 0.01);
     ck_assert_ok(subject_open(&e.subject, PLUGIN_PATH, TUTTI_KIND_LAYER, "gpt2_block", &g,
                               e.services, &e.err),
                  e.err);
@@ -192,7 +192,7 @@ END_TEST
 START_TEST(what_does_not_fit_is_refused)
 {
     settings(1, 0.0, 0);
-    given_int(&g, "n_head", 3);
+    test_settings_int(&g, "n_head", 3);
     ck_assert_open_refused(PLUGIN_PATH, TUTTI_KIND_MODEL, "gpt2", &g, TUTTI_E_ARG,
                            "gpt2: n_embd 8 does not divide into 3 heads");
     settings(1, 0.0, 0);
@@ -206,13 +206,13 @@ START_TEST(what_does_not_fit_is_refused)
     ck_assert_error(e.err, TUTTI_E_ARG,
                     "gpt2: the data does not say how many tokens there are; set vocab_size");
     subject_close(&e.subject);
-    given_int(&g, "vocab_size", 60);
+    test_settings_int(&g, "vocab_size", 60);
     ck_assert_ok(easel_open(&e, "gpt2", &g), e.err);
     ck_assert_int_eq(build(TUTTI_I32, 8, 65), TUTTI_E_RANGE);
     ck_assert_error(e.err, TUTTI_E_RANGE, "gpt2: vocab_size is 60, the data has 65 tokens");
     subject_close(&e.subject);
     settings(1, 0.0, 0);
-    given_int(&g, "block_size", 7);
+    test_settings_int(&g, "block_size", 7);
     ck_assert_ok(easel_open(&e, "gpt2", &g), e.err);
     ck_assert_int_eq(build(TUTTI_I32, 8, 65), TUTTI_E_RANGE);
     ck_assert_error(e.err, TUTTI_E_RANGE, "gpt2: block_size is 7, the data has sequences of 8");

@@ -5,15 +5,15 @@
 #include <stdio.h>
 
 static easel e;
-static given g;
+static test_settings g;
 
 static void settings(int64_t padding, int max)
 {
-    given_init(&g);
-    given_enum(&g, "activation", "tanh", 0);
-    given_enum(&g, "pool", max ? "max" : "avg", max);
-    given_int(&g, "padding", padding);
-    given_null(&g, "num_classes");
+    test_settings_init(&g);
+    test_settings_enum(&g, "activation", "tanh", 0);
+    test_settings_enum(&g, "pool", max ? "max" : "avg", max);
+    test_settings_int(&g, "padding", padding);
+    test_settings_null(&g, "num_classes");
 }
 
 START_TEST(lenet_has_two_convolutions_and_three_linear_layers)
@@ -93,8 +93,8 @@ END_TEST
 
 START_TEST(mnist_classifier_is_composers)
 {
-    given_init(&g);
-    given_null(&g, "num_classes");
+    test_settings_init(&g);
+    test_settings_null(&g, "num_classes");
     ck_assert_ok(easel_open(&e, "mnist_classifier", &g), e.err);
     ck_assert_ok(easel_build(&e, TUTTI_F32, 28, 28, 1), e.err);
     ck_assert_str_eq(easel_tree(&e),
@@ -127,8 +127,8 @@ END_TEST
 
 START_TEST(mnist_classifier_refuses_what_does_not_divide)
 {
-    given_init(&g);
-    given_null(&g, "num_classes");
+    test_settings_init(&g);
+    test_settings_null(&g, "num_classes");
     ck_assert_ok(easel_open(&e, "mnist_classifier", &g), e.err);
     ck_assert_int_eq(easel_build(&e, TUTTI_F32, 28, 30, 1), TUTTI_E_SHAPE);
     ck_assert_error(e.err, TUTTI_E_SHAPE,

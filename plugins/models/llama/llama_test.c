@@ -3,36 +3,36 @@
 #include "../model_check.h"
 
 static easel e;
-static given g;
+static test_settings g;
 
 /* Settings that the model and its blocks have. */
 static void shared_settings(void)
 {
-    given_int(&g, "hidden_size", 8);
-    given_int(&g, "intermediate_size", 12);
-    given_int(&g, "num_attention_heads", 4);
-    given_int(&g, "num_key_value_heads", 2);
-    given_null(&g, "head_dim");
-    given_bool(&g, "qkv_bias", 1);
-    given_bool(&g, "out_bias", 0);
-    given_bool(&g, "mlp_bias", 0);
-    given_bool(&g, "qk_norm", 1);
-    given_float(&g, "rms_norm_eps", 1e-5);
-    given_float(&g, "rope_theta", 5e5);
-    given_enum(&g, "rope_type", "llama3", 2);
-    given_float(&g, "rope_factor", 8.0);
-    given_float(&g, "low_freq_factor", 1.0);
-    given_float(&g, "high_freq_factor", 4.0);
-    given_int(&g, "original_max_position_embeddings", 64);
-    given_float(&g, "initializer_range", 0.02);
+    test_settings_int(&g, "hidden_size", 8);
+    test_settings_int(&g, "intermediate_size", 12);
+    test_settings_int(&g, "num_attention_heads", 4);
+    test_settings_int(&g, "num_key_value_heads", 2);
+    test_settings_null(&g, "head_dim");
+    test_settings_bool(&g, "qkv_bias", 1);
+    test_settings_bool(&g, "out_bias", 0);
+    test_settings_bool(&g, "mlp_bias", 0);
+    test_settings_bool(&g, "qk_norm", 1);
+    test_settings_float(&g, "rms_norm_eps", 1e-5);
+    test_settings_float(&g, "rope_theta", 5e5);
+    test_settings_enum(&g, "rope_type", "llama3", 2);
+    test_settings_float(&g, "rope_factor", 8.0);
+    test_settings_float(&g, "low_freq_factor", 1.0);
+    test_settings_float(&g, "high_freq_factor", 4.0);
+    test_settings_int(&g, "original_max_position_embeddings", 64);
+    test_settings_float(&g, "initializer_range", 0.02);
 }
 
 static void settings(int tied)
 {
-    given_init(&g);
-    given_null(&g, "vocab_size");
-    given_int(&g, "num_hidden_layers", 2);
-    given_bool(&g, "tie_word_embeddings", tied);
+    test_settings_init(&g);
+    test_settings_null(&g, "vocab_size");
+    test_settings_int(&g, "num_hidden_layers", 2);
+    test_settings_bool(&g, "tie_word_embeddings", tied);
     shared_settings();
 }
 
@@ -119,7 +119,7 @@ static const char *trace_layer(const tutti_layer_v1 *layer)
 
 START_TEST(a_block_adds_attention_and_perceptron_to_its_input)
 {
-    given_init(&g);
+    test_settings_init(&g);
     shared_settings();
     const tutti_layer_v1 *layer = open_layer("llama_block");
     ck_assert_str_eq(easel_tree(&e),
@@ -143,11 +143,11 @@ END_TEST
 
 START_TEST(a_perceptron_is_gated_by_silu)
 {
-    given_init(&g);
-    given_int(&g, "hidden_size", 8);
-    given_int(&g, "intermediate_size", 12);
-    given_bool(&g, "bias", 1);
-    given_float(&g, "std", 0.1);
+    test_settings_init(&g);
+    test_settings_int(&g, "hidden_size", 8);
+    test_settings_int(&g, "intermediate_size", 12);
+    test_settings_bool(&g, "bias", 1);
+    test_settings_float(&g, "std", 0.1);
     const tutti_layer_v1 *layer = open_layer("llama_mlp");
     ck_assert_str_eq(
         easel_tree(&e),
@@ -167,7 +167,7 @@ END_TEST
 START_TEST(what_does_not_fit_is_refused)
 {
     settings(0);
-    given_int(&g, "num_attention_heads", 3);
+    test_settings_int(&g, "num_attention_heads", 3);
     ck_assert_open_refused(PLUGIN_PATH, TUTTI_KIND_MODEL, "llama", &g, TUTTI_E_ARG,
                            "llama: hidden_size 8 does not divide into 3 heads, and head_dim is "
                            "not set");
@@ -177,7 +177,7 @@ START_TEST(what_does_not_fit_is_refused)
     ck_assert_error(e.err, TUTTI_E_ARG,
                     "llama: the input is F32 (16), want tokens (T) of I32 or I64");
     subject_close(&e.subject);
-    given_int(&g, "vocab_size", 60);
+    test_settings_int(&g, "vocab_size", 60);
     open_model();
     ck_assert_int_eq(build(TUTTI_I32, 65), TUTTI_E_RANGE);
     ck_assert_error(e.err, TUTTI_E_RANGE, "llama: vocab_size is 60, the data has 65 tokens");

@@ -3,16 +3,16 @@
 #include "../model_check.h"
 
 static easel e;
-static given g;
+static test_settings g;
 
 static void settings(double dropout)
 {
     static const int64_t hidden[] = {32, 16};
-    given_init(&g);
-    given_ints(&g, "hidden", hidden, 2);
-    given_enum(&g, "activation", "gelu", 1);
-    given_float(&g, "dropout", dropout);
-    given_null(&g, "num_classes");
+    test_settings_init(&g);
+    test_settings_ints(&g, "hidden", hidden, 2);
+    test_settings_enum(&g, "activation", "gelu", 1);
+    test_settings_float(&g, "dropout", dropout);
+    test_settings_null(&g, "num_classes");
 }
 
 START_TEST(linear_layers_and_activations_alternate)

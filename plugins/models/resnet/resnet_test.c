@@ -5,16 +5,16 @@
 #include "tutti/layer.h"
 
 static easel e;
-static given g;
+static test_settings g;
 
 static void settings(int64_t depth, int small)
 {
-    given_init(&g);
-    given_int(&g, "depth", depth);
-    given_int(&g, "width", 64);
-    given_null(&g, "num_classes");
-    given_bool(&g, "zero_init_residual", small);
-    given_enum(&g, "stem", small ? "cifar" : "imagenet", small);
+    test_settings_init(&g);
+    test_settings_int(&g, "depth", depth);
+    test_settings_int(&g, "width", 64);
+    test_settings_null(&g, "num_classes");
+    test_settings_bool(&g, "zero_init_residual", small);
+    test_settings_enum(&g, "stem", small ? "cifar" : "imagenet", small);
 }
 
 START_TEST(depth_50_has_sixteen_bottlenecks)
@@ -116,11 +116,11 @@ static void block(const char *kind, int64_t in, int64_t width, int64_t stride, i
     memset(&e, 0, sizeof e);
     tree_init(&e.tree);
     e.services[0] = (service){TUTTI_MODULE_V1, &e.tree.table};
-    given_init(&g);
-    given_int(&g, "in_channels", in);
-    given_int(&g, "width", width);
-    given_int(&g, "stride", stride);
-    given_bool(&g, "zero_init", zero);
+    test_settings_init(&g);
+    test_settings_int(&g, "in_channels", in);
+    test_settings_int(&g, "width", width);
+    test_settings_int(&g, "stride", stride);
+    test_settings_bool(&g, "zero_init", zero);
     ck_assert_ok(
         subject_open(&e.subject, PLUGIN_PATH, TUTTI_KIND_LAYER, kind, &g, e.services, &e.err),
         e.err);

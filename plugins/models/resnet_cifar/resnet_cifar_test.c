@@ -5,15 +5,15 @@
 #include "tutti/layer.h"
 
 static easel e;
-static given g;
+static test_settings g;
 
 static void settings(int64_t depth, int conv)
 {
-    given_init(&g);
-    given_int(&g, "depth", depth);
-    given_int(&g, "width", 16);
-    given_null(&g, "num_classes");
-    given_enum(&g, "shortcut", conv ? "conv" : "pad", conv);
+    test_settings_init(&g);
+    test_settings_int(&g, "depth", depth);
+    test_settings_int(&g, "width", 16);
+    test_settings_null(&g, "num_classes");
+    test_settings_enum(&g, "shortcut", conv ? "conv" : "pad", conv);
 }
 
 START_TEST(depth_20_has_three_stages_of_three_blocks)
@@ -77,11 +77,11 @@ static void block(int64_t in, int64_t out, int64_t stride, int conv, const char 
     memset(&e, 0, sizeof e);
     tree_init(&e.tree);
     e.services[0] = (service){TUTTI_MODULE_V1, &e.tree.table};
-    given_init(&g);
-    given_int(&g, "in_channels", in);
-    given_int(&g, "out_channels", out);
-    given_int(&g, "stride", stride);
-    given_enum(&g, "shortcut", conv ? "conv" : "pad", conv);
+    test_settings_init(&g);
+    test_settings_int(&g, "in_channels", in);
+    test_settings_int(&g, "out_channels", out);
+    test_settings_int(&g, "stride", stride);
+    test_settings_enum(&g, "shortcut", conv ? "conv" : "pad", conv);
     ck_assert_ok(subject_open(&e.subject, PLUGIN_PATH, TUTTI_KIND_LAYER, "residual_block", &g,
                               e.services, &e.err),
                  e.err);

@@ -3,16 +3,16 @@
 #include "../model_check.h"
 
 static easel e;
-static given g;
+static test_settings g;
 
 static void settings(int64_t parts)
 {
     static const int64_t hidden[] = {32};
-    given_init(&g);
-    given_int(&g, "parts", parts);
-    given_ints(&g, "hidden", hidden, 1);
-    given_enum(&g, "activation", "tanh", 2);
-    given_int(&g, "dim", 6);
+    test_settings_init(&g);
+    test_settings_int(&g, "parts", parts);
+    test_settings_ints(&g, "hidden", hidden, 1);
+    test_settings_enum(&g, "activation", "tanh", 2);
+    test_settings_int(&g, "dim", 6);
 }
 
 START_TEST(a_part_is_a_row)

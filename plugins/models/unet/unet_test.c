@@ -3,15 +3,15 @@
 #include "../model_check.h"
 
 static easel e;
-static given g;
+static test_settings g;
 
 static void settings(const char *upsampling, int64_t width)
 {
-    given_init(&g);
-    given_int(&g, "width", width);
-    given_int(&g, "depth", 2);
-    given_enum(&g, "upsampling", upsampling, strcmp(upsampling, "bilinear") == 0);
-    given_null(&g, "num_classes");
+    test_settings_init(&g);
+    test_settings_int(&g, "width", width);
+    test_settings_int(&g, "depth", 2);
+    test_settings_enum(&g, "upsampling", upsampling, strcmp(upsampling, "bilinear") == 0);
+    test_settings_null(&g, "num_classes");
 }
 
 static tutti_status build_for(tutti_desc input, tutti_desc target, int64_t classes)

@@ -5,19 +5,19 @@
 #include "tutti/layer.h"
 
 static easel e;
-static given g;
+static test_settings g;
 
 static void settings(int64_t heads)
 {
-    given_init(&g);
-    given_int(&g, "patch_size", 4);
-    given_int(&g, "num_layers", 2);
-    given_int(&g, "num_heads", heads);
-    given_int(&g, "hidden_dim", 24);
-    given_null(&g, "mlp_dim");
-    given_float(&g, "dropout", 0.0);
-    given_null(&g, "num_classes");
-    given_float(&g, "layer_norm_eps", 1e-6);
+    test_settings_init(&g);
+    test_settings_int(&g, "patch_size", 4);
+    test_settings_int(&g, "num_layers", 2);
+    test_settings_int(&g, "num_heads", heads);
+    test_settings_int(&g, "hidden_dim", 24);
+    test_settings_null(&g, "mlp_dim");
+    test_settings_float(&g, "dropout", 0.0);
+    test_settings_null(&g, "num_classes");
+    test_settings_float(&g, "layer_norm_eps", 1e-6);
 }
 
 START_TEST(an_image_becomes_patches_and_a_token)
@@ -95,14 +95,14 @@ static void layer(const char *kind, double dropout, const char *tree_text,
     memset(&e, 0, sizeof e);
     tree_init(&e.tree);
     e.services[0] = (service){TUTTI_MODULE_V1, &e.tree.table};
-    given_init(&g);
-    given_int(&g, "tokens", 5);
-    given_int(&g, "hidden_dim", 24);
-    given_int(&g, "num_layers", 2);
-    given_int(&g, "num_heads", 3);
-    given_int(&g, "mlp_dim", 96);
-    given_float(&g, "dropout", dropout);
-    given_float(&g, "layer_norm_eps", 1e-6);
+    test_settings_init(&g);
+    test_settings_int(&g, "tokens", 5);
+    test_settings_int(&g, "hidden_dim", 24);
+    test_settings_int(&g, "num_layers", 2);
+    test_settings_int(&g, "num_heads", 3);
+    test_settings_int(&g, "mlp_dim", 96);
+    test_settings_float(&g, "dropout", dropout);
+    test_settings_float(&g, "layer_norm_eps", 1e-6);
     ck_assert_ok(
         subject_open(&e.subject, PLUGIN_PATH, TUTTI_KIND_LAYER, kind, &g, e.services, &e.err),
         e.err);

@@ -44,9 +44,9 @@ const optimizer_case optimizer_tested = {
 
 START_TEST(nesterov_needs_momentum_and_no_dampening)
 {
-    given g;
+    test_settings g;
     settings_of(&g, &variants[_i]);
-    given_bool(&g, "nesterov", 1);
+    test_settings_bool(&g, "nesterov", 1);
     ck_assert_open_refused(
         PLUGIN_PATH, TUTTI_KIND_OPTIMIZER, "decoupled_sgdw", &g, TUTTI_E_ARG,
         "decoupled_sgdw: nesterov needs a momentum above 0 and a dampening of 0");

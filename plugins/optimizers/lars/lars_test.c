@@ -86,9 +86,9 @@ const weight_case weight_tested = {"lars", 0.1, variants, sizeof variants / size
 
 START_TEST(nesterov_needs_momentum_and_no_dampening)
 {
-    given g;
+    test_settings g;
     drill_settings(&g, weight_tested.lr, variants[_i].settings);
-    given_bool(&g, "nesterov", 1);
+    test_settings_bool(&g, "nesterov", 1);
     ck_assert_open_refused(PLUGIN_PATH, TUTTI_KIND_OPTIMIZER, "lars", &g, TUTTI_E_ARG,
                            "lars: nesterov needs a momentum above 0 and a dampening of 0");
 }

@@ -43,9 +43,9 @@ const optimizer_case optimizer_tested = {
 
 START_TEST(nesterov_needs_momentum_and_no_dampening)
 {
-    given g;
+    test_settings g;
     settings_of(&g, &variants[_i]);
-    given_bool(&g, "nesterov", 1);
+    test_settings_bool(&g, "nesterov", 1);
     ck_assert_open_refused(PLUGIN_PATH, TUTTI_KIND_OPTIMIZER, "sgd", &g, TUTTI_E_ARG,
                            "sgd: nesterov needs a momentum above 0 and a dampening of 0");
 }

@@ -9,15 +9,15 @@ static const char *const present[] = {"mixup", "ema", "cutout", "smooth"};
 static void opened(subject *s, const char *const *names, uint32_t n, const char *event,
                    int drop)
 {
-    given g;
+    test_settings g;
     tutti_error err = TUTTI_ERROR_INIT;
-    given_init(&g);
-    given_strings(&g, "names", names, n);
+    test_settings_init(&g);
+    test_settings_strings(&g, "names", names, n);
     if (event)
-        given_strings(&g, "events", &event, 1);
+        test_settings_strings(&g, "events", &event, 1);
     else
-        given_null(&g, "events");
-    given_bool(&g, "drop_others", drop);
+        test_settings_null(&g, "events");
+    test_settings_bool(&g, "drop_others", drop);
     ck_assert_ok(subject_open(s, PLUGIN_PATH, TUTTI_KIND_PASS, "given_order", &g, NULL, &err),
                  err);
 }
@@ -59,13 +59,13 @@ END_TEST
 START_TEST(an_event_that_is_none_is_refused)
 {
     subject s;
-    given g;
+    test_settings g;
     tutti_error err = TUTTI_ERROR_INIT;
     const char *name = "mixup", *event = "before_los";
-    given_init(&g);
-    given_strings(&g, "names", &name, 1);
-    given_strings(&g, "events", &event, 1);
-    given_bool(&g, "drop_others", 0);
+    test_settings_init(&g);
+    test_settings_strings(&g, "names", &name, 1);
+    test_settings_strings(&g, "events", &event, 1);
+    test_settings_bool(&g, "drop_others", 0);
     ck_assert_int_eq(
         subject_open(&s, PLUGIN_PATH, TUTTI_KIND_PASS, "given_order", &g, NULL, &err),
         TUTTI_E_ARG);

@@ -23,18 +23,20 @@ static tutti_time time_of(const json_node *value)
 }
 
 /* Sets `name` to `value` as the manifest's `spec` says. */
-static void set(given *g, const char *name, const json_node *spec, const json_node *value)
+static void set(test_settings *g, const char *name, const json_node *spec,
+                const json_node *value)
 {
     const char *type = json_string(json_get(spec, "type"));
     if (strcmp(type, "float") == 0) {
-        given_float(g, name, json_real(value));
+        test_settings_float(g, name, json_real(value));
     } else if (strcmp(type, "bool") == 0) {
-        given_bool(g, name, json_bool(value));
+        test_settings_bool(g, name, json_bool(value));
     } else if (strcmp(type, "time") == 0) {
-        given_slot(g, name, TUTTI_PARAM_TIME)->t = time_of(value);
+        test_settings_slot(g, name, TUTTI_PARAM_TIME)->t = time_of(value);
     } else {
         ck_assert_str_eq(type, "list");
-        tutti_param *items = given_list(g, name, TUTTI_PARAM_TIME, (uint32_t)json_count(value));
+        tutti_param *items =
+            test_settings_list(g, name, TUTTI_PARAM_TIME, (uint32_t)json_count(value));
         for (size_t k = 0; k < json_count(value); k++)
             items[k].t = time_of(json_at(value, k));
     }
@@ -42,12 +44,12 @@ static void set(given *g, const char *name, const json_node *spec, const json_no
 
 /* All settings of the manifest: those of `wanted`, else their defaults.  Returns how many of
  * `wanted`'s members were not used; `missing` counts required ones without a value. */
-static size_t settings(given *g, const json_node *params, const json_node *wanted,
+static size_t settings(test_settings *g, const json_node *params, const json_node *wanted,
                        size_t *missing)
 {
     size_t used = 0;
     *missing = 0;
-    given_init(g);
+    test_settings_init(g);
     for (size_t k = 0; k < json_count(params); k++) {
         const json_node *spec = json_at(params, k);
         const char *name = json_key(spec);
@@ -84,7 +86,7 @@ static void run_case(const json_node *c)
     const char *name = json_string(json_get(wanted, "name"));
     json_doc *doc = manifest_of(name);
     char path[4200];
-    given g;
+    test_settings g;
     course run;
     size_t missing = 0;
     ck_assert_uint_eq(settings(&g, params_of(doc), wanted, &missing), 0);
@@ -143,7 +145,7 @@ START_TEST(every_schedule_works_with_its_defaults)
     const char *name = names[_i];
     json_doc *doc = manifest_of(name);
     char path[4200];
-    given g;
+    test_settings g;
     course run;
     size_t missing = 0;
     (void)settings(&g, params_of(doc), NULL, &missing);
@@ -151,17 +153,17 @@ START_TEST(every_schedule_works_with_its_defaults)
         const json_node *params = params_of(doc);
         const tutti_time milestone = course_time(3, TUTTI_UNIT_EPOCH);
         if (json_get(params, "t_warmup"))
-            given_time(&g, "t_warmup", 1, TUTTI_UNIT_EPOCH);
+            test_settings_time(&g, "t_warmup", 1, TUTTI_UNIT_EPOCH);
         if (json_get(params, "step_size"))
-            given_time(&g, "step_size", 1, TUTTI_UNIT_EPOCH);
+            test_settings_time(&g, "step_size", 1, TUTTI_UNIT_EPOCH);
         if (json_get(params, "t_0"))
-            given_time(&g, "t_0", 1, TUTTI_UNIT_EPOCH);
+            test_settings_time(&g, "t_0", 1, TUTTI_UNIT_EPOCH);
         if (json_get(params, "milestones"))
-            given_times(&g, "milestones", &milestone, 1);
+            test_settings_times(&g, "milestones", &milestone, 1);
         if (strcmp(name, "exponential") == 0)
-            given_float(&g, "gamma", 0.5);
+            test_settings_float(&g, "gamma", 0.5);
         if (strcmp(name, "polynomial") == 0)
-            given_float(&g, "power", 2.0);
+            test_settings_float(&g, "power", 2.0);
     }
     (void)snprintf(path, sizeof path, "%s/%s/%s.so", folder(), name, name);
     course_open(&run, path, name, &g, NULL);

@@ -4,11 +4,11 @@
 
 START_TEST(alpha_holds_until_t_max)
 {
-    given g;
+    test_settings g;
     course c;
-    given_init(&g);
-    given_float(&g, "alpha", 0.25);
-    given_time(&g, "t_max", 20, TUTTI_UNIT_BATCH);
+    test_settings_init(&g);
+    test_settings_float(&g, "alpha", 0.25);
+    test_settings_time(&g, "t_max", 20, TUTTI_UNIT_BATCH);
     course_open(&c, PLUGIN_PATH, "constant", &g, NULL);
     ck_assert_factor(&c, 0, 0.25);
     ck_assert_factor(&c, 19, 0.25);

@@ -4,11 +4,11 @@
 
 START_TEST(half_a_cosine_leads_down_to_alpha_f)
 {
-    given g;
+    test_settings g;
     course c;
-    given_init(&g);
-    given_float(&g, "alpha_f", 0.2);
-    given_time(&g, "t_max", 60, TUTTI_UNIT_BATCH);
+    test_settings_init(&g);
+    test_settings_float(&g, "alpha_f", 0.2);
+    test_settings_time(&g, "t_max", 60, TUTTI_UNIT_BATCH);
     course_open(&c, PLUGIN_PATH, "cosine_annealing", &g, NULL);
     ck_assert_factor(&c, 0, 1.0);
     ck_assert_factor(&c, 20, 0.8);

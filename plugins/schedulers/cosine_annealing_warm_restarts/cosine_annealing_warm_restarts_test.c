@@ -2,18 +2,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "../schedule_check.h"
 
-static void restarts(course *c, given *g, double t_mult)
+static void restarts(course *c, test_settings *g, double t_mult)
 {
-    given_init(g);
-    given_float(g, "alpha_f", 0.0);
-    given_float(g, "t_mult", t_mult);
-    given_time(g, "t_0", 30, TUTTI_UNIT_BATCH);
+    test_settings_init(g);
+    test_settings_float(g, "alpha_f", 0.0);
+    test_settings_float(g, "t_mult", t_mult);
+    test_settings_time(g, "t_0", 30, TUTTI_UNIT_BATCH);
     course_open(c, PLUGIN_PATH, "cosine_annealing_warm_restarts", g, NULL);
 }
 
 START_TEST(intervals_of_one_length_repeat)
 {
-    given g;
+    test_settings g;
     course c;
     restarts(&c, &g, 1.0);
     ck_assert_factor(&c, 0, 1.0);
@@ -28,7 +28,7 @@ END_TEST
 
 START_TEST(intervals_grow_by_t_mult)
 {
-    given g;
+    test_settings g;
     course c;
     restarts(&c, &g, 2.0);
     ck_assert_factor(&c, 30, 1.0);
@@ -41,7 +41,7 @@ END_TEST
 
 START_TEST(intervals_that_shrink_to_nothing_are_refused)
 {
-    given g;
+    test_settings g;
     course c;
     restarts(&c, &g, 0.5);
     ck_assert_factor(&c, 30, 1.0);

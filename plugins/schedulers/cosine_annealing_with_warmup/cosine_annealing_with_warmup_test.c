@@ -2,9 +2,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "../warmup_check.h"
 
-static void settings(given *g)
+static void settings(test_settings *g)
 {
-    given_float(g, "alpha_f", 0.2);
+    test_settings_float(g, "alpha_f", 0.2);
 }
 
 static const warmup_case schedule = {

@@ -4,11 +4,11 @@
 
 START_TEST(the_factor_falls_by_gamma_each_period)
 {
-    given g;
+    test_settings g;
     course c;
-    given_init(&g);
-    given_float(&g, "gamma", 0.25);
-    given_time(&g, "decay_period", 1, TUTTI_UNIT_EPOCH);
+    test_settings_init(&g);
+    test_settings_float(&g, "gamma", 0.25);
+    test_settings_time(&g, "decay_period", 1, TUTTI_UNIT_EPOCH);
     course_open(&c, PLUGIN_PATH, "exponential", &g, NULL);
     ck_assert_factor(&c, 0, 1.0);
     ck_assert_factor(&c, 50, 0.5);

@@ -4,12 +4,12 @@
 
 START_TEST(the_line_ends_at_t_max)
 {
-    given g;
+    test_settings g;
     course c;
-    given_init(&g);
-    given_float(&g, "alpha_i", 1.0);
-    given_float(&g, "alpha_f", 0.2);
-    given_dur(&g, "t_max", 0.5);
+    test_settings_init(&g);
+    test_settings_float(&g, "alpha_i", 1.0);
+    test_settings_float(&g, "alpha_f", 0.2);
+    test_settings_dur(&g, "t_max", 0.5);
     course_open(&c, PLUGIN_PATH, "linear", &g, NULL);
     ck_assert_factor(&c, 0, 1.0);
     ck_assert_factor(&c, 250, 0.6);
@@ -23,12 +23,12 @@ END_TEST
 
 START_TEST(a_t_max_of_zero_is_refused)
 {
-    given g;
+    test_settings g;
     course c;
-    given_init(&g);
-    given_float(&g, "alpha_i", 1.0);
-    given_float(&g, "alpha_f", 0.0);
-    given_time(&g, "t_max", 0, TUTTI_UNIT_BATCH);
+    test_settings_init(&g);
+    test_settings_float(&g, "alpha_i", 1.0);
+    test_settings_float(&g, "alpha_f", 0.0);
+    test_settings_time(&g, "t_max", 0, TUTTI_UNIT_BATCH);
     course_open(&c, PLUGIN_PATH, "linear", &g, NULL);
     ck_assert_refuses(&c, TUTTI_E_ARG, "linear: t_max comes to 0ba in this run, want more");
     subject_close(&c.subject);
@@ -37,10 +37,10 @@ END_TEST
 
 START_TEST(a_fraction_needs_a_max_duration)
 {
-    given g;
+    test_settings g;
     course c;
-    given_init(&g);
-    given_dur(&g, "t_max", 1.0);
+    test_settings_init(&g);
+    test_settings_dur(&g, "t_max", 1.0);
     course_open(&c, PLUGIN_PATH, "linear", &g, NULL);
     c.max_duration = course_time(0, TUTTI_UNIT_NONE);
     ck_assert_refuses(&c, TUTTI_E_STATE,

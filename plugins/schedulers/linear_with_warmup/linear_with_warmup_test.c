@@ -3,11 +3,11 @@
 #include "../warmup_check.h"
 
 /* That alpha_0 is 0 without being set is the conformance test's. */
-static void settings(given *g)
+static void settings(test_settings *g)
 {
-    given_float(g, "alpha_0", 0.2);
-    given_float(g, "alpha_i", 1.0);
-    given_float(g, "alpha_f", 0.1);
+    test_settings_float(g, "alpha_0", 0.2);
+    test_settings_float(g, "alpha_i", 1.0);
+    test_settings_float(g, "alpha_f", 0.1);
 }
 
 static const warmup_case schedule = {

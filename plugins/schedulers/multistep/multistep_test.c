@@ -8,11 +8,11 @@ START_TEST(milestones_may_be_in_any_units)
                                      {1, 0.0, TUTTI_UNIT_EPOCH, 0},
                                      {2500, 0.0, TUTTI_UNIT_SAMPLE, 0},
                                      {0, 0.5, TUTTI_UNIT_DURATION, 0}};
-    given g;
+    test_settings g;
     course c;
-    given_init(&g);
-    given_times(&g, "milestones", milestones, 4);
-    given_float(&g, "gamma", 0.5);
+    test_settings_init(&g);
+    test_settings_times(&g, "milestones", milestones, 4);
+    test_settings_float(&g, "gamma", 0.5);
     course_open(&c, PLUGIN_PATH, "multistep", &g, NULL);
     ck_assert_factor(&c, 49, 1.0);
     ck_assert_factor(&c, 50, 0.5);

@@ -2,12 +2,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "../warmup_check.h"
 
-static void settings(given *g)
+static void settings(test_settings *g)
 {
     const tutti_time milestones[] = {{50, 0.0, TUTTI_UNIT_BATCH, 0},
                                      {200, 0.0, TUTTI_UNIT_BATCH, 0}};
-    given_times(g, "milestones", milestones, 2);
-    given_float(g, "gamma", 0.5);
+    test_settings_times(g, "milestones", milestones, 2);
+    test_settings_float(g, "gamma", 0.5);
 }
 
 static const warmup_case schedule = {

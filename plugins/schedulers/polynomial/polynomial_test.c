@@ -4,12 +4,12 @@
 
 START_TEST(a_power_of_what_is_left_leads_down_to_alpha_f)
 {
-    given g;
+    test_settings g;
     course c;
-    given_init(&g);
-    given_float(&g, "alpha_f", 0.2);
-    given_float(&g, "power", 2.0);
-    given_time(&g, "t_max", 100, TUTTI_UNIT_BATCH);
+    test_settings_init(&g);
+    test_settings_float(&g, "alpha_f", 0.2);
+    test_settings_float(&g, "power", 2.0);
+    test_settings_time(&g, "t_max", 100, TUTTI_UNIT_BATCH);
     course_open(&c, PLUGIN_PATH, "polynomial", &g, NULL);
     ck_assert_factor(&c, 0, 1.0);
     ck_assert_factor(&c, 50, 0.4);

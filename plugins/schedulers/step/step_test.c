@@ -4,11 +4,11 @@
 
 START_TEST(each_step_multiplies_by_gamma)
 {
-    given g;
+    test_settings g;
     course c;
-    given_init(&g);
-    given_time(&g, "step_size", 10, TUTTI_UNIT_BATCH);
-    given_float(&g, "gamma", 0.5);
+    test_settings_init(&g);
+    test_settings_time(&g, "step_size", 10, TUTTI_UNIT_BATCH);
+    test_settings_float(&g, "gamma", 0.5);
     course_open(&c, PLUGIN_PATH, "step", &g, NULL);
     ck_assert_factor(&c, 9, 1.0);
     ck_assert_factor(&c, 10, 0.5);
@@ -21,11 +21,11 @@ END_TEST
 
 START_TEST(a_step_that_comes_to_nothing_is_refused)
 {
-    given g;
+    test_settings g;
     course c;
-    given_init(&g);
-    given_time(&g, "step_size", 1, TUTTI_UNIT_BATCH);
-    given_float(&g, "gamma", 0.5);
+    test_settings_init(&g);
+    test_settings_time(&g, "step_size", 1, TUTTI_UNIT_BATCH);
+    test_settings_float(&g, "gamma", 0.5);
     course_open(&c, PLUGIN_PATH, "step", &g, NULL);
     c.scale_ratio = 0.5;
     ck_assert_refuses(&c, TUTTI_E_ARG, "step: step_size comes to 0ba in this run, want more");
@@ -35,11 +35,11 @@ END_TEST
 
 START_TEST(the_wall_clock_is_refused)
 {
-    given g;
+    test_settings g;
     course c;
-    given_init(&g);
-    given_time(&g, "step_size", 10, TUTTI_UNIT_SECOND);
-    given_float(&g, "gamma", 0.5);
+    test_settings_init(&g);
+    test_settings_time(&g, "step_size", 10, TUTTI_UNIT_SECOND);
+    test_settings_float(&g, "gamma", 0.5);
     course_open(&c, PLUGIN_PATH, "step", &g, NULL);
     ck_assert_refuses(
         &c, TUTTI_E_ARG,
@@ -51,11 +51,11 @@ END_TEST
 
 START_TEST(epochs_need_a_length_of_the_data)
 {
-    given g;
+    test_settings g;
     course c;
-    given_init(&g);
-    given_time(&g, "step_size", 2, TUTTI_UNIT_EPOCH);
-    given_float(&g, "gamma", 0.5);
+    test_settings_init(&g);
+    test_settings_time(&g, "step_size", 2, TUTTI_UNIT_EPOCH);
+    test_settings_float(&g, "gamma", 0.5);
     course_open(&c, PLUGIN_PATH, "step", &g, NULL);
     ck_assert_factor(&c, 199, 1.0);
     ck_assert_factor(&c, 200, 0.5);
@@ -69,10 +69,10 @@ END_TEST
 
 START_TEST(negative_times_are_refused)
 {
-    given g;
+    test_settings g;
     course c;
-    given_init(&g);
-    given_time(&g, "step_size", -2, TUTTI_UNIT_BATCH);
+    test_settings_init(&g);
+    test_settings_time(&g, "step_size", -2, TUTTI_UNIT_BATCH);
     course_open(&c, PLUGIN_PATH, "step", &g, NULL);
     ck_assert_refuses(&c, TUTTI_E_RANGE, "step: step_size is negative, want 0 or more");
     subject_close(&c.subject);

@@ -3,7 +3,7 @@
 #include "../picture_change_check.h"
 #include "mixture.h"
 
-static given g;
+static test_settings g;
 static float sum[PICTURE_BYTES];
 static uint8_t made[PICTURE_BYTES], scratch[PICTURE_BYTES];
 
@@ -100,14 +100,14 @@ END_TEST
 
 static void settings(int severity, int width, int depth, double alpha, int all)
 {
-    given_init(&g);
-    given_int(&g, "severity", severity);
-    given_int(&g, "mixture_width", width);
-    given_int(&g, "chain_depth", depth);
-    given_float(&g, "alpha", alpha);
-    given_bool(&g, "all_ops", all);
-    given_enum(&g, "interpolation", "bilinear", WARP_BILINEAR);
-    given_int(&g, "fill", 0);
+    test_settings_init(&g);
+    test_settings_int(&g, "severity", severity);
+    test_settings_int(&g, "mixture_width", width);
+    test_settings_int(&g, "chain_depth", depth);
+    test_settings_float(&g, "alpha", alpha);
+    test_settings_bool(&g, "all_ops", all);
+    test_settings_enum(&g, "interpolation", "bilinear", WARP_BILINEAR);
+    test_settings_int(&g, "fill", 0);
 }
 
 /* Whether y is x and `changed` in some shares, rounded down, and between which shares of `changed`; a thousandth for sums of

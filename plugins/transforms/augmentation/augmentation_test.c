@@ -12,7 +12,7 @@ enum { H = 23, W = 29, CAPACITY = H * W * 3 };
 
 static uint8_t x[CAPACITY], y[CAPACITY], scratch[CAPACITY];
 static bench b;
-static given g;
+static test_settings g;
 
 static void draw_picture(int64_t c)
 {
@@ -159,10 +159,10 @@ static const tutti_desc image = {{H, W, 3}, 3, TUTTI_U8};
 
 static void open_rand(double severity, int64_t depth, int64_t set)
 {
-    given_init(&g);
-    given_float(&g, "severity", severity);
-    given_int(&g, "depth", depth);
-    given_enum(&g, "augmentation_set", "", set);
+    test_settings_init(&g);
+    test_settings_float(&g, "severity", severity);
+    test_settings_int(&g, "depth", depth);
+    test_settings_enum(&g, "augmentation_set", "", set);
     bench_open(&b, "randaugment", &g);
 }
 
@@ -203,12 +203,12 @@ START_TEST(augmix_mixes_chains_into_the_picture)
 {
     tutti_desc made;
     int whole = 0, mixed = 0;
-    given_init(&g);
-    given_float(&g, "severity", 0.0);
-    given_int(&g, "depth", -1);
-    given_int(&g, "width", 3);
-    given_float(&g, "alpha", 1000.0);
-    given_enum(&g, "augmentation_set", "safe", 1);
+    test_settings_init(&g);
+    test_settings_float(&g, "severity", 0.0);
+    test_settings_int(&g, "depth", -1);
+    test_settings_int(&g, "width", 3);
+    test_settings_float(&g, "alpha", 1000.0);
+    test_settings_enum(&g, "augmentation_set", "safe", 1);
     bench_open(&b, "augmix", &g);
     memset(x, 200, sizeof x);
     for (uint64_t k = 0; k < 100; k++) {

@@ -3,7 +3,7 @@
 #include "../common/policy.h"
 #include "../picture_change_check.h"
 
-static given g;
+static test_settings g;
 
 /* Operation, bin of 10, sign and filter of tests/peers/vision.py, with Pillow 13.0.0. */
 static const struct {
@@ -70,10 +70,10 @@ END_TEST
 
 static void settings(void)
 {
-    given_init(&g);
-    given_enum(&g, "policy", "cifar10", 1);
-    given_enum(&g, "interpolation", "nearest", WARP_NEAREST);
-    given_int(&g, "fill", 0);
+    test_settings_init(&g);
+    test_settings_enum(&g, "policy", "cifar10", 1);
+    test_settings_enum(&g, "interpolation", "nearest", WARP_NEAREST);
+    test_settings_int(&g, "fill", 0);
 }
 
 START_TEST(draws_are_keyed)

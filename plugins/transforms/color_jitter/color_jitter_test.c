@@ -6,7 +6,7 @@
 enum { H = 40, W = 50 };
 
 static bench b;
-static given g;
+static test_settings g;
 static uint8_t x[32768], y[32768];
 
 typedef void (*change)(uint8_t *x, int64_t n, int64_t channels, float factor);
@@ -75,12 +75,12 @@ END_TEST
 
 static void open_p(double brightness, double contrast, double saturation, double hue, double p)
 {
-    given_init(&g);
-    given_float(&g, "brightness", brightness);
-    given_float(&g, "contrast", contrast);
-    given_float(&g, "saturation", saturation);
-    given_float(&g, "hue", hue);
-    given_float(&g, "p", p);
+    test_settings_init(&g);
+    test_settings_float(&g, "brightness", brightness);
+    test_settings_float(&g, "contrast", contrast);
+    test_settings_float(&g, "saturation", saturation);
+    test_settings_float(&g, "hue", hue);
+    test_settings_float(&g, "p", p);
     bench_open(&b, "color_jitter", &g);
 }
 

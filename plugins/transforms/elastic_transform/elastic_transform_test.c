@@ -3,7 +3,7 @@
 #include "../picture_change_check.h"
 #include "elastic.h"
 
-static given g;
+static test_settings g;
 
 /* Alpha, sigma, filter, fill, and bytes of tests/peers/vision.py: torchvision 0.29.2, torch 2.15.0. */
 static const struct {
@@ -145,11 +145,11 @@ END_TEST
 
 static void settings(const double *alpha, const double *sigma, uint32_t sigmas, int filter)
 {
-    given_init(&g);
-    given_floats(&g, "alpha", alpha, 2);
-    given_floats(&g, "sigma", sigma, sigmas);
-    given_enum(&g, "interpolation", filter ? "bilinear" : "nearest", filter);
-    given_int(&g, "fill", 0);
+    test_settings_init(&g);
+    test_settings_floats(&g, "alpha", alpha, 2);
+    test_settings_floats(&g, "sigma", sigma, sigmas);
+    test_settings_enum(&g, "interpolation", filter ? "bilinear" : "nearest", filter);
+    test_settings_int(&g, "fill", 0);
 }
 
 /* A picture whose values say where pixels are, with displacements along one side alone: how far they go, and which way. */

@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "../picture_change_check.h"
 
-static given g;
+static test_settings g;
 
 /* Width, height, sigma, and bytes of tests/peers/vision.py: torchvision 0.29.2, torch 2.15.0. */
 static const struct {
@@ -60,9 +60,9 @@ static const struct {
 
 static void settings(int i)
 {
-    given_init(&g);
-    given_ints(&g, "kernel_size", cases[i].size, 2);
-    given_floats(&g, "sigma", &cases[i].sigma, 1);
+    test_settings_init(&g);
+    test_settings_ints(&g, "kernel_size", cases[i].size, 2);
+    test_settings_floats(&g, "sigma", &cases[i].sigma, 1);
 }
 
 /* torch sums in f32: one step where a mean lies between two bytes. */
@@ -95,13 +95,13 @@ START_TEST(sigma_is_drawn_and_sizes_are_odd)
     settings(0);
     picture_draws("gaussian_blur", &g, 0);
     picture_probability("gaussian_blur", &g);
-    given_ints(&g, "kernel_size", even, 2);
+    test_settings_ints(&g, "kernel_size", even, 2);
     ck_assert_int_eq(
         subject_open(&s, PLUGIN_PATH, TUTTI_KIND_TRANSFORM, "gaussian_blur", &g, NULL, &err),
         TUTTI_E_ARG);
     ck_assert_error(err, TUTTI_E_ARG, "gaussian_blur: kernel_size is 3 x 4, want odd numbers");
     settings(0);
-    given_floats(&g, "sigma", fall, 2);
+    test_settings_floats(&g, "sigma", fall, 2);
     err = (tutti_error)TUTTI_ERROR_INIT;
     ck_assert_int_eq(
         subject_open(&s, PLUGIN_PATH, TUTTI_KIND_TRANSFORM, "gaussian_blur", &g, NULL, &err),

@@ -5,7 +5,7 @@
 
 enum { H = 40, W = 50, N = H * W * 3 };
 
-static given g;
+static test_settings g;
 static bench b;
 static uint8_t x[N], y[N];
 static float fx[N], fy[N];
@@ -39,11 +39,11 @@ END_TEST
 
 static void settings_p(double mean, double sigma, int clip, double p)
 {
-    given_init(&g);
-    given_float(&g, "mean", mean);
-    given_float(&g, "sigma", sigma);
-    given_bool(&g, "clip", clip);
-    given_float(&g, "p", p);
+    test_settings_init(&g);
+    test_settings_float(&g, "mean", mean);
+    test_settings_float(&g, "sigma", sigma);
+    test_settings_bool(&g, "clip", clip);
+    test_settings_float(&g, "p", p);
     bench_open(&b, "gaussian_noise", &g);
 }
 

@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "../picture_change_check.h"
 
-static given g;
+static test_settings g;
 
 /* Channels, quality, and the sum of tests/peers/vision.py: of tensors, and with Pillow 13.0.0 of its images. */
 static const struct {
@@ -18,8 +18,8 @@ static const struct {
 
 START_TEST(bytes_are_those_of_torchvision)
 {
-    given_init(&g);
-    given_ints(&g, "quality", &cases[_i].quality, 1);
+    test_settings_init(&g);
+    test_settings_ints(&g, "quality", &cases[_i].quality, 1);
     picture_is("jpeg", &g, cases[_i].channels, cases[_i].want);
 }
 END_TEST
@@ -34,13 +34,13 @@ START_TEST(qualities_are_drawn)
     int seen[MANY] = {0};
     for (int64_t k = 0; k < MANY; k++) {
         const int64_t q = range[0] + k;
-        given_init(&g);
-        given_ints(&g, "quality", &q, 1);
+        test_settings_init(&g);
+        test_settings_ints(&g, "quality", &q, 1);
         ck_assert_int_eq(picture_changed("jpeg", &g, NULL, 3, 0, y), 1);
         sums[k] = bench_sum(y, sizeof y);
     }
-    given_init(&g);
-    given_ints(&g, "quality", range, 2);
+    test_settings_init(&g);
+    test_settings_ints(&g, "quality", range, 2);
     for (uint64_t k = 0; k < DRAWS; k++) {
         int found = 0;
         ck_assert_int_eq(picture_changed("jpeg", &g, NULL, 3, k, y), 1);
@@ -64,13 +64,13 @@ START_TEST(what_is_no_quality_or_no_jpeg_is_refused)
     uint8_t none = 0;
     subject s;
     bench b;
-    given_init(&g);
-    given_ints(&g, "quality", fall, 2);
+    test_settings_init(&g);
+    test_settings_ints(&g, "quality", fall, 2);
     ck_assert_int_eq(
         subject_open(&s, PLUGIN_PATH, TUTTI_KIND_TRANSFORM, "jpeg", &g, NULL, &err),
         TUTTI_E_ARG);
     ck_assert_error(err, TUTTI_E_ARG, "jpeg: quality is [60, 40], want the smaller one first");
-    given_ints(&g, "quality", fall, 1);
+    test_settings_ints(&g, "quality", fall, 1);
     bench_open(&b, "jpeg", &g);
     ck_assert_int_eq(bench_infer(&b, &wide), TUTTI_E_SHAPE);
     ck_assert_error(b.err, TUTTI_E_SHAPE,

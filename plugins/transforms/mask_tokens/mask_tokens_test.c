@@ -5,18 +5,18 @@
 enum { T = 64, VOCABULARY = 50, SAMPLES = 1000, MASK = 7, PAD = 3 };
 
 static bench b;
-static given g;
+static test_settings g;
 
 static void settings(int with_mask_token)
 {
-    given_init(&g);
-    given_float(&g, "probability", 0.15);
-    given_float(&g, "mask_share", 0.8);
-    given_float(&g, "random_share", 0.1);
+    test_settings_init(&g);
+    test_settings_float(&g, "probability", 0.15);
+    test_settings_float(&g, "mask_share", 0.8);
+    test_settings_float(&g, "random_share", 0.1);
     if (with_mask_token)
-        given_int(&g, "mask_token", MASK);
+        test_settings_int(&g, "mask_token", MASK);
     else
-        given_null(&g, "mask_token");
+        test_settings_null(&g, "mask_token");
 }
 
 static tutti_status infer(tutti_column *columns, uint32_t n)
@@ -143,8 +143,8 @@ START_TEST(special_tokens_are_never_drawn)
                                {"input", {{T}, 1, TUTTI_I32}, VOCABULARY}};
     const int64_t special = PAD;
     settings(1);
-    given_float(&g, "probability", 1.0);
-    given_ints(&g, "special_tokens", &special, 1);
+    test_settings_float(&g, "probability", 1.0);
+    test_settings_ints(&g, "special_tokens", &special, 1);
     bench_open(&b, "mask_tokens", &g);
     ck_assert_ok(infer(columns, 2), b.err);
     for (int t = 0; t < T; t++)
@@ -191,7 +191,7 @@ START_TEST(what_cannot_be_masked_is_refused)
     ck_assert_error(b.err, TUTTI_E_RANGE,
                     "mask_tokens: mask_token is 7, the data has 7 tokens");
     subject_close(&b.subject);
-    given_float(&g, "random_share", 0.3);
+    test_settings_float(&g, "random_share", 0.3);
     ck_assert_open_refused(PLUGIN_PATH, TUTTI_KIND_TRANSFORM, "mask_tokens", &g, TUTTI_E_ARG,
                            "mask_tokens: mask_share 0.8 and random_share 0.3 are more than 1");
 }

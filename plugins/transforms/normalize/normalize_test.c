@@ -3,14 +3,14 @@
 #include "../transform_check.h"
 
 static bench b;
-static given g;
+static test_settings g;
 
 static void settings(uint32_t nmean, uint32_t nstd)
 {
     static const double mean[] = {0.5, 0.25, 0.1, 0.2}, std[] = {0.5, 2.0, 0.3, 0.1};
-    given_init(&g);
-    given_floats(&g, "mean", mean, nmean);
-    given_floats(&g, "std", std, nstd);
+    test_settings_init(&g);
+    test_settings_floats(&g, "mean", mean, nmean);
+    test_settings_floats(&g, "std", std, nstd);
 }
 
 START_TEST(every_channel_has_its_own_mean_and_deviation)
@@ -46,9 +46,9 @@ START_TEST(large_images_are_done_to_their_end)
     float y[7 * 11 * 5];
     tutti_desc made;
     bench_picture(x, 7, 11, channels);
-    given_init(&g);
-    given_floats(&g, "mean", mean, (uint32_t)channels);
-    given_floats(&g, "std", std, (uint32_t)channels);
+    test_settings_init(&g);
+    test_settings_floats(&g, "mean", mean, (uint32_t)channels);
+    test_settings_floats(&g, "std", std, (uint32_t)channels);
     bench_open(&b, "normalize", &g);
     ck_assert_int_eq(bench_apply(&b, &image, x, y, 0, 0, &made), 1);
     for (int64_t k = 0; k < 77 * channels; k++)

@@ -5,15 +5,15 @@
 enum { H = 12, W = 10 };
 
 static bench b;
-static given g;
+static test_settings g;
 
 static void open_with(const int64_t *margin, uint32_t n, int64_t mode, double fill)
 {
     static const char *const modes[] = {"constant", "edge", "reflect", "symmetric"};
-    given_init(&g);
-    given_ints(&g, "padding", margin, n);
-    given_enum(&g, "padding_mode", modes[mode], mode);
-    given_float(&g, "fill", fill);
+    test_settings_init(&g);
+    test_settings_ints(&g, "padding", margin, n);
+    test_settings_enum(&g, "padding_mode", modes[mode], mode);
+    test_settings_float(&g, "fill", fill);
     bench_open(&b, "pad", &g);
 }
 
@@ -71,8 +71,8 @@ START_TEST(floats_and_what_is_refused)
         "pad: an image of 10 pixels cannot be mirrored into this margin, which wants "
         "11");
     subject_close(&b.subject);
-    given_init(&g);
-    given_ints(&g, "padding", three, 3);
+    test_settings_init(&g);
+    test_settings_ints(&g, "padding", three, 3);
     ck_assert_int_eq(subject_open(&s, PLUGIN_PATH, TUTTI_KIND_TRANSFORM, "pad", &g, NULL, &err),
                      TUTTI_E_ARG);
     ck_assert_error(err, TUTTI_E_ARG, "pad: padding has 3 numbers, want 1, 2 or 4");

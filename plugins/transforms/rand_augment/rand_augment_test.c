@@ -3,7 +3,7 @@
 #include "../common/policy.h"
 #include "../picture_change_check.h"
 
-static given g;
+static test_settings g;
 
 /* Operation, bin of 31, sign and filter of tests/peers/vision.py, with Pillow 13.0.0. */
 static const struct {
@@ -70,12 +70,12 @@ END_TEST
 
 static void settings(void)
 {
-    given_init(&g);
-    given_int(&g, "num_ops", 1);
-    given_int(&g, "magnitude", 9);
-    given_int(&g, "num_magnitude_bins", 31);
-    given_enum(&g, "interpolation", "nearest", WARP_NEAREST);
-    given_int(&g, "fill", 0);
+    test_settings_init(&g);
+    test_settings_int(&g, "num_ops", 1);
+    test_settings_int(&g, "magnitude", 9);
+    test_settings_int(&g, "num_magnitude_bins", 31);
+    test_settings_enum(&g, "interpolation", "nearest", WARP_NEAREST);
+    test_settings_int(&g, "fill", 0);
 }
 
 START_TEST(draws_are_keyed)

@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "../picture_change_check.h"
 
-static given g;
+static test_settings g;
 
 /* tests/peers/vision.py, with Pillow 13.0.0. */
 static const struct {
@@ -18,14 +18,14 @@ static const struct {
 
 static void settings(int i)
 {
-    given_init(&g);
-    given_float(&g, "sharpness_factor", cases[i].factor);
+    test_settings_init(&g);
+    test_settings_float(&g, "sharpness_factor", cases[i].factor);
 }
 
 START_TEST(bytes_are_those_of_torchvision)
 {
     settings(_i);
-    given_float(&g, "p", 1.0);
+    test_settings_float(&g, "p", 1.0);
     picture_is("random_adjust_sharpness", &g, cases[_i].channels, cases[_i].want);
 }
 END_TEST
@@ -33,7 +33,7 @@ END_TEST
 START_TEST(draws_are_keyed)
 {
     settings(0);
-    given_float(&g, "p", 0.25);
+    test_settings_float(&g, "p", 0.25);
     picture_draws("random_adjust_sharpness", &g, 1);
 }
 END_TEST

@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "../picture_change_check.h"
 
-static given g;
+static test_settings g;
 
 /* tests/peers/vision.py, with Pillow 13.0.0. */
 static const struct {
@@ -25,15 +25,16 @@ static const struct {
 
 static void settings(int i)
 {
-    given_init(&g);
+    test_settings_init(&g);
     static const double still[2] = {0.0, 0.0};
-    given_floats(&g, "degrees", &cases[i].degrees, 1);
-    given_floats(&g, "translate", still, 2);
-    given_floats(&g, "scale", &cases[i].scale, 1);
-    given_floats(&g, "shear", &cases[i].shear_x, 1);
-    given_floats(&g, "shear_y", &cases[i].shear_y, 1);
-    given_enum(&g, "interpolation", cases[i].filter ? "bilinear" : "nearest", cases[i].filter);
-    given_int(&g, "fill", cases[i].fill);
+    test_settings_floats(&g, "degrees", &cases[i].degrees, 1);
+    test_settings_floats(&g, "translate", still, 2);
+    test_settings_floats(&g, "scale", &cases[i].scale, 1);
+    test_settings_floats(&g, "shear", &cases[i].shear_x, 1);
+    test_settings_floats(&g, "shear_y", &cases[i].shear_y, 1);
+    test_settings_enum(&g, "interpolation", cases[i].filter ? "bilinear" : "nearest",
+                       cases[i].filter);
+    test_settings_int(&g, "fill", cases[i].fill);
 }
 
 START_TEST(bytes_are_those_of_torchvision)

@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "../picture_change_check.h"
 
-static given g;
+static test_settings g;
 
 /* tests/peers/vision.py, with Pillow 13.0.0: of a picture from 20 to 147. */
 static const struct {
@@ -21,8 +21,8 @@ START_TEST(bytes_are_those_of_torchvision)
     bench_picture(x, PICTURE_H, PICTURE_W, channels);
     for (size_t k = 0; k < n; k++)
         x[k] = (uint8_t)(20 + x[k] / 2);
-    given_init(&g);
-    given_float(&g, "p", 1.0);
+    test_settings_init(&g);
+    test_settings_float(&g, "p", 1.0);
     ck_assert_int_eq(picture_changed("random_autocontrast", &g, x, channels, 0, y), 1);
     ck_assert_uint_eq(bench_sum(y, n), cases[_i].want);
 }
@@ -30,8 +30,8 @@ END_TEST
 
 START_TEST(draws_are_keyed)
 {
-    given_init(&g);
-    given_float(&g, "p", 0.25);
+    test_settings_init(&g);
+    test_settings_float(&g, "p", 0.25);
     picture_draws("random_autocontrast", &g, 1);
 }
 END_TEST

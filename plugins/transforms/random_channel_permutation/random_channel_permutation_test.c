@@ -7,8 +7,8 @@ START_TEST(each_order_is_as_likely)
     enum { DRAWS = 1200, N = PICTURE_H * PICTURE_W };
     static uint8_t x[PICTURE_BYTES], y[PICTURE_BYTES];
     int seen[27] = {0}, orders = 0;
-    given g;
-    given_init(&g);
+    test_settings g;
+    test_settings_init(&g);
     bench_picture(x, PICTURE_H, PICTURE_W, 3);
     for (uint64_t k = 0; k < DRAWS; k++) {
         int from[3] = {-1, -1, -1};

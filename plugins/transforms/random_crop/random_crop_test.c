@@ -5,14 +5,14 @@
 enum { H = 4, W = 6, C = 2, P = 2 };
 
 static bench b;
-static given g;
+static test_settings g;
 static const tutti_desc image = {{H, W, C}, 3, TUTTI_U8};
 
 static void open_with(int64_t padding, int reflect)
 {
-    given_init(&g);
-    given_int(&g, "padding", padding);
-    given_enum(&g, "mode", reflect ? "reflect" : "zero", reflect);
+    test_settings_init(&g);
+    test_settings_int(&g, "padding", padding);
+    test_settings_enum(&g, "mode", reflect ? "reflect" : "zero", reflect);
     bench_open(&b, "random_crop", &g);
 }
 

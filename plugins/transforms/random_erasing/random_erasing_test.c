@@ -4,15 +4,15 @@
 
 enum { H = 20, W = 30, N = H * W };
 
-static given g;
+static test_settings g;
 
 static void settings(double p, double scale, double ratio)
 {
-    given_init(&g);
-    given_float(&g, "p", p);
-    given_floats(&g, "scale", &scale, 1);
-    given_floats(&g, "ratio", &ratio, 1);
-    given_bool(&g, "random", 0);
+    test_settings_init(&g);
+    test_settings_float(&g, "p", p);
+    test_settings_floats(&g, "scale", &scale, 1);
+    test_settings_floats(&g, "ratio", &ratio, 1);
+    test_settings_bool(&g, "random", 0);
 }
 
 /* Where the number -5 stands: first row and column, and how many. */
@@ -53,7 +53,7 @@ START_TEST(sizes_are_those_of_torchvision)
     for (int k = 0; k < N; k++)
         x[k] = (float)k;
     settings(1.0, cases[_i].scale, cases[_i].ratio);
-    given_floats(&g, "value", &value, 1);
+    test_settings_floats(&g, "value", &value, 1);
     bench_open(&b, "random_erasing", &g);
     for (uint64_t index = 0; index < 300; index++) {
         int64_t at[2], size[2], erased = 0;
@@ -92,7 +92,7 @@ START_TEST(what_stands_there)
     tutti_desc made, two = {{H, W, 2}, 3, TUTTI_U8}, one = {{H, W, 1}, 3, TUTTI_F32};
     memset(x, 99, sizeof x);
     settings(1.0, 0.2, 1.0);
-    given_floats(&g, "value", values, 3);
+    test_settings_floats(&g, "value", values, 3);
     bench_open(&b, "random_erasing", &g);
     ck_assert_int_eq(bench_apply(&b, &bytes, x, y, 0, 0, &made), 1);
     for (int k = 0; k < N; k++) {
@@ -108,8 +108,8 @@ START_TEST(what_stands_there)
     subject_close(&b.subject);
 
     settings(1.0, 0.2, 1.0);
-    given_floats(&g, "value", &none, 1);
-    given_bool(&g, "random", 1);
+    test_settings_floats(&g, "value", &none, 1);
+    test_settings_bool(&g, "random", 1);
     bench_open(&b, "random_erasing", &g);
     erased = 0;
     for (int k = 0; k < N; k++)

@@ -5,14 +5,14 @@
 enum { H = 3, W = 5, C = 3 };
 
 static bench b;
-static given g;
+static test_settings g;
 static const tutti_desc image = {{H, W, C}, 3, TUTTI_U8};
 
 static void open_given(double p, int alternate)
 {
-    given_init(&g);
-    given_float(&g, "p", p);
-    given_bool(&g, "alternate", alternate);
+    test_settings_init(&g);
+    test_settings_float(&g, "p", p);
+    test_settings_bool(&g, "alternate", alternate);
     bench_open(&b, "random_flip", &g);
 }
 

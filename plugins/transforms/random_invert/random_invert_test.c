@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "../picture_change_check.h"
 
-static given g;
+static test_settings g;
 
 /* tests/peers/vision.py, with Pillow 13.0.0. */
 static const struct {
@@ -15,14 +15,14 @@ static const struct {
 
 static void settings(int i)
 {
-    given_init(&g);
+    test_settings_init(&g);
     (void)i;
 }
 
 START_TEST(bytes_are_those_of_torchvision)
 {
     settings(_i);
-    given_float(&g, "p", 1.0);
+    test_settings_float(&g, "p", 1.0);
     picture_is("random_invert", &g, cases[_i].channels, cases[_i].want);
 }
 END_TEST
@@ -30,7 +30,7 @@ END_TEST
 START_TEST(draws_are_keyed)
 {
     settings(0);
-    given_float(&g, "p", 0.25);
+    test_settings_float(&g, "p", 0.25);
     picture_draws("random_invert", &g, 1);
 }
 END_TEST

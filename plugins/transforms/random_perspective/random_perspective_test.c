@@ -3,7 +3,7 @@
 #include "../common/warp.h"
 #include "../picture_change_check.h"
 
-static given g;
+static test_settings g;
 
 /* Filter, and bytes of tests/peers/vision.py: torchvision 0.29.2, Pillow 13.0.0. */
 static const struct {
@@ -71,10 +71,10 @@ END_TEST
 
 static void settings(double distortion)
 {
-    given_init(&g);
-    given_float(&g, "distortion_scale", distortion);
-    given_enum(&g, "interpolation", "bilinear", WARP_BILINEAR);
-    given_int(&g, "fill", 0);
+    test_settings_init(&g);
+    test_settings_float(&g, "distortion_scale", distortion);
+    test_settings_enum(&g, "interpolation", "bilinear", WARP_BILINEAR);
+    test_settings_int(&g, "fill", 0);
 }
 
 START_TEST(without_distortion_nothing_moves)
@@ -82,7 +82,7 @@ START_TEST(without_distortion_nothing_moves)
     uint8_t x[PICTURE_BYTES], y[PICTURE_BYTES];
     bench_picture(x, PICTURE_H, PICTURE_W, 3);
     settings(0.0);
-    given_float(&g, "p", 1.0);
+    test_settings_float(&g, "p", 1.0);
     ck_assert_int_eq(picture_changed("random_perspective", &g, NULL, 3, 0, y), 1);
     for (int k = 0; k < PICTURE_BYTES; k++)
         ck_assert_int_le(abs(x[k] - y[k]), 1);
@@ -92,7 +92,7 @@ END_TEST
 START_TEST(draws_are_keyed)
 {
     settings(0.5);
-    given_float(&g, "p", 0.25);
+    test_settings_float(&g, "p", 0.25);
     picture_draws("random_perspective", &g, 1);
 }
 END_TEST

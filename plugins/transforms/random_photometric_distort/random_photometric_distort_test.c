@@ -3,7 +3,7 @@
 #include "../picture_change_check.h"
 #include "distort.h"
 
-static given g;
+static test_settings g;
 
 /* Channels; factors and turn, 0 for none; whether contrast is first; order of channels; and the sum of
  * tests/peers/vision.py, with Pillow 13.0.0. */
@@ -47,10 +47,10 @@ static void settings(double p)
 {
     static const double factors[CHANGES] = {0.9, 1.4, 0.6, 0.04};
     static const char *const names[CHANGES] = {"brightness", "contrast", "saturation", "hue"};
-    given_init(&g);
+    test_settings_init(&g);
     for (int k = 0; k < CHANGES; k++)
-        given_floats(&g, names[k], &factors[k], 1);
-    given_float(&g, "p", p);
+        test_settings_floats(&g, names[k], &factors[k], 1);
+    test_settings_float(&g, "p", p);
 }
 
 static distortion nth(int k)
@@ -108,12 +108,12 @@ START_TEST(factors_lie_in_their_range_and_draws_are_keyed)
     static const double range[2] = {0.5, 1.5}, one = 1.0, none = 0.0;
     static uint8_t x[PICTURE_BYTES], y[PICTURE_BYTES];
     double least = 9.0, most = 0.0, sum = 0.0;
-    given_init(&g);
-    given_floats(&g, "brightness", range, 2);
-    given_floats(&g, "contrast", &one, 1);
-    given_floats(&g, "saturation", &one, 1);
-    given_floats(&g, "hue", &none, 1);
-    given_float(&g, "p", 1.0);
+    test_settings_init(&g);
+    test_settings_floats(&g, "brightness", range, 2);
+    test_settings_floats(&g, "contrast", &one, 1);
+    test_settings_floats(&g, "saturation", &one, 1);
+    test_settings_floats(&g, "hue", &none, 1);
+    test_settings_float(&g, "p", 1.0);
     memset(x, 100, sizeof x);
     for (uint64_t k = 0; k < 1000; k++) {
         ck_assert_int_eq(picture_changed("random_photometric_distort", &g, x, 1, k, y), 1);
@@ -135,7 +135,7 @@ START_TEST(ranges_that_fall_are_refused)
     tutti_error err = TUTTI_ERROR_INIT;
     subject s;
     settings(0.5);
-    given_floats(&g, "saturation", fall, 2);
+    test_settings_floats(&g, "saturation", fall, 2);
     ck_assert_int_eq(subject_open(&s, PLUGIN_PATH, TUTTI_KIND_TRANSFORM,
                                   "random_photometric_distort", &g, NULL, &err),
                      TUTTI_E_ARG);

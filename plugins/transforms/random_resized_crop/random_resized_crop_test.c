@@ -5,17 +5,17 @@
 enum { H = 60, W = 80 };
 
 static bench b;
-static given g;
+static test_settings g;
 
 static void settings(int64_t height, int64_t width, const double scale[2],
                      const double ratio[2])
 {
     const int64_t size[2] = {height, width};
-    given_init(&g);
-    given_ints(&g, "size", size, width ? 2 : 1);
-    given_floats(&g, "scale", scale, 2);
-    given_floats(&g, "ratio", ratio, 2);
-    given_enum(&g, "filter", "bilinear", 0);
+    test_settings_init(&g);
+    test_settings_ints(&g, "size", size, width ? 2 : 1);
+    test_settings_floats(&g, "scale", scale, 2);
+    test_settings_floats(&g, "ratio", ratio, 2);
+    test_settings_enum(&g, "filter", "bilinear", 0);
 }
 
 /* An image whose pixels tell their row and column; a window scaled to 2 x 2 then tells itself: the

@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "../picture_change_check.h"
 
-static given g;
+static test_settings g;
 
 /* tests/peers/vision.py, with Pillow 13.0.0. */
 static const struct {
@@ -20,10 +20,11 @@ static const struct {
 
 static void settings(int i)
 {
-    given_init(&g);
-    given_floats(&g, "degrees", &cases[i].degrees, 1);
-    given_enum(&g, "interpolation", cases[i].filter ? "bilinear" : "nearest", cases[i].filter);
-    given_int(&g, "fill", cases[i].fill);
+    test_settings_init(&g);
+    test_settings_floats(&g, "degrees", &cases[i].degrees, 1);
+    test_settings_enum(&g, "interpolation", cases[i].filter ? "bilinear" : "nearest",
+                       cases[i].filter);
+    test_settings_int(&g, "fill", cases[i].fill);
 }
 
 START_TEST(bytes_are_those_of_torchvision)

@@ -3,12 +3,12 @@
 #include "../transform_check.h"
 
 static bench b;
-static given g;
+static test_settings g;
 
 static void settings(double p)
 {
-    given_init(&g);
-    given_float(&g, "p", p);
+    test_settings_init(&g);
+    test_settings_float(&g, "p", p);
     bench_open(&b, "random_vertical_flip", &g);
 }
 

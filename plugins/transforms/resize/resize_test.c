@@ -3,14 +3,14 @@
 #include "../transform_check.h"
 
 static bench b;
-static given g;
+static test_settings g;
 
 static void open_with(int64_t height, int64_t width, int bicubic)
 {
     const int64_t size[2] = {height, width};
-    given_init(&g);
-    given_ints(&g, "size", size, width ? 2 : 1);
-    given_enum(&g, "filter", bicubic ? "bicubic" : "bilinear", bicubic);
+    test_settings_init(&g);
+    test_settings_ints(&g, "size", size, width ? 2 : 1);
+    test_settings_enum(&g, "filter", bicubic ? "bicubic" : "bilinear", bicubic);
     bench_open(&b, "resize", &g);
 }
 

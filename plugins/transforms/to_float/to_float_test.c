@@ -3,7 +3,7 @@
 #include "../transform_check.h"
 
 static bench b;
-static given g;
+static test_settings g;
 
 START_TEST(bytes_become_floats)
 {
@@ -14,8 +14,8 @@ START_TEST(bytes_become_floats)
     float y[256];
     for (int k = 0; k < 256; k++)
         x[k] = (uint8_t)k;
-    given_init(&g);
-    given_float(&g, "max", largest[_i]);
+    test_settings_init(&g);
+    test_settings_float(&g, "max", largest[_i]);
     bench_open(&b, "to_float", &g);
     ck_assert_ok(bench_infer(&b, &d), b.err);
     ck_assert_int_eq(d.dtype, TUTTI_F32);
@@ -33,8 +33,8 @@ START_TEST(other_columns_stay)
     const tutti_desc label = {{0}, 0, TUTTI_I32}, real = {{1, 1, 3}, 3, TUTTI_F32};
     tutti_desc made, d = real;
     float x[3] = {0}, y[3];
-    given_init(&g);
-    given_float(&g, "max", 1.0);
+    test_settings_init(&g);
+    test_settings_float(&g, "max", 1.0);
     bench_open(&b, "to_float", &g);
     ck_assert_ok(bench_infer(&b, &d), b.err);
     ck_assert_int_eq(d.dtype, TUTTI_F32);

@@ -66,9 +66,9 @@ static inline tutti_status exchange(void *ctx, const void *mine, void *all, uint
 static inline tutti_status join(member *m, int rank, int size, int device, uint32_t timeout_ms,
                                 tutti_error *err)
 {
-    given g;
-    given_init(&g);
-    given_string(&g, "library", library);
+    test_settings g;
+    test_settings_init(&g);
+    test_settings_string(&g, "library", library);
     m->stream = NULL;
     m->rank = rank;
     m->size = size;

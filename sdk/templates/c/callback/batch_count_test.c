@@ -21,9 +21,9 @@ START_TEST(every_second_batch_is_logged)
         .struct_size = sizeof event, .id = TUTTI_EVENT_BATCH_END, .name = "batch_end"};
     tutti_error err = TUTTI_ERROR_INIT;
     subject s;
-    given g;
-    given_init(&g);
-    given_int(&g, "every", 2);
+    test_settings g;
+    test_settings_init(&g);
+    test_settings_int(&g, "every", 2);
     ck_assert_ok(
         subject_open(&s, PLUGIN_PATH, TUTTI_KIND_CALLBACK, "batch_count", &g, services, &err),
         err);

@@ -12,10 +12,10 @@ START_TEST(a_sample_is_the_same_each_time)
                               {&target, {{0}, 0, 0}, TUTTI_DEVICE_CPU, 0}};
     tutti_error err = TUTTI_ERROR_INIT;
     subject s;
-    given g;
-    given_init(&g);
-    given_int(&g, "samples", 10);
-    given_float(&g, "distance", 2.0);
+    test_settings g;
+    test_settings_init(&g);
+    test_settings_int(&g, "samples", 10);
+    test_settings_float(&g, "distance", 2.0);
     ck_assert_ok(
         subject_open(&s, PLUGIN_PATH, TUTTI_KIND_DATASET, "two_clouds", &g, NULL, &err), err);
     const tutti_dataset_v1 *table =

@@ -25,9 +25,9 @@ START_TEST(it_declares_a_weight_for_each_feature)
 {
     tutti_error err = TUTTI_ERROR_INIT;
     subject s;
-    given g;
-    given_init(&g);
-    given_int(&g, "features", 5);
+    test_settings g;
+    test_settings_init(&g);
+    test_settings_int(&g, "features", 5);
     ck_assert_ok(
         subject_open(&s, PLUGIN_PATH, TUTTI_KIND_LAYER, "scale_each", &g, services, &err), err);
     const tutti_layer_v1 *layer = (const tutti_layer_v1 *)subject_query(&s, TUTTI_LAYER_V1);

@@ -11,11 +11,11 @@ START_TEST(a_value_is_a_line)
     const tutti_named_value value = {"loss", 0.5};
     tutti_error err = TUTTI_ERROR_INIT;
     subject s;
-    given g;
+    test_settings g;
     const int fd = mkstemp(path);
     ck_assert_int_ge(fd, 0);
-    given_init(&g);
-    given_path(&g, "path", path);
+    test_settings_init(&g);
+    test_settings_path(&g, "path", path);
     ck_assert_ok(subject_open(&s, PLUGIN_PATH, TUTTI_KIND_LOGGER, "csv_log", &g, NULL, &err),
                  err);
     const tutti_logger_v1 *logger = (const tutti_logger_v1 *)subject_query(&s, TUTTI_LOGGER_V1);
@@ -32,9 +32,9 @@ END_TEST
 
 START_TEST(a_file_that_cannot_be_made_is_said)
 {
-    given g;
-    given_init(&g);
-    given_path(&g, "path", "/no/such/folder/x.csv");
+    test_settings g;
+    test_settings_init(&g);
+    test_settings_path(&g, "path", "/no/such/folder/x.csv");
     ck_assert_open_refused(PLUGIN_PATH, TUTTI_KIND_LOGGER, "csv_log", &g, TUTTI_E_IO,
                            "csv_log: /no/such/folder/x.csv cannot be written: No such file or "
                            "directory");

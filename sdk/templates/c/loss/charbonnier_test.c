@@ -45,13 +45,13 @@ static tutti_value loss_of(int32_t dtype, int64_t numbers, int32_t reduction)
                                  .ntargets = 1};
     tutti_error err = TUTTI_ERROR_INIT;
     subject s;
-    given settings;
+    test_settings settings;
     emitted[0] = '\0';
     status = TUTTI_OK;
     descs[0] = (tutti_desc){{4, 3}, 2, TUTTI_F32};
     descs[1] = (tutti_desc){{4, numbers}, 2, dtype};
-    given_init(&settings);
-    given_float(&settings, "epsilon", 0.5);
+    test_settings_init(&settings);
+    test_settings_float(&settings, "epsilon", 0.5);
     ck_assert_ok(
         subject_open(&s, PLUGIN_PATH, TUTTI_KIND_LOSS, "charbonnier", &settings, NULL, &err),
         err);

@@ -9,9 +9,9 @@ START_TEST(weights_go_against_the_sign)
     const float g[] = {3, -0.5f, 0};
     tutti_error err = TUTTI_ERROR_INIT;
     subject s;
-    given values;
-    given_init(&values);
-    given_float(&values, "lr", 0.25);
+    test_settings values;
+    test_settings_init(&values);
+    test_settings_float(&values, "lr", 0.25);
     ck_assert_ok(subject_open(&s, PLUGIN_PATH, TUTTI_KIND_OPTIMIZER, "sign_descent", &values,
                               NULL, &err),
                  err);

@@ -11,9 +11,9 @@ START_TEST(the_factor_falls_with_the_root)
     tutti_error err = TUTTI_ERROR_INIT;
     double factor = 0;
     subject s;
-    given g;
-    given_init(&g);
-    given_int(&g, "batches", 10);
+    test_settings g;
+    test_settings_init(&g);
+    test_settings_int(&g, "batches", 10);
     ck_assert_ok(
         subject_open(&s, PLUGIN_PATH, TUTTI_KIND_SCHEDULER, "inverse_root", &g, NULL, &err),
         err);

@@ -11,9 +11,9 @@ START_TEST(the_input_is_negated)
     const tutti_sample sample = {.struct_size = sizeof sample, .ncolumns = 1, .columns = &in};
     tutti_error err = TUTTI_ERROR_INIT;
     subject s;
-    given g;
-    given_init(&g);
-    given_float(&g, "share", 1.0);
+    test_settings g;
+    test_settings_init(&g);
+    test_settings_float(&g, "share", 1.0);
     ck_assert_ok(subject_open(&s, PLUGIN_PATH, TUTTI_KIND_TRANSFORM, "negate", &g, NULL, &err),
                  err);
     const tutti_transform_v1 *table =

@@ -22,9 +22,9 @@ static const tutti_event event = {.struct_size = sizeof event, .name = "after_da
 static void open_clip(subject *s)
 {
     tutti_error err = TUTTI_ERROR_INIT;
-    given g;
-    given_init(&g);
-    given_float(&g, "share", 0.75);
+    test_settings g;
+    test_settings_init(&g);
+    test_settings_float(&g, "share", 0.75);
     ck_assert_ok(
         subject_open(s, PLUGIN_PATH, TUTTI_KIND_ALGORITHM, "clip_quantile", &g, services, &err),
         err);

@@ -61,9 +61,9 @@ START_TEST(trained_weights_go_towards_zero_and_others_stay)
     int64_t code = TUTTI_EXIT_NONE;
     tutti_error err = TUTTI_ERROR_INIT;
     subject s;
-    given g;
-    given_init(&g);
-    given_float(&g, "rate", 0.25);
+    test_settings g;
+    test_settings_init(&g);
+    test_settings_float(&g, "rate", 0.25);
     ck_assert_ok(
         subject_open(&s, PLUGIN_PATH, TUTTI_KIND_ALGORITHM, "weight_pull", &g, services, &err),
         err);

@@ -24,9 +24,9 @@ START_TEST(numbers_are_squeezed)
     int64_t code = TUTTI_EXIT_NONE;
     tutti_error err = TUTTI_ERROR_INIT;
     subject s;
-    given g;
-    given_init(&g);
-    given_float(&g, "scale", 1.0);
+    test_settings g;
+    test_settings_init(&g);
+    test_settings_float(&g, "scale", 1.0);
     ck_assert_ok(
         subject_open(&s, PLUGIN_PATH, TUTTI_KIND_ALGORITHM, "soft_sign", &g, services, &err),
         err);
