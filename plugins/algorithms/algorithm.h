@@ -29,8 +29,8 @@ typedef struct algorithm_buffer {
 } algorithm_buffer;
 
 /* Makes room for `bytes`; what was there is lost. */
-static inline tutti_status algorithm_room(algorithm_buffer *b, uint64_t bytes, const char *who,
-                                          tutti_error *err)
+static inline tutti_status algorithm_reserve(algorithm_buffer *b, uint64_t bytes,
+                                             const char *who, tutti_error *err)
 {
     if (bytes <= b->capacity)
         return TUTTI_OK;

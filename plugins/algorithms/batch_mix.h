@@ -105,7 +105,7 @@ static inline tutti_status batch_mix_draw(batch_mix *p, tutti_stream *r, int64_t
         return tutti_fail(err, TUTTI_E_RANGE, "%s: a batch of %lld samples is too large", who,
                           (long long)count);
     const uint64_t bytes = (uint64_t)count * sizeof(uint32_t);
-    const tutti_status status = algorithm_room(&p->perm, bytes, who, err);
+    const tutti_status status = algorithm_reserve(&p->perm, bytes, who, err);
     if (status)
         return status;
     algorithm_shuffle(r, p->perm.data, (uint32_t)count);

@@ -17,8 +17,8 @@ typedef struct text_word {
 typedef struct text {
     char *bytes;
     text_word *words;
-    uint64_t size, room;
-    uint64_t count, words_room;
+    uint64_t size, capacity;
+    uint64_t count, words_capacity;
 } text;
 
 static inline int text_same(text_word a, text_word b)
@@ -28,13 +28,13 @@ static inline int text_same(text_word a, text_word b)
 
 static inline int text_append(text *t, const char *bytes, uint64_t size)
 {
-    if (t->size + size > t->room) {
-        const uint64_t room = 2 * (t->size + size);
-        char *more = (char *)realloc(t->bytes, (size_t)room);
+    if (t->size + size > t->capacity) {
+        const uint64_t capacity = 2 * (t->size + size);
+        char *more = (char *)realloc(t->bytes, (size_t)capacity);
         if (!more)
             return 0;
         t->bytes = more;
-        t->room = room;
+        t->capacity = capacity;
     }
     if (size)
         memcpy(t->bytes + t->size, bytes, (size_t)size);
@@ -44,13 +44,13 @@ static inline int text_append(text *t, const char *bytes, uint64_t size)
 
 static inline int text_add_word(text *t, const char *at, uint64_t size)
 {
-    if (t->count == t->words_room) {
-        const uint64_t room = 2 * t->count + 16;
-        text_word *more = (text_word *)realloc(t->words, (size_t)room * sizeof *more);
+    if (t->count == t->words_capacity) {
+        const uint64_t capacity = 2 * t->count + 16;
+        text_word *more = (text_word *)realloc(t->words, (size_t)capacity * sizeof *more);
         if (!more)
             return 0;
         t->words = more;
-        t->words_room = room;
+        t->words_capacity = capacity;
     }
     t->words[t->count++] = (text_word){at, size};
     return 1;

@@ -68,7 +68,7 @@ static tutti_status text_close(void *self, tutti_error *err)
     (void)err;
     free(m->guess.bytes);
     free(m->guess.words);
-    for (int64_t r = 0; r < m->room; r++) {
+    for (int64_t r = 0; r < m->capacity; r++) {
         free(m->targets[r].bytes);
         free(m->targets[r].words);
     }

@@ -19,11 +19,11 @@ typedef struct texts {
     const tutti_train_v1 *train;      /* who knows the data set; or NULL */
     const tutti_vocabulary_v1 *names; /* of the batch; NULL: tokens are words, their numbers */
     void *names_self;
-    text guess;               /* of one sample */
-    text *targets;            /* (references) of it, of which there are 1 or more */
-    int64_t references, room; /* those of this sample, and those with memory */
-    uint64_t *work;           /* for text_work */
-    uint64_t work_room;
+    text guess;                   /* of one sample */
+    text *targets;                /* (references) of it, of which there are 1 or more */
+    int64_t references, capacity; /* those of this sample, and those with memory */
+    uint64_t *work;               /* for text_work */
+    uint64_t work_capacity;
     int64_t ignored, blank;
     int64_t n;          /* the metric's int */
     int32_t which;      /* its first enum or bool */
@@ -44,12 +44,12 @@ static double text_value(const texts *m);
 /* At least `count` numbers, of any value; NULL: no memory. */
 static inline uint64_t *text_work(texts *m, uint64_t count)
 {
-    if (count > m->work_room) {
+    if (count > m->work_capacity) {
         uint64_t *more = (uint64_t *)realloc(m->work, (size_t)(2 * count) * sizeof *more);
         if (!more)
             return NULL;
         m->work = more;
-        m->work_room = 2 * count;
+        m->work_capacity = 2 * count;
     }
     return m->work;
 }
@@ -107,13 +107,13 @@ static tutti_status text_take_targets(texts *m, const tutti_tensor *y, int64_t b
                                       tutti_error *err)
 {
     const int64_t rows = y->desc.rank == 3 ? y->desc.dim[1] : 1;
-    if (rows > m->room) {
+    if (rows > m->capacity) {
         text *more = (text *)realloc(m->targets, (size_t)rows * sizeof *more);
         if (!more)
             return text_no_memory(err);
-        memset(more + m->room, 0, (size_t)(rows - m->room) * sizeof *more);
+        memset(more + m->capacity, 0, (size_t)(rows - m->capacity) * sizeof *more);
         m->targets = more;
-        m->room = rows;
+        m->capacity = rows;
     }
     m->references = 0;
     for (int64_t r = 0; r < rows; r++) {

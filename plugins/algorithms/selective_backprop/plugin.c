@@ -221,7 +221,7 @@ static tutti_status find_losses(selector *s, const tutti_tensor *input,
             *ret_losses = there.data;
         return status;
     }
-    if ((status = algorithm_room(&s->fetched, bytes, "selective_backprop", err)) ||
+    if ((status = algorithm_reserve(&s->fetched, bytes, "selective_backprop", err)) ||
         (status =
              train->sample_losses(train->ctx, input, 1, target, 1, s->fetched.data, err)) ||
         (status = batch_send(&s->device, &s->losses, s->fetched.data, bytes, err)))
@@ -238,7 +238,7 @@ static tutti_status selective_backprop_pick(selector *s, uint64_t step, const fl
 {
     const uint64_t bytes = (uint64_t)samples * sizeof(uint32_t);
     tutti_stream r = algorithm_stream(s->state, "selective_backprop", step);
-    tutti_status status = algorithm_room(&s->chosen, bytes, "selective_backprop", err);
+    tutti_status status = algorithm_reserve(&s->chosen, bytes, "selective_backprop", err);
     if (status || (status = select_ranks(&r, samples, s->keep, s->chosen.data, count, err)) ||
         (status = algorithm_take(&s->device, &s->work, 4 * bytes, err)))
         return status;

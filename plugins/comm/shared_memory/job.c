@@ -26,14 +26,14 @@ static long parent_of(long pid)
 static int was_given(long pid, const char *variable)
 {
     char path[40], *item = NULL;
-    size_t room = 0;
+    size_t capacity = 0;
     const size_t length = strlen(variable);
     int found = 0;
     (void)snprintf(path, sizeof path, "/proc/%ld/environ", pid);
     FILE *f = fopen(path, "re");
     if (!f)
         return -1;
-    while (!found && getdelim(&item, &room, '\0', f) > 0)
+    while (!found && getdelim(&item, &capacity, '\0', f) > 0)
         found = strncmp(item, variable, length) == 0 && item[length] == '=';
     free(item);
     (void)fclose(f);

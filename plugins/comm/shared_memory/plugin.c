@@ -21,7 +21,7 @@ static const job_launcher launchers[] = {
 
 typedef struct shared_memory {
     segment segment;
-    uint64_t room;         /* bytes of a mailbox */
+    uint64_t capacity;     /* bytes of a mailbox */
     int32_t machine_ranks; /* 0: all */
     int joined;
 } shared_memory;
@@ -43,7 +43,7 @@ static tutti_status shared_memory_open(const tutti_host *host, const tutti_param
     (void)host;
     if (!m)
         return tutti_fail(err, TUTTI_E_NOMEM, "shared_memory: no memory");
-    m->room = (uint64_t)tutti_param_i64(params, "mailbox_mib") << 20;
+    m->capacity = (uint64_t)tutti_param_i64(params, "mailbox_mib") << 20;
     m->machine_ranks = (int32_t)tutti_param_i64(params, "machine_ranks");
     *ret_self = m;
     return TUTTI_OK;
@@ -122,7 +122,7 @@ static tutti_status shared_memory_join(void *self, const tutti_join *how,
     char name[128];
     tutti_status s = find_place(&rank, &size, &launcher, err);
     if (s || (s = job_name(launcher, size, how->run, name, sizeof name, err)) ||
-        (s = segment_open(&m->segment, name, rank, size, m->room, how, err)))
+        (s = segment_open(&m->segment, name, rank, size, m->capacity, how, err)))
         return s;
     m->joined = 1;
     const int32_t together = m->machine_ranks ? m->machine_ranks : size;
@@ -154,25 +154,25 @@ typedef struct byte_range {
     uint64_t first, end;
 } byte_range;
 
-/* What of a part lies in the piece [at, at + room) of its rank's data; nothing: `end` is no more than `first`. */
-static byte_range part_in_piece(uint64_t first, uint64_t bytes, uint64_t at, uint64_t room)
+/* What of a part lies in the piece [at, at + capacity) of its rank's data; nothing: `end` is no more than `first`. */
+static byte_range part_in_piece(uint64_t first, uint64_t bytes, uint64_t at, uint64_t capacity)
 {
     return (byte_range){first > at ? first : at,
-                        first + bytes < at + room ? first + bytes : at + room};
+                        first + bytes < at + capacity ? first + bytes : at + capacity};
 }
 
 static void shared_memory_take(char *to, uint64_t first, uint64_t bytes, const char *piece,
-                               uint64_t at, uint64_t room)
+                               uint64_t at, uint64_t capacity)
 {
-    const byte_range r = part_in_piece(first, bytes, at, room);
+    const byte_range r = part_in_piece(first, bytes, at, capacity);
     if (r.first < r.end)
         memcpy(to + (r.first - first), piece + (r.first - at), r.end - r.first);
 }
 
 static void shared_memory_put(char *piece, const char *data, uint64_t first, uint64_t bytes,
-                              uint64_t at, uint64_t room)
+                              uint64_t at, uint64_t capacity)
 {
-    const byte_range r = part_in_piece(first, bytes, at, room);
+    const byte_range r = part_in_piece(first, bytes, at, capacity);
     if (r.first < r.end)
         memcpy(piece + (r.first - at), data + r.first, r.end - r.first);
 }
@@ -197,7 +197,7 @@ static tutti_status shared_memory_all_to_all(void *self, const tutti_parts *send
 {
     segment *g = &((shared_memory *)self)->segment;
     segment_rank *ranks = g->shared->ranks;
-    const uint64_t room = g->shared->room;
+    const uint64_t capacity = g->shared->capacity;
     const size_t n = (size_t)g->size * sizeof(uint64_t);
     memcpy(ranks[g->rank].offsets, send->offsets, n);
     memcpy(ranks[g->rank].bytes, send->bytes, n);
@@ -215,15 +215,15 @@ static tutti_status shared_memory_all_to_all(void *self, const tutti_parts *send
                 (unsigned long long)ranks[k].bytes[g->rank], g->rank,
                 (unsigned long long)receive->bytes[k]);
     }
-    for (uint64_t at = 0; at < longest && !s; at += room) {
+    for (uint64_t at = 0; at < longest && !s; at += capacity) {
         for (int32_t k = 0; k < g->size; k++)
             shared_memory_put(segment_mailbox(g, g->rank), send->data, send->offsets[k],
-                              send->bytes[k], sent[g->rank].first + at, room);
+                              send->bytes[k], sent[g->rank].first + at, capacity);
         s = segment_wait(g, err);
         for (int32_t k = 0; k < g->size && !s; k++)
             shared_memory_take((char *)receive->data + receive->offsets[k],
                                ranks[k].offsets[g->rank], ranks[k].bytes[g->rank],
-                               segment_mailbox(g, k), sent[k].first + at, room);
+                               segment_mailbox(g, k), sent[k].first + at, capacity);
         if (!s)
             s = segment_wait(g, err);
     }
@@ -251,25 +251,26 @@ static tutti_status shared_memory_all_gather(void *self, const tutti_parts *part
                                              uint64_t *ret_request, tutti_error *err)
 {
     segment *g = &((shared_memory *)self)->segment;
-    const uint64_t room = g->shared->room;
+    const uint64_t capacity = g->shared->capacity;
     uint64_t longest = 0;
     tutti_status s = TUTTI_OK;
     for (int32_t k = 0; k < g->size; k++)
         longest = parts->bytes[k] > longest ? parts->bytes[k] : longest;
     g->shared->ranks[g->rank].bytes[g->rank] = parts->bytes[g->rank];
     /* Of no bytes too, so that a rank which expects some is not taken for one that goes on. */
-    for (uint64_t at = 0; (at < longest || at == 0) && !s; at += room) {
+    for (uint64_t at = 0; (at < longest || at == 0) && !s; at += capacity) {
         char *data = parts->data;
         if (at < parts->bytes[g->rank])
             memcpy(segment_mailbox(g, g->rank), data + parts->offsets[g->rank] + at,
-                   parts->bytes[g->rank] - at < room ? parts->bytes[g->rank] - at : room);
+                   parts->bytes[g->rank] - at < capacity ? parts->bytes[g->rank] - at
+                                                         : capacity);
         s = segment_wait(g, err);
         if (!s && at == 0)
             s = shared_memory_check_parts(g, parts, err);
         for (int32_t k = 0; k < g->size && !s; k++)
             if (k != g->rank)
                 shared_memory_take(data + parts->offsets[k], 0, parts->bytes[k],
-                                   segment_mailbox(g, k), at, room);
+                                   segment_mailbox(g, k), at, capacity);
         if (!s)
             s = segment_wait(g, err);
     }

@@ -39,7 +39,7 @@ static uint64_t header_bytes(int32_t size)
 
 char *segment_mailbox(const segment *s, int32_t rank)
 {
-    return s->mailboxes + (uint64_t)rank * s->shared->room;
+    return s->mailboxes + (uint64_t)rank * s->shared->capacity;
 }
 
 /* ---- a rank that does not come ---- */
@@ -197,9 +197,9 @@ static tutti_status segment_map(segment *s, int fd, uint64_t bytes, tutti_error 
 }
 
 /* What a run before has left under the name goes; nobody has opened it who is alive. */
-static tutti_status segment_make(segment *s, uint64_t room, uint64_t run, tutti_error *err)
+static tutti_status segment_make(segment *s, uint64_t capacity, uint64_t run, tutti_error *err)
 {
-    const uint64_t bytes = header_bytes(s->size) + (uint64_t)s->size * room;
+    const uint64_t bytes = header_bytes(s->size) + (uint64_t)s->size * capacity;
     (void)shm_unlink(s->name);
     const int fd = shm_open(s->name, O_RDWR | O_CREAT | O_EXCL, 0600);
     if (fd < 0)
@@ -218,7 +218,7 @@ static tutti_status segment_make(segment *s, uint64_t room, uint64_t run, tutti_
     }
     s->shared->size = s->size;
     s->shared->run = run;
-    s->shared->room = room;
+    s->shared->capacity = capacity;
     atomic_store(&s->shared->ready, SEGMENT_READY);
     return TUTTI_OK;
 }
@@ -265,14 +265,14 @@ static tutti_status check_run(const segment *s, const tutti_join *how, tutti_err
 }
 
 tutti_status segment_open(segment *s, const char *name, int32_t rank, int32_t size,
-                          uint64_t room, const tutti_join *how, tutti_error *err)
+                          uint64_t capacity, const tutti_join *how, tutti_error *err)
 {
     const int64_t began = now_ms();
     *s = (segment){.rank = rank, .size = size, .timeout_ms = how->timeout_ms};
     (void)snprintf(s->name, sizeof s->name, "%s", name);
     for (int k = 0; k < SEGMENT_RANKS; k++)
         s->peers[k] = -1;
-    tutti_status status = rank == 0 ? segment_make(s, room, how->run, err) : TUTTI_OK;
+    tutti_status status = rank == 0 ? segment_make(s, capacity, how->run, err) : TUTTI_OK;
     while (rank > 0 && !segment_attach(s, err)) {
         if (how->timeout_ms && now_ms() - began > how->timeout_ms)
             return tutti_fail(err, TUTTI_E_STATE, "rank 0 has not come in %g s",

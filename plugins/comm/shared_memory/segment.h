@@ -27,7 +27,7 @@ typedef struct segment_header {
     _Atomic uint32_t ready; /* SEGMENT_READY once rank 0 has filled the rest */
     int32_t size;
     uint64_t run;
-    uint64_t room;          /* bytes of a rank's mailbox */
+    uint64_t capacity;      /* bytes of a rank's mailbox */
     _Atomic uint32_t count; /* ranks at the barrier */
     _Atomic uint32_t round; /* barriers that all have passed; waited on by futex */
     /* What the first rank that broke the run off saw: fate << 16 | rank + 1; 0: nothing is wrong.  Others name
@@ -51,8 +51,8 @@ typedef struct segment {
 
 /* Rank 0 makes the object, the others wait for it.  Errors: E_IO, E_STATE names who is missing; E_INTERRUPTED. */
 TUTTI_NODISCARD tutti_status segment_open(segment *s, const char *name, int32_t rank,
-                                          int32_t size, uint64_t room, const tutti_join *how,
-                                          tutti_error *err);
+                                          int32_t size, uint64_t capacity,
+                                          const tutti_join *how, tutti_error *err);
 void segment_close(segment *s);
 /* Until all ranks have come here. */
 TUTTI_NODISCARD tutti_status segment_wait(segment *s, tutti_error *err);

@@ -39,16 +39,16 @@ static bpe_entry bpe_pop(bpe_entry *heap, uint64_t *count)
 /* ---- symbols ---- */
 
 /* A word of `size` bytes has at most so many symbols, and each gives at most three pairs. */
-static bool bpe_room(tokenizer_encoder *e, uint64_t size)
+static bool bpe_reserve(tokenizer_encoder *e, uint64_t size)
 {
-    if (size <= e->symbols_room)
+    if (size <= e->symbols_capacity)
         return true;
     bpe_symbol *symbols = realloc(e->symbols, size * sizeof *symbols);
     e->symbols = symbols ? symbols : e->symbols;
     bpe_entry *heap = symbols ? realloc(e->heap, 3 * size * sizeof *heap) : NULL;
     e->heap = heap ? heap : e->heap;
     if (heap)
-        e->symbols_room = size;
+        e->symbols_capacity = size;
     return heap != NULL;
 }
 
@@ -157,7 +157,7 @@ tutti_status bpe_encode(tokenizer_encoder *e, const char *text, uint64_t size, t
                           "a word of %llu bytes, want fewer than %d; the tokenizer has nothing "
                           "that parts the text",
                           (unsigned long long)size, INT32_MAX / 4);
-    if (!bpe_room(e, size + 1))
+    if (!bpe_reserve(e, size + 1))
         return tokenizer_no_memory(err);
     const uint64_t count = bpe_symbols(e, text, size);
     bpe_merge_all(e, count);

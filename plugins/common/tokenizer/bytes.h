@@ -13,24 +13,24 @@
 typedef struct bytes {
     char *data;
     uint64_t size;
-    uint64_t room;
+    uint64_t capacity;
     bool lacks;
 } bytes;
 
 static inline bool bytes_reserve(bytes *b, uint64_t more)
 {
-    if (b->room - b->size >= more && b->data)
+    if (b->capacity - b->size >= more && b->data)
         return true;
-    uint64_t room = b->room ? b->room : 64;
-    while (room - b->size < more)
-        room *= 2;
-    char *grown = b->lacks ? NULL : realloc(b->data, room);
+    uint64_t capacity = b->capacity ? b->capacity : 64;
+    while (capacity - b->size < more)
+        capacity *= 2;
+    char *grown = b->lacks ? NULL : realloc(b->data, capacity);
     if (!grown) {
         b->lacks = true;
         return false;
     }
     b->data = grown;
-    b->room = room;
+    b->capacity = capacity;
     return true;
 }
 

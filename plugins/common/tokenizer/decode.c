@@ -6,15 +6,15 @@
 
 void texts_end(texts *t)
 {
-    if (t->count == t->room) {
-        const uint64_t room = t->room ? 2 * t->room : 64;
-        uint64_t *ends = realloc(t->ends, room * sizeof *ends);
+    if (t->count == t->capacity) {
+        const uint64_t capacity = t->capacity ? 2 * t->capacity : 64;
+        uint64_t *ends = realloc(t->ends, capacity * sizeof *ends);
         if (!ends) {
             t->all.lacks = true;
             return;
         }
         t->ends = ends;
-        t->room = room;
+        t->capacity = capacity;
     }
     t->ends[t->count++] = t->all.size;
 }

@@ -10,7 +10,7 @@ typedef struct texts {
     bytes all;
     uint64_t *ends;
     uint64_t count;
-    uint64_t room;
+    uint64_t capacity;
 } texts;
 
 void texts_end(texts *t); /* what was added to `all` since is one text */

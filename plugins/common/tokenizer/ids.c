@@ -9,13 +9,13 @@ tutti_status tokenizer_no_memory(tutti_error *err)
 
 bool ids_add(tokenizer_ids *ids, int32_t id)
 {
-    if (ids->count == ids->room) {
-        const uint64_t room = ids->room ? 2 * ids->room : 256;
-        int32_t *data = realloc(ids->data, room * sizeof *data);
+    if (ids->count == ids->capacity) {
+        const uint64_t capacity = ids->capacity ? 2 * ids->capacity : 256;
+        int32_t *data = realloc(ids->data, capacity * sizeof *data);
         if (!data)
             return false;
         ids->data = data;
-        ids->room = room;
+        ids->capacity = capacity;
     }
     ids->data[ids->count++] = id;
     return true;

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 enum { MEMORY_BITS = 15, MEMORY_MOST = 64 /* bytes of a piece that is worth it */ };
-static const uint64_t memory_room = (uint64_t)16 << 20; /* then it begins anew */
+static const uint64_t memory_capacity = (uint64_t)16 << 20; /* then it begins anew */
 
 /* ---- reading ---- */
 
@@ -163,7 +163,7 @@ static bool model_remembered(tokenizer_encoder *e, const work_memory *m, const c
 static void model_remember(tokenizer_encoder *e, work_memory *m, const char *text,
                            uint64_t size, uint64_t hash, uint64_t from)
 {
-    if (e->keys.size > memory_room) {
+    if (e->keys.size > memory_capacity) {
         e->keys.size = 0;
         e->values.count = 0;
         e->generation++;

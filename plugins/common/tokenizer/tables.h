@@ -123,9 +123,9 @@ struct tokenizer_encoder {
     uint32_t generation;
     bpe_symbol *symbols;
     bpe_entry *heap;
-    uint64_t symbols_room, heap_room;
+    uint64_t symbols_capacity, heap_capacity;
     unigram_best *best;
-    uint64_t best_room;
+    uint64_t best_capacity;
     tokenizer_ids *ids;
 };
 

@@ -27,7 +27,7 @@ const char *tokenizer_text(const tokenizer *t, int64_t id, uint64_t *ret_size);
 typedef struct tokenizer_ids {
     int32_t *data;
     uint64_t count;
-    uint64_t room;
+    uint64_t capacity;
 } tokenizer_ids;
 
 /* Scratch memory and a memory of words, of one thread at a time; the tokenizer outlives it. */

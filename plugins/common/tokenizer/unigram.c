@@ -149,14 +149,14 @@ static void unigram_turn(unigram_best *best, uint64_t size)
     }
 }
 
-static bool unigram_room(tokenizer_encoder *e, uint64_t size)
+static bool unigram_reserve(tokenizer_encoder *e, uint64_t size)
 {
-    if (size > e->best_room) {
+    if (size > e->best_capacity) {
         unigram_best *best = realloc(e->best, size * sizeof *best);
         if (!best)
             return false;
         e->best = best;
-        e->best_room = size;
+        e->best_capacity = size;
     }
     return true;
 }
@@ -170,7 +170,7 @@ tutti_status unigram_encode(tokenizer_encoder *e, const char *text, uint64_t siz
                             tutti_error *err)
 {
     uint32_t n;
-    if (!unigram_room(e, size + 1))
+    if (!unigram_reserve(e, size + 1))
         return tokenizer_no_memory(err);
     for (uint64_t k = 0; k <= size; k++)
         e->best[k] = (unigram_best){0.0, 0, -1};

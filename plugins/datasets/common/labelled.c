@@ -43,13 +43,13 @@ static tutti_status labelled_text(const json_t *record, const char *field, const
 tutti_status labelled_add(labelled *l, uint64_t at, uint64_t size, const json_t *record,
                           const char *field, const char *where, tutti_error *err)
 {
-    if (l->nrows == l->room) {
-        const uint64_t room = 2 * l->room + 64;
-        labelled_row *rows = realloc(l->rows, room * sizeof *rows);
+    if (l->nrows == l->capacity) {
+        const uint64_t capacity = 2 * l->capacity + 64;
+        labelled_row *rows = realloc(l->rows, capacity * sizeof *rows);
         if (!rows)
             return labelled_no_memory(err);
         l->rows = rows;
-        l->room = room;
+        l->capacity = capacity;
     }
     labelled_row row = {at, size, {.text = NULL}};
     const tutti_status s = labelled_text(record, field, where, &row.label.text, err);

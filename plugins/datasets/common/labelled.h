@@ -19,7 +19,7 @@ typedef struct labelled_row {
 /* A zeroed one is empty. */
 typedef struct labelled {
     labelled_row *rows;
-    uint64_t nrows, room;
+    uint64_t nrows, capacity;
     int numbered;      /* labels are classes */
     int64_t classes;   /* how many */
     label_names names; /* none where labels are whole numbers, which are the classes */

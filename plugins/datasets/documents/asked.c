@@ -14,13 +14,13 @@ void asked_free(asked *a)
 
 static tutti_status asked_place(asked *a, tutti_error *err)
 {
-    if (a->count == a->room) {
-        const uint64_t room = 2 * a->room + 64;
-        uint64_t *end = realloc(a->end, room * sizeof *end);
+    if (a->count == a->capacity) {
+        const uint64_t capacity = 2 * a->capacity + 64;
+        uint64_t *end = realloc(a->end, capacity * sizeof *end);
         if (!end)
             return tutti_fail(err, TUTTI_E_NOMEM, "documents: no memory for references");
         a->end = end;
-        a->room = room;
+        a->capacity = capacity;
     }
     a->end[a->count++] = a->tokens.count;
     return TUTTI_OK;

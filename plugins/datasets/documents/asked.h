@@ -13,7 +13,7 @@ typedef struct asked {
     int64_t most;         /* of a row; 0: there are no such columns */
     tokenizer_ids tokens; /* of all references, one after the other */
     uint64_t *end;        /* (count): of each of them in `tokens` */
-    uint64_t count, room;
+    uint64_t count, capacity;
 } asked;
 
 void asked_free(asked *a);

@@ -17,13 +17,13 @@ void composed_free(composed *c)
 
 static tutti_status composed_add(composed *c, const char *text, uint64_t size, tutti_error *err)
 {
-    if (c->size + size > c->room) {
-        const uint64_t room = 2 * (c->size + size) + 256;
-        char *grown = realloc(c->text, room);
+    if (c->size + size > c->capacity) {
+        const uint64_t capacity = 2 * (c->size + size) + 256;
+        char *grown = realloc(c->text, capacity);
         if (!grown)
             return tutti_fail(err, TUTTI_E_NOMEM, "documents: no memory for a text");
         c->text = grown;
-        c->room = room;
+        c->capacity = capacity;
     }
     if (size)
         memcpy(c->text + c->size, text, size);
@@ -33,15 +33,15 @@ static tutti_status composed_add(composed *c, const char *text, uint64_t size, t
 
 static tutti_status composed_answer(composed *c, uint64_t begin, tutti_error *err)
 {
-    if (c->answers == c->answers_room) {
-        const uint64_t room = 2 * c->answers_room + 8;
-        uint64_t *begins = realloc(c->begin, room * sizeof *begins);
+    if (c->answers == c->answers_capacity) {
+        const uint64_t capacity = 2 * c->answers_capacity + 8;
+        uint64_t *begins = realloc(c->begin, capacity * sizeof *begins);
         c->begin = begins ? begins : c->begin;
-        uint64_t *ends = begins ? realloc(c->end, room * sizeof *ends) : NULL;
+        uint64_t *ends = begins ? realloc(c->end, capacity * sizeof *ends) : NULL;
         c->end = ends ? ends : c->end;
         if (!ends)
             return tutti_fail(err, TUTTI_E_NOMEM, "documents: no memory for a text");
-        c->answers_room = room;
+        c->answers_capacity = capacity;
     }
     c->begin[c->answers] = begin;
     c->end[c->answers++] = c->size;

@@ -26,9 +26,9 @@ typedef struct compose {
 /* The text; bytes begin[k] to end[k] are answers.  Of COMPOSE_TEXT all is.  A zeroed one is empty. */
 typedef struct composed {
     char *text;
-    uint64_t size, room;
+    uint64_t size, capacity;
     uint64_t *begin, *end;
-    uint64_t answers, answers_room;
+    uint64_t answers, answers_capacity;
 } composed;
 
 void composed_free(composed *c);

@@ -18,13 +18,13 @@ void encoded_free(encoded *e)
 static tutti_status encoded_mark(encoded *e, uint64_t first, int all, const char *path,
                                  tutti_error *err)
 {
-    if (e->tokens.count > e->learnt_room) {
-        const uint64_t room = 2 * e->tokens.count;
-        unsigned char *learnt = realloc(e->learnt, room);
+    if (e->tokens.count > e->learnt_capacity) {
+        const uint64_t capacity = 2 * e->tokens.count;
+        unsigned char *learnt = realloc(e->learnt, capacity);
         if (!learnt)
             return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory for its tokens", path);
         e->learnt = learnt;
-        e->learnt_room = room;
+        e->learnt_capacity = capacity;
     }
     if (e->tokens.count > first)
         memset(e->learnt + first, all, e->tokens.count - first);
@@ -38,13 +38,13 @@ tutti_status encoded_add(encoded *e, const int32_t *tokens, const unsigned char 
     const uint64_t first = t->count;
     if (!count)
         return TUTTI_OK;
-    if (first + count > t->room) {
-        const uint64_t room = 2 * (first + count) + 256;
-        int32_t *data = realloc(t->data, room * sizeof *data);
+    if (first + count > t->capacity) {
+        const uint64_t capacity = 2 * (first + count) + 256;
+        int32_t *data = realloc(t->data, capacity * sizeof *data);
         if (!data)
             return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory for its tokens", path);
         t->data = data;
-        t->room = room;
+        t->capacity = capacity;
     }
     memcpy(t->data + first, tokens, count * sizeof *tokens);
     t->count += count;

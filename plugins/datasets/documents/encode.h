@@ -15,7 +15,7 @@ enum { ENCODE_MOST_THREADS = 16, ENCODE_EACH = 256 /* records of a thread at a t
 typedef struct encoded {
     tokenizer_ids tokens;
     unsigned char *learnt;
-    uint64_t learnt_room;
+    uint64_t learnt_capacity;
 } encoded;
 
 void encoded_free(encoded *e);

@@ -22,13 +22,13 @@ static tutti_status pack_no_memory(tutti_error *err)
 
 static tutti_status pack_row(pack *p, tutti_error *err)
 {
-    if (p->nrows == p->rows_room) {
-        const uint64_t room = 2 * p->rows_room + 64;
-        uint64_t *rows = realloc(p->rows, room * sizeof *rows);
+    if (p->nrows == p->rows_capacity) {
+        const uint64_t capacity = 2 * p->rows_capacity + 64;
+        uint64_t *rows = realloc(p->rows, capacity * sizeof *rows);
         if (!rows)
             return pack_no_memory(err);
         p->rows = rows;
-        p->rows_room = room;
+        p->rows_capacity = capacity;
     }
     p->rows[p->nrows++] = p->count;
     p->used = 0;
@@ -37,13 +37,13 @@ static tutti_status pack_row(pack *p, tutti_error *err)
 
 static tutti_status pack_piece_add(pack *p, uint64_t at, uint64_t size, tutti_error *err)
 {
-    if (p->count == p->room) {
-        const uint64_t room = 2 * p->room + 64;
-        pack_piece *pieces = realloc(p->pieces, room * sizeof *pieces);
+    if (p->count == p->capacity) {
+        const uint64_t capacity = 2 * p->capacity + 64;
+        pack_piece *pieces = realloc(p->pieces, capacity * sizeof *pieces);
         if (!pieces)
             return pack_no_memory(err);
         p->pieces = pieces;
-        p->room = room;
+        p->capacity = capacity;
     }
     p->pieces[p->count++] = (pack_piece){at, (uint32_t)size, 0};
     p->used += size - 1;

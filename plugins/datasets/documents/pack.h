@@ -21,9 +21,9 @@ typedef struct pack {
     too_long too_long;
     int64_t length;
     pack_piece *pieces;
-    uint64_t count, room;
+    uint64_t count, capacity;
     uint64_t *rows; /* the first piece of each */
-    uint64_t nrows, rows_room;
+    uint64_t nrows, rows_capacity;
     uint64_t used; /* places of the last row; the length when it is closed */
 } pack;
 

@@ -340,11 +340,11 @@ static tutti_status documents_read(void *self, int64_t index, tutti_tensor *colu
 }
 
 static tutti_status documents_encode(void *self, const char *words, uint64_t size,
-                                     int32_t *tokens, uint64_t room, uint64_t *ret_count,
+                                     int32_t *tokens, uint64_t capacity, uint64_t *ret_count,
                                      tutti_error *err)
 {
-    return vocab_words_encode(&((documents *)self)->vocab, words, size, tokens, room, ret_count,
-                              err);
+    return vocab_words_encode(&((documents *)self)->vocab, words, size, tokens, capacity,
+                              ret_count, err);
 }
 
 static const char *documents_text(void *self, int64_t token, uint64_t *ret_size)

@@ -87,13 +87,13 @@ static tutti_status value_add(const value_reading *r, double value, tutti_error 
         return tutti_fail(err, TUTTI_E_RANGE,
                           "%s: the field \"%s\" is no number that f32 holds", r->where,
                           r->field);
-    if (n->count == n->room) {
-        const uint64_t room = 2 * n->room + 256;
-        float *data = realloc(n->data, room * sizeof *data);
+    if (n->count == n->capacity) {
+        const uint64_t capacity = 2 * n->capacity + 256;
+        float *data = realloc(n->data, capacity * sizeof *data);
         if (!data)
             return fields_no_memory(err);
         n->data = data;
-        n->room = room;
+        n->capacity = capacity;
     }
     n->data[n->count++] = (float)value;
     return TUTTI_OK;

@@ -23,7 +23,7 @@ typedef struct fields {
 /* Numbers of a row under construction. */
 typedef struct numbers {
     float *data;
-    uint64_t count, room;
+    uint64_t count, capacity;
 } numbers;
 
 /* Fields by the setting's names.  Errors: E_ARG a name twice; E_NOMEM.  [control] */

@@ -38,7 +38,7 @@ struct outbox {
     uint32_t nnotes;
     struct { /* the thread's own: what it sends */
         char *bytes;
-        size_t room;
+        size_t capacity;
         outbox_record records[BATCH_RECORDS];
     } batch;
 };

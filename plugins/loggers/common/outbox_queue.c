@@ -115,12 +115,12 @@ size_t outbox_peek(outbox *o)
     else if (spool_peek(&o->spool, &f, sizeof f) != sizeof f)
         return 0;
     const size_t one = sizeof f + f.size, want = one > BATCH_BYTES ? one : BATCH_BYTES;
-    if (want > o->batch.room) {
+    if (want > o->batch.capacity) {
         char *grown = realloc(o->batch.bytes, want);
         if (!grown)
             return 0;
         o->batch.bytes = grown;
-        o->batch.room = want;
+        o->batch.capacity = want;
     }
     if (from_file)
         return spool_peek(&o->spool, o->batch.bytes, want);

@@ -111,7 +111,7 @@ static int mark_sentences(texts *m, const text *b, unsigned char *marks)
 static int common_of_sentences(texts *m, const text *b, uint64_t *ret_shared)
 {
     unsigned char *marks = (unsigned char *)calloc((size_t)b->count + 1, 1);
-    text common = {.words_room = b->count};
+    text common = {.words_capacity = b->count};
     common.words = (text_word *)malloc((size_t)(b->count + 1) * sizeof *common.words);
     int kept = marks && common.words && mark_sentences(m, b, marks);
     for (uint64_t j = 0; j < b->count && kept; j++)
