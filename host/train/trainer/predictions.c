@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What each rank has of a round. */
-typedef struct share {
+/* What a rank has of a round: the outputs of one batch. */
+typedef struct rank_outputs {
     tutti_desc desc;
     uint64_t bytes; /* 0: nothing */
-} share;
+} rank_outputs;
 
 static tutti_status no_memory(uint64_t bytes, tutti_error *err)
 {
@@ -45,24 +45,25 @@ tutti_status predictions_add(predictions *p, const tutti_tensor *outputs, tutti_
 }
 
 /* Rank 0's part: what came, in the order of ranks, which is that of the batches. */
-static void give(predictions *p, const share *shares, char *data, uint64_t most, int32_t size)
+static void give(predictions *p, const rank_outputs *ranks, char *data, uint64_t most,
+                 int32_t size)
 {
     for (int32_t r = 0; r < size && !p->failed; r++) {
-        const tutti_tensor t = {data + (uint64_t)r * most, shares[r].desc, TUTTI_DEVICE_CPU, 0};
-        if (shares[r].bytes)
+        const tutti_tensor t = {data + (uint64_t)r * most, ranks[r].desc, TUTTI_DEVICE_CPU, 0};
+        if (ranks[r].bytes)
             p->failed = p->sink(p->ctx, &t, &p->why);
     }
 }
 
-static tutti_status exchange(predictions *p, share *shares, tutti_error *err)
+static tutti_status exchange(predictions *p, rank_outputs *ranks, tutti_error *err)
 {
     distributed *d = p->distributed;
     const int32_t size = world_size(d->world);
-    const share mine = {p->desc, p->bytes};
+    const rank_outputs mine = {p->desc, p->bytes};
     uint64_t most = 0;
-    tutti_status s = world_exchange(d->world, &mine, shares, sizeof mine, err);
+    tutti_status s = world_exchange(d->world, &mine, ranks, sizeof mine, err);
     for (int32_t r = 0; r < size && !s; r++)
-        most = shares[r].bytes > most ? shares[r].bytes : most;
+        most = ranks[r].bytes > most ? ranks[r].bytes : most;
     if (s || most == 0)
         return s;
     char *all = malloc((uint64_t)size * most);
@@ -70,7 +71,7 @@ static tutti_status exchange(predictions *p, share *shares, tutti_error *err)
     if (!s)
         s = world_exchange(d->world, p->data, all, most, err);
     if (!s && distributed_first(d))
-        give(p, shares, all, most, size);
+        give(p, ranks, all, most, size);
     free(all);
     p->bytes = 0;
     return s;
@@ -90,9 +91,9 @@ tutti_status predictions_next(predictions *p, bool end, tutti_status status, tut
     tutti_status s = distributed_agree(d, status, err);
     if (s || (end && p->heard % size == 0))
         return s;
-    share *shares = calloc((size_t)size, sizeof *shares);
-    s = shares ? exchange(p, shares, err) : no_memory((uint64_t)size * sizeof *shares, err);
-    free(shares);
+    rank_outputs *ranks = calloc((size_t)size, sizeof *ranks);
+    s = ranks ? exchange(p, ranks, err) : no_memory((uint64_t)size * sizeof *ranks, err);
+    free(ranks);
     if (s || !end)
         return s;
     if (p->failed)
