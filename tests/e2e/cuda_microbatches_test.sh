@@ -22,7 +22,7 @@ END
       "$TUTTI" train run.json --device $device >out.txt 2>&1) || cat $device/out.txt
   done
   check "$what: weights as on the CPU" python3 "$e2e/near_weights.py" "$(latest cpu)" "$(latest cuda)" "$5"
-  check "$what: no sweep adds gradients" sh -c "! grep -q '^launch own_add' cuda/trace"
+  check "$what: no launch adds gradients" sh -c "! grep -q '^launch own_add' cuda/trace"
 }
 normal='[{"name": "normalize", "mean": [0.13], "std": [0.31]}]'
 trains mlp '{"name": "mlp", "hidden": [16]}' "$glyphs" fp32 1e-5 "$normal"

@@ -55,7 +55,7 @@ small_run | python3 "$e2e/small_run.py" members.json >metrics.json
 check "nor where samples are chosen by their losses" test "$(waits 5)" = "$(waits 9)"
 unset TUTTI_CUDA_TRACE
 
-# Weights in 16 bits: written by the optimizer's sweep, made anew after a checkpoint, a swap of weights (ema)
+# Weights in 16 bits: written by the optimizer step, made anew after a checkpoint, a swap of weights (ema)
 # or an update that another wraps (sam); a run taken up again has read the same ones if it ends alike.
 for more in '[{"name": "ema", "half_life": "3ba"}]' '[{"name": "sam", "interval": 2}]'; do
   rm -rf a b && mkdir a b

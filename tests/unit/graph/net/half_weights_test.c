@@ -83,7 +83,7 @@ static void same_numbers(net *a, net *b)
     ck_assert_mem_eq(ga, gb, (size_t)count * sizeof *ga);
 }
 
-/* A step down the gradient; with_low also the copies, as an optimizer's sweep does. */
+/* A step down the gradient; with_low also the copies, as an optimizer step does. */
 static void step_down(net *n, bool with_low)
 {
     float *w, *g;
@@ -100,7 +100,7 @@ static void step_down(net *n, bool with_low)
 
 static const int precisions[] = {NET_AMP_BF16, NET_AMP_FP16};
 
-/* Row: precision.  Copies by the sweep, and by the plan where nobody has written them. */
+/* Row: precision.  Copies by the optimizer step, and by the plan where nobody has written them. */
 START_TEST(copies_give_what_casts_give_to_the_bit)
 {
     toy_model m[2] = {model(), model()};

@@ -96,7 +96,7 @@ static plan *trained(net *n, int64_t batch, float scale)
 START_TEST(training_in_16_bits_is_as_near_as_they_allow)
 {
     const int which = _i & 1;
-    const int64_t batch = _i & 2 ? 350 : 6; /* many are done in several strips */
+    const int64_t batch = _i & 2 ? 350 : 6; /* many are done in several batch chunks */
     toy_model a = residual(), b = residual();
     net *full = net_in(NET_FP32, &a), *low = net_in(NET_AMP_BF16 + which, &b);
     plan *p = trained(full, batch, 4096.0f), *q = trained(low, batch, 4096.0f);
