@@ -22,6 +22,8 @@ enum { SIMD_PREFETCH = 2048 };
 typedef float f32x16 __attribute__((vector_size(64), aligned(4)));
 typedef float f32x8 __attribute__((vector_size(32), aligned(4)));
 typedef int32_t i32x16 __attribute__((vector_size(64), aligned(4)));
+typedef uint32_t u32x16 __attribute__((vector_size(64), aligned(4)));
+typedef uint16_t u16x16 __attribute__((vector_size(32), aligned(2)));
 typedef double f64x8 __attribute__((vector_size(64), aligned(8)));
 typedef double f64x4 __attribute__((vector_size(32), aligned(8)));
 typedef double f64x2 __attribute__((vector_size(16), aligned(8)));
@@ -51,10 +53,15 @@ typedef uint16_t simd_u16 __attribute__((vector_size(2 * SIMD_WIDTH), aligned(2)
 /* Vectors go by pointer: by value they would be another ABI on every CPU. */
 #define SIMD_INLINE static inline __attribute__((always_inline, unused))
 
-/* A register of bf16 as f32. */
+/* A register of bf16 as f32.  gcc 12 upcasts halves of a vector one by one where it is not told otherwise. */
 SIMD_INLINE void simd_load_bf16(const uint16_t *x, simd_f32 *ret)
 {
+#if defined(__AVX512BF16__)
+    const __m512i words = _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)x));
+    *ret = (simd_f32)_mm512_slli_epi32(words, 16);
+#else
     *ret = (simd_f32)(__builtin_convertvector(*(const simd_u16 *)x, simd_u32) << 16);
+#endif
 }
 
 /* And back, rounded to nearest, ties to even, NaNs quiet: tutti_to_bf16.  AVX-512's instruction for it makes
@@ -77,6 +84,17 @@ SIMD_INLINE void simd_store_bf16(const simd_f32 *x, uint16_t *to)
     const simd_u32 rounded = bits + 0x7FFFu + (bits >> 16 & 1u);
     const simd_u32 kept = (rounded & ~nan) | ((bits | 0x400000u) & nan);
     *(simd_u16 *)to = __builtin_convertvector(kept >> 16, simd_u16);
+}
+
+/* Likewise, by AVX-512's instruction alone where there is one: for kernels of vdpbf16ps, which takes subnormal numbers
+ * for 0 and gives none. */
+SIMD_INLINE void simd_store_bf16_flush(const simd_f32 *x, uint16_t *to)
+{
+#if defined(__AVX512BF16__)
+    _mm256_storeu_si256((__m256i *)to, (__m256i)_mm512_cvtneps_pbh((__m512)*x));
+#else
+    simd_store_bf16(x, to);
+#endif
 }
 
 /* The sum of all lanes. */

@@ -10,35 +10,27 @@
 
 #define INLINE SIMD_INLINE
 
-typedef uint16_t u16x16 __attribute__((vector_size(32), aligned(2)));
-typedef uint32_t u32x16 __attribute__((vector_size(64), aligned(4)));
+enum { LANES = SIMD_LANES, REGISTERS = LANES / SIMD_WIDTH };
 
-enum { LANES = 16 };
-
-/* gcc 12 upcasts halves of a vector one by one where it is not told otherwise. */
 INLINE void load(const void *from, int32_t dtype, f32x16 *ret)
 {
-#if defined(__AVX512BF16__)
-    if (dtype == TUTTI_BF16) {
-        const __m512i wide = _mm512_cvtepu16_epi32(_mm256_loadu_si256(from));
-        *ret = (f32x16)_mm512_slli_epi32(wide, 16);
+    if (dtype != TUTTI_BF16) {
+        *ret = *(const f32x16 *)from;
         return;
     }
-#endif
-    if (dtype == TUTTI_BF16)
-        *ret = (f32x16)(__builtin_convertvector(*(const u16x16 *)from, u32x16) << 16);
-    else
-        *ret = *(const f32x16 *)from;
+    for (int k = 0; k < REGISTERS; k++)
+        simd_load_bf16((const uint16_t *)from + k * SIMD_WIDTH, (simd_f32 *)ret + k);
+}
+
+INLINE void narrow(const f32x16 *x, void *to)
+{
+    for (int k = 0; k < REGISTERS; k++)
+        simd_store_bf16_flush((const simd_f32 *)x + k, (uint16_t *)to + k * SIMD_WIDTH);
 }
 
 #if defined(__AVX512BF16__)
 enum { ROWS = 14 }; /* of a tile of products */
 #define FMA GEMM_FMA_BF16
-
-INLINE void narrow(const f32x16 *x, void *to)
-{
-    _mm256_storeu_si256(to, (__m256i)_mm512_cvtneps_pbh((__m512)*x));
-}
 
 INLINE void pair(const f32x16 *low, const f32x16 *high, void *to)
 {
@@ -51,28 +43,14 @@ INLINE void pair(const f32x16 *low, const f32x16 *high, void *to)
 #else
 enum { ROWS = 2 };
 
-/* In the upper halves: rounded to nearest, ties to even, NaNs quiet. */
-INLINE void rounded(const f32x16 *x, u32x16 *ret)
-{
-    const u32x16 bits = (u32x16)*x;
-    const u32x16 nan = (u32x16)((bits & 0x7FFFFFFFu) > 0x7F800000u);
-    *ret = ((bits + 0x7FFFu + (bits >> 16 & 1u)) & ~nan) | ((bits | 0x400000u) & nan);
-}
-
-INLINE void narrow(const f32x16 *x, void *to)
-{
-    u32x16 bits;
-    rounded(x, &bits);
-    *(u16x16 *)to = __builtin_convertvector(bits >> 16, u16x16);
-}
-
 /* Sixteen words: bf16 of `low` in the lower halves, of `high` in the upper ones. */
 INLINE void pair(const f32x16 *low, const f32x16 *high, void *to)
 {
-    u32x16 a, b;
-    rounded(low, &a);
-    rounded(high, &b);
-    *(u32x16 *)to = a >> 16 | (b & 0xFFFF0000u);
+    u16x16 a, b;
+    narrow(low, &a);
+    narrow(high, &b);
+    *(u32x16 *)to = __builtin_convertvector(a, u32x16) | __builtin_convertvector(b, u32x16)
+                                                             << 16;
 }
 
 /* vdpbf16ps */
