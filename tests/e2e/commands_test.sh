@@ -2,7 +2,10 @@
 # commands_test.sh - every command, its help and its exit status.
 . "$(dirname "$0")/lib.sh"
 small_run >run.json
-for command in train eval predict generate export run validate explain plan plugins bench docs version; do
+# All commands that the program has, but `help` itself.
+commands=$("$TUTTI" help | awk '/^  [a-z]/ && $1 != "help" { print $1 }')
+check "the list of commands is read" sh -c "[ $(wc -w <<<"$commands") -ge 19 ]"
+for command in $commands; do
   check "$command has help" "$TUTTI" "$command" --help
   check "$command tells its exit statuses" sh -c "$TUTTI $command --help | grep -q '^Exit status: 0 '"
 done
