@@ -26,6 +26,7 @@
 typedef struct saved_state {
     char *path;  /* of the checkpoint */
     char *shard; /* of this rank's file, where there are several */
+    char *token; /* in the names of these files, and in them */
     char *index; /* rank 0's text of which tensor is where; NULL: one file */
     const char *run;
     int wait_ms; /* for what other ranks have written to be seen here */
@@ -57,6 +58,7 @@ static void saved_free(void *what)
     free(w->classes);
     free(w->path);
     free(w->shard);
+    free(w->token);
     free(w->index);
     free(w);
 }
@@ -96,14 +98,12 @@ static tutti_status name_shards(trainer *t, saved_state *w, tutti_error *err)
     const world *all = t->distributed.world;
     const int32_t size = all ? world_size(all) : 1;
     const checkpoint_contents *v = &w->contents;
-    char *token = NULL;
-    const tutti_status s = make_token(t, &token, err);
+    const tutti_status s = make_token(t, &w->token, err);
     if (s)
         return s;
-    w->shard = index_shard(w->path, token, w->shards.mine, size);
+    w->shard = index_shard(w->path, w->token, w->shards.mine, size);
     if (w->first)
-        w->index = index_text(w->path, token, v->list, v->ranks, v->count, size);
-    free(token);
+        w->index = index_text(w->path, w->token, v->list, v->ranks, v->count, size);
     return w->shard && (w->index || !w->first)
                ? TUTTI_OK
                : tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory to save it", w->path);
@@ -174,8 +174,12 @@ static tutti_status saved_write(const void *what, tutti_error *err)
                                {"frozen", o->frozen},
                                {PROGRESS_KEY, w->progress},
                                {NULL, NULL},
+                               {NULL, NULL},
                                {NULL, NULL}};
-    size_t n = sizeof texts / sizeof *texts - 2;
+    const checkpoint_text own[] = {{"format", "pt"}, {INDEX_SAVE_KEY, w->token}};
+    size_t n = sizeof texts / sizeof *texts - 3;
+    if (w->token)
+        texts[n++] = own[1];
     if (w->classes)
         texts[n++] = (checkpoint_text){CLASS_NAMES_KEY, w->classes};
     if (w->weights)
@@ -185,8 +189,8 @@ static tutti_status saved_write(const void *what, tutti_error *err)
     if (!w->first && w->contents.count == 0)
         return TUTTI_OK;
     if (!w->first) /* the run is told of once */
-        return checkpoint_write(w->shard, w->contents.list, w->contents.count,
-                                &(checkpoint_text){"format", "pt"}, 1, err);
+        return checkpoint_write(w->shard, w->contents.list, w->contents.count, own,
+                                sizeof own / sizeof *own, err);
     return checkpoint_write(w->shard ? w->shard : w->path, w->contents.list, w->contents.count,
                             texts, n, err);
 }

@@ -60,7 +60,10 @@ char *index_text(const char *path, const char *token, const checkpoint_item *ite
     uint64_t total = 0;
     for (size_t k = 0; k < nitems; k++)
         total += tutti_nbytes(&items[k].tensor.desc);
-    text_add(&b, "{\"metadata\": {\"total_size\": %" PRIu64 "},\n \"weight_map\": {", total);
+    text_add(&b, "{\"metadata\": {\"total_size\": %" PRIu64, total);
+    if (token)
+        text_add(&b, ", \"" INDEX_SAVE_KEY "\": \"%s\"", token);
+    text_add(&b, "},\n \"weight_map\": {");
     for (size_t k = 0; k < nitems && !b.failed; k++) {
         char *shard = index_shard(path, token, ranks[k], count);
         text_add(&b, k ? ",\n  " : "\n  ");
@@ -96,6 +99,15 @@ static char *beside(const char *path, const char *name)
     return b.failed ? NULL : b.data;
 }
 
+/* Whether a shard is of the save that its index names. */
+static bool is_of_save(const checkpoint *c, const checkpoint *shard)
+{
+    const json_node *metadata = json_get(json_root(c->header), "metadata");
+    const char *want = json_string(json_get(metadata, INDEX_SAVE_KEY));
+    const char *have = checkpoint_value(shard, INDEX_SAVE_KEY);
+    return !want || (have && strcmp(want, have) == 0);
+}
+
 /* The shard called `name`; opened at its first tensor.  `words` has the names of those that are. */
 static tutti_status find_shard(checkpoint *c, const char *path, const char *name,
                                const char **words, checkpoint **ret, tutti_error *err)
@@ -118,7 +130,8 @@ static tutti_status find_shard(checkpoint *c, const char *path, const char *name
         return s;
     words[c->nshards] = name;
     c->shards[c->nshards++] = *ret;
-    return TUTTI_OK;
+    return is_of_save(c, *ret) ? TUTTI_OK
+                               : damaged(path, "a file of it is of another save:", name, err);
 }
 
 static tutti_status read_map(checkpoint *c, const char *path, const json_node *map,

@@ -10,6 +10,10 @@
 /* The index is JSON as Hugging Face's libraries have it: "weight_map" from a tensor's name to a file beside the index.
  * It is written last: shards without an index are no checkpoint. */
 
+/* A text of each shard and of the index's "metadata", equal in those of one save: a shard of another one is damage.  An index
+ * without it does not ask. */
+#define INDEX_SAVE_KEY "tutti_save"
+
 /* Whether a checkpoint of that path has shards: the name, of the file that a link is to, ends in ".index.json". */
 bool checkpoint_is_index(const char *path);
 
@@ -18,7 +22,8 @@ bool checkpoint_is_index(const char *path);
  * caller frees it; NULL: no memory. */
 char *index_shard(const char *path, const char *token, int32_t k, int32_t count);
 
-/* The text of an index; `ranks` has the shard of each item.  The caller frees it; NULL: no memory. */
+/* The text of an index; `ranks` has the shard of each item, `token` is INDEX_SAVE_KEY's.  The caller frees it; NULL: no
+ * memory. */
 char *index_text(const char *path, const char *token, const checkpoint_item *items,
                  const int32_t *ranks, size_t nitems, int32_t count);
 
