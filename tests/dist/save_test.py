@@ -1,9 +1,11 @@
 """save_test.py - checkpoints that are written while training goes on, in one process and in worlds:
-save_test.py TUTTI HOLD [NAME]..., HOLD being the library that makes a disk stand still."""
+save_test.py TUTTI HOLD [NAME]..., HOLD being the library that makes a disk stand still; io_faults.so beside it makes it full."""
 # SPDX-License-Identifier: Apache-2.0
+import errno
 import fcntl
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -229,6 +231,89 @@ def broken(tutti, folder, report):
     report.check("what was set aside is kept", sum(name.startswith("ep1-ba6") for name in world.saved()) == 5, f"{world.saved()}")
 
 
+def flipped(data, at):
+    """The bytes with another bit there."""
+    return data[:at] + bytes([data[at] ^ 4]) + data[at + 1:]
+
+
+DAMAGES = {
+    "half of it is lost": (lambda data, _: data[:len(data) // 2], "it is shorter than its tensors"),
+    "its last byte is lost": (lambda data, _: data[:-1], "it is shorter than its tensors"),
+    "nothing is left of it": (lambda data, _: b"", "it is empty"),
+    "it ends within the header": (lambda data, _: data[:100], "it ends within the header"),
+    "a bit of a tensor is flipped": (lambda data, _: flipped(data, len(data) - 1000), "its bytes do not match the checksum"),
+    "a bit of its checksum is flipped": (lambda data, _: flipped(data, data.index(b"xxh3_64_file") + 16), "its bytes do not match the checksum"),
+    "it is of another save": (lambda _, other: other, "a file of it is of another save: "),
+    "it is not there": (lambda _data, _other: None, "a file of it is not there: "),
+}
+
+
+def damaged(tutti, folder, report):
+    """A shard that is not what was saved is refused by its name, and `--resume auto` goes on from the save before."""
+    first = os.path.join(folder, "first")
+    write(first, changed(callbacks=[{"name": "checkpoint_saver", "interval": "3ba", "filename": INDEX}]))
+    world = World(tutti, first, 2)
+    world.end()
+    shard = {key: next(name for name in world.saved() if f"-ba{key[0]}-" in name and f"-0000{key[1]}-of-" in name)
+             for key in ((6, 1), (6, 2), (8, 1), (8, 2))}
+    index = os.path.join("runs/ranks/checkpoints", INDEX.format(epoch=2, batch=8))
+    for k, (what, (change, text)) in enumerate(DAMAGES.items()):
+        where, rank = os.path.join(folder, str(k)), k % 2 + 1
+        shutil.copytree(first, where, symlinks=True)
+        path, other = (os.path.join(where, "runs/ranks/checkpoints", shard[batch, rank]) for batch in (8, 6))
+        with open(path, "rb") as f, open(other, "rb") as g:
+            data = change(f.read(), g.read())
+        os.unlink(path)
+        if data is not None:
+            with open(path, "wb") as f:
+                f.write(data)
+        status, _, err = World(tutti, where, 2, ["--resume", index]).end()
+        said = next((line for line in err[0].splitlines() if text in line), "")
+        good = status == [1, 1] and shard[8, rank] in said and "the checkpoint is damaged: " in said and err[0].count("\n") == 1
+        report.check(f"shard {rank}, {what}: refused by name", good, f"{status} {err}")
+        status, _, err = World(tutti, where, 2, ["--resume", "auto"]).end()
+        said = next((line for line in err[0].splitlines() if text in line), "")
+        good = status == [0, 0] and shard[8, rank] in said and "it is kept as " in said and not err[1]
+        log = [line for line in messages(where) if line.startswith("resumed from ")]
+        report.check("and the save before is taken", good and len(log) == 1 and log[0].endswith("ep1-ba6.safetensors.index.json at batch 6")
+                     and final(where) == final(first), f"{status} {err} {log}")
+
+
+def full_disk(tutti, folder, report):
+    """A disk of one rank that is full in the midst of training (ENOSPC): all end, rank 0 says why, nothing stays of that save,
+    and the one before is taken."""
+    library = os.path.join(os.path.dirname(HOLD), "io_faults.so")
+    if not os.path.exists(library):
+        report.skip("a disk that is full: this build has no io_faults (x86-64 alone has it)")
+        return
+    plain = os.path.join(folder, "plain")
+    write(plain, changed())
+    World(tutti, plain, 1).end()
+    for filename, rank, behind in (("ep{epoch}-ba{batch}.safetensors", 0, False), ("ep{epoch}-ba{batch}.safetensors", 0, True),
+                                   (INDEX, 0, False), (INDEX, 0, True), (INDEX, 1, False), (INDEX, 1, True)):
+        what = f"{'a file a rank' if filename == INDEX else 'one file'}, rank {rank}, {'behind' if behind else 'at once'}"
+        where = os.path.join(folder, what.replace(" ", "_"))
+        write(where, changed(callbacks=[{"name": "checkpoint_saver", "interval": "2ba", "filename": filename, "async": behind, "keep": 1}]))
+        full = {"LD_PRELOAD": library, "OMP_WAIT_POLICY": "passive",  # the program does not start itself again
+                "TUTTI_FAULTS": f"each {errno.ENOSPC} write /ep1-ba6", "TUTTI_FAULTS_FILE": os.path.join(folder, "faults.txt")}
+        world = World(tutti, where, 2, env={rank: full})
+        status, _, err = world.end(60)
+        who, name = f"[rank {rank}] " if rank else "", os.path.join(where, "runs/ranks/checkpoints/ep1-ba6")
+        told = [line for line in err[0].splitlines() if "training waits for the disk" not in line]
+        said = len(told) == 1 and re.fullmatch(rf"tutti: (checkpoint_saver on \w+: )?{re.escape(who)}{re.escape(name)}\S*\.safetensors: "
+                                               "cannot write the checkpoint: No space left on device", told[0])
+        report.check(f"{what}: a full disk ends all, which rank 0 says with the file", status == [1, 1] and said and not err[1], f"{status} {err}")
+        stays = [name for name in world.saved() if ".tmp-" in name or name.startswith("ep1-ba6.")]
+        last = os.path.basename(os.path.realpath(os.path.join(where, "runs/ranks/checkpoints/latest.safetensors")))
+        report.check("the save before is the last one", not stays and last == os.path.basename(filename.format(epoch=0, batch=4)),
+                     f"{world.saved()} {last}")
+        status, _, err = World(tutti, where, 3, ["--resume", "auto"]).end()
+        text = difference(plain, where)
+        report.check("from which 3 ranks go on to the bits of one", status == [0] * 3 and not text, f"{status} {text} {err}")
+        names = [name for name in world.saved() if name.startswith("ep1-ba6-")]
+        report.check("and no shard stays that no index names", set(names) == listed_files(name + ".safetensors.index.json"), f"{names}")
+
+
 def slow(tutti, folder, report):
     """Steps do not wait for the disk; the end of the run does."""
     for size, run in ((1, alone(changed(callbacks=saver()))), (2, changed(callbacks=saver()))):
@@ -266,15 +351,19 @@ def killed(tutti, folder, report):
 
 
 def stopped(tutti, folder, report):
-    """A signal while a file is written: both files are whole."""
-    world = held(tutti, folder, changed(callbacks=saver(), max_duration="4000ep"), 2)
-    wait_until(lambda: any(".tmp-" in name for name in world.saved()), world.ranks[0])
-    world.signal(1, signal.SIGTERM)
-    release(folder)
-    status, _, err = world.end()
-    report.check("a signal while a file is written ends all with 143", status == [143] * 2, f"{status} {err}")
-    batch = err[0].split("after batch ")[1].split(",")[0] if "after batch " in err[0] else "?"
-    report.check("the batch is saved", any(f"-ba{batch}." in name for name in whole(world)), f"{err} {world.saved()}")
+    """A signal at one rank while a file is written: both files are whole."""
+    for victim in (0, 1):
+        where = os.path.join(folder, str(victim))
+        world = held(tutti, where, changed(callbacks=saver(), max_duration="4000ep"), 2)
+        wait_until(lambda w=world: any(".tmp-" in name for name in w.saved()), world.ranks[0])
+        world.signal(victim, signal.SIGTERM)
+        release(where)
+        status, _, err = world.end()
+        report.check(f"a signal at rank {victim} while a file is written ends all with 143", status == [143] * 2, f"{status} {err}")
+        batches = [re.findall(r"stopped by signal 15 after batch (\d+), which is saved", text) for text in err]
+        report.check("behind one batch, as both say", len(batches[0]) == 1 and batches[0] == batches[1], f"{err}")
+        batch = batches[0][0] if batches[0] else "?"
+        report.check("the batch is saved", any(f"-ba{batch}." in name for name in whole(world)), f"{err} {world.saved()}")
 
 
 def fails(tutti, folder, report):
@@ -299,4 +388,4 @@ def fails(tutti, folder, report):
 
 
 if __name__ == "__main__":
-    sys.exit(main([bits, shards, apart, broken, slow, killed, stopped, fails, elsewhere]))
+    sys.exit(main([bits, shards, apart, broken, damaged, full_disk, slow, killed, stopped, fails, elsewhere]))

@@ -48,6 +48,7 @@ void write_behind_drop(write_behind *b)
 {
     if (b->job.what)
         b->job.drop(b->job.what);
+    b->lost = b->lost || b->together; /* another rank's part could not be written */
     b->job.what = NULL;
     b->together = false;
 }
@@ -83,6 +84,7 @@ tutti_status write_behind_finish(write_behind *b, tutti_error *err)
 {
     const tutti_status s = b->job.what ? b->job.finish(b->job.what, err) : TUTTI_OK;
     b->lost = b->lost || s;
+    b->together = false;
     return s;
 }
 
