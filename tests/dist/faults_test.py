@@ -3,6 +3,7 @@ faults_test.py TUTTI [--kills N] [NAME]..."""
 # SPDX-License-Identifier: Apache-2.0
 import math
 import os
+import pathlib
 import random
 import re
 import resource
@@ -12,6 +13,7 @@ import sys
 import time
 
 from ranks import World, changed, difference, final, listed_files, main, numbers, write, write_npy
+from data_files import png, write_shards  # after ranks, which says where it lies
 
 KILLS = int(sys.argv[sys.argv.index("--kills") + 1]) if "--kills" in sys.argv else 50
 SECONDS = 600 * max(1, KILLS // 50)  # a guard; 50 kills take 20 s on a machine of two cores that is idle
@@ -251,6 +253,59 @@ def broken(tutti, folder, report):
         report.check("which rank 0 says once, with its reason", good, f"{err}")
 
 
+def write_set(where):
+    """130 samples of mds."""
+    write_shards(where, [31, 40, 19, 40])
+
+
+def write_pictures(where):
+    """Two classes of image_folder."""
+    for name, colour in (("dark", 10), ("light", 200)):
+        (where / name).mkdir(parents=True)
+        for k in range(20):
+            (where / name / f"{k}.png").write_bytes(png(16, 16, bytes([colour + k] * 768)))
+
+
+def absent_data(tutti, folder, report):
+    """One rank has no folder of data: all end before training, with its number and the folder."""
+    colours = [{"name": "normalize", "mean": [0.5, 0.5, 0.5], "std": [0.3, 0.3, 0.3]}]
+    for dataset, transforms, put, file in (({"name": "mds", "path": "data", "classes": 10}, [], write_set, "/index.json"),
+                                           ({"name": "image_folder", "path": "data"}, colours, write_pictures, "")):
+        run = changed(model={"name": "mlp", "hidden": [8]}, eval=[], max_duration="1ba")
+        run["train"] = {"dataset": dataset, "transforms": transforms, "batch_size": 30}
+        for lacks in (1, 0, None):
+            places = {rank: os.path.join(folder, f"{dataset['name']}{lacks}{rank}") for rank in range(3)}
+            for rank, where in places.items():
+                write(where, run)
+                if rank != lacks:
+                    put(pathlib.Path(where, "data"))
+            began = time.monotonic()
+            status, _, err = World(tutti, places[0], 3, places=places).end()
+            late = time.monotonic() - began
+            if lacks is None:
+                report.check(f"{dataset['name']}: ranks that all have it train", status == [0] * 3, f"{status} {err}")
+                continue
+            said = (f"tutti: {'[rank 1] ' if lacks else ''}dataset {dataset['name']} cannot be opened: "
+                    f"{os.path.realpath(places[lacks])}/data{file}: No such file or directory\n")
+            report.check(f"{dataset['name']}: rank {lacks} lacks its folder, which is said", status == [2] * 3 and err == [said, "", ""] and late < 30,
+                         f"{late} s {status} {err}")
+            report.check("before anything is trained", not os.path.exists(os.path.join(places[0], "runs/ranks/checkpoints")))
+
+
+def unseen(tutti, folder, report):
+    """One rank does not see the folder of checkpoints that `--resume auto` looks into: all end, with its number."""
+    for lacks, said in ((1, "rank 1 has another newest checkpoint than rank 0: none, not ep0-ba4.safetensors"),
+                        (0, "rank 1 has another newest checkpoint than rank 0: ep0-ba4.safetensors, not none")):
+        places = {rank: os.path.join(folder, f"{lacks}{rank}") for rank in range(2)}
+        for where in places.values():
+            write(where, changed(max_duration="4ba"))
+        World(tutti, places[1 - lacks], 2).end()
+        status, _, err = World(tutti, places[0], 2, ["--resume", "auto", "--set", "max_duration=6ba"], places=places).end()
+        report.check(f"rank {lacks} does not see the checkpoints, which is said", status == [1, 1] and err == [f"tutti: {said}\n", ""], f"{status} {err}")
+        saved = [name for where in places.values() for _, _, names in os.walk(where) for name in names if "-ba6" in name]
+        report.check("and no batch is trained", not saved, f"{saved}")
+
+
 def full(tutti, folder, report):
     """Rank 0 cannot write: all fail, and say so once."""
     write(folder, changed(max_duration="20ep"))
@@ -304,4 +359,4 @@ if __name__ == "__main__":
     if "--kills" in sys.argv:
         at = sys.argv.index("--kills")
         del sys.argv[at:at + 2]
-    sys.exit(main([other_worlds, kills, hang, hang_in_sum, stop, differences, broken, full, full_shard, missing]))
+    sys.exit(main([other_worlds, kills, hang, hang_in_sum, stop, differences, broken, absent_data, unseen, full, full_shard, missing]))

@@ -270,9 +270,10 @@ def wait_for(world, there):
         time.sleep(0.01)
 
 
-def stopped(world, report, what):
-    """SIGTERM at rank 1 ends all ranks; the batch."""
-    world.signal(1, signal.SIGTERM)
+def stopped(world, report, what, victim):
+    """SIGTERM at one rank ends all ranks; the batch."""
+    what = f"{what}, rank {victim}"
+    world.signal(victim, signal.SIGTERM)
     status, _, err = world.end()
     report.check(f"{what}: SIGTERM at one rank ends all with 143", status == [143] * len(status), f"{status} {err}")
     found = [set(re.findall(r"stopped by signal 15 after batch (\d+)", text)) for text in err]
@@ -283,17 +284,19 @@ def stopped(world, report, what):
 def signals(tutti, folder, report):
     """SIGUSR1 at one rank saves, SIGTERM ends all behind one iteration, which is saved; with a model and without."""
     run = engine(max_epochs=4000, callbacks=[{"name": "checkpoint_saver", "interval": "1000000ba"}])
-    world = start(tutti, folder, "trained", run, 3)
-    world.wait_for_loss(2)
-    world.signal(1, signal.SIGUSR1)
-    wait_for(world, world.saved)
-    report.check("SIGUSR1 at one rank saves", world.saved() and all(one.poll() is None for one in world.ranks), f"{world.saved()}")
-    batch = stopped(world, report, "trained")
-    report.check("which is saved", any(f"-ba{batch}." in name for name in world.saved()), f"{batch} {world.saved()}")
-    path = os.path.join(folder, "begun")
-    world = start(tutti, folder, "functions", bare(max_epochs=100000000, handlers=[on("iteration_completed", "first", path, False, once=2)]), 2)
-    wait_for(world, lambda: os.path.exists(path + "0"))
-    stopped(world, report, "functions")
+    for victim in (0, 1):
+        world = start(tutti, folder, f"trained {victim}", run, 3)
+        world.wait_for_loss(2)
+        world.signal(victim, signal.SIGUSR1)
+        wait_for(world, world.saved)
+        report.check(f"SIGUSR1 at rank {victim} saves", world.saved() and all(one.poll() is None for one in world.ranks), f"{world.saved()}")
+        batch = stopped(world, report, "trained", victim)
+        report.check("which is saved", any(f"-ba{batch}." in name for name in world.saved()), f"{batch} {world.saved()}")
+        path = os.path.join(folder, f"begun{victim}-")
+        endless = bare(max_epochs=100000000, handlers=[on("iteration_completed", "first", path, False, once=2)])
+        world = start(tutti, folder, f"functions {victim}", endless, 2)
+        wait_for(world, lambda p=path: os.path.exists(p + "0"))
+        stopped(world, report, "functions", victim)
 
 
 def parting(tutti, folder, report):

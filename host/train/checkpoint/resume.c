@@ -248,7 +248,8 @@ static tutti_status agree_on_newest(trainer *t, tutti_status status, const char 
         return status;
     const tutti_status s = distributed_agree(&t->distributed, status, err);
     const char *slash = strrchr(path, '/');
-    const world_item item = {"newest checkpoint", slash ? slash + 1 : path};
+    const char *name = slash ? slash + 1 : path[0] ? path : "none";
+    const world_item item = {"newest checkpoint", name};
     return s ? s : distributed_equal(&t->distributed, &item, 1, err);
 }
 
