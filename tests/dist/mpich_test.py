@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tempfile
 
+from copies_test import copies
 from mpi_test import Launcher, cannot_begin, ends, hangs, hangs_early, same_bits
 from ranks import changed, main, write
 
@@ -49,6 +50,11 @@ def begin(tutti, folder, report):
     cannot_begin(tutti, folder, report, LAUNCHER)
 
 
+def plain(tutti, folder, report):
+    """A run without "distributed"."""
+    copies(tutti, folder, report, MPIEXEC, "MPICH")
+
+
 def another(tutti, folder, report):
     """The plugin of the build, where that is of another MPI."""
     known = subprocess.run([tutti, "plugins", "list"], capture_output=True, text=True, check=False).stdout
@@ -70,4 +76,4 @@ if __name__ == "__main__":
     FAULTS = sys.argv.pop(2)
     with tempfile.TemporaryDirectory() as plugins:
         LAUNCHER.options = ("--plugin-path", build(plugins))
-        sys.exit(main([bits, hang, end, early, begin, another]))
+        sys.exit(main([bits, hang, end, early, begin, plain, another]))
