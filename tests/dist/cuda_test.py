@@ -167,15 +167,17 @@ def ends(world_, others, report, what, texts):
 
 def lost(tutti, folder, report):
     """A rank that is killed, or stands still, is named by the other, wherever it was."""
-    cases = ((signal.SIGKILL, "none", "has ended"), (signal.SIGKILL, "states", "has ended"),
-             (signal.SIGSTOP, "none", "has not come in 2 s; it was last seen at step"))
-    for number, sharding, text in cases:
-        where = os.path.join(folder, f"{int(number)}{sharding}")
+    cases = ((signal.SIGKILL, 1, "none", "has ended"), (signal.SIGKILL, 0, "states", "has ended"),
+             (signal.SIGSTOP, 1, "none", "has not come in 2 s; it was last seen at step"),
+             (signal.SIGSTOP, 0, "none", "has not come in 2 s; it was last seen at step"))
+    for number, victim, sharding, text in cases:
+        where = os.path.join(folder, f"{int(number)}{victim}{sharding}")
         run = changed(**SMALL | {"max_duration": "4000ep", "distributed": {**WORLD, "timeout_s": 2, "sharding": sharding}})
         two = world(tutti, where, 2, run)
         two.wait_for_batch(1)
-        two.signal(1, number)
-        ends(two, [0], report, f"rank 1, signal {int(number)}, sharding {sharding}: named", [f"rank 1 (process {two.ranks[1].pid}) {text}"])
+        two.signal(victim, number)
+        ends(two, [1 - victim], report, f"rank {victim}, signal {int(number)}, sharding {sharding}: named",
+             [f"rank {victim} (process {two.ranks[victim].pid}) {text}"])
 
 
 def stuck(tutti, folder, report):
