@@ -11,7 +11,8 @@ from ranks import World, changed, difference, main, write
 
 CALLS = ("exchange", "broadcast", "all_to_all", "all_gather")
 SECONDS = 30
-LONG = "600ba"  # in which a thread that sums has asked what is under way, a score of times or more
+# Of large microbatches: between two buckets the thread that sums asks what is under way, in one batch of seven or more.
+LONG, ENDLESS = "200ba", "100000ba"
 BUCKET = r"; it was last seen at step \d+, (summing gradients|gathering weights), bucket \d+$"
 GIVEN = re.compile(r"shared_memory: rank (\d) (?:gives|sends) (\d+) bytes(?: to rank \d, which|, of which rank \d) expects (\d+)$", re.M)
 
@@ -19,8 +20,9 @@ GIVEN = re.compile(r"shared_memory: rank (\d) (?:gives|sends) (\d+) bytes(?: to 
 def broken(folder, duration="6ba", join_s=60, **settings):
     """A run whose comm goes wrong so."""
     run = changed(max_duration=duration, microbatch_size=10)
-    if duration != "6ba":
-        run.update(callbacks=[{"name": "checkpoint_saver"}], eval=[])
+    if duration in (LONG, ENDLESS):
+        run.update(callbacks=[{"name": "checkpoint_saver"}], eval=[], microbatch_size=60)
+        run["train"]["batch_size"] = 120
     run["distributed"]["comm"] = {"name": "faulty_comm", **settings}
     run["distributed"]["timeout_s"] = 2 if settings.get("delay_ms", 0) > 1000 else 20
     run["distributed"]["join_timeout_s"] = join_s
@@ -50,7 +52,7 @@ def fails(tutti, folder, report):
             good = 0 not in status and seconds < SECONDS and f"faulty_comm: {call} fails" in err[rank] and f"rank {rank} (" in err[1 - rank]
             report.check(f"{call} {number} fails on rank {rank}: named", good, f"{seconds} s {status} {err}")
     for rank in (0, 1):
-        where = broken(os.path.join(folder, f"test{rank}"), LONG, call="test", rank=rank, concurrent=True)
+        where = broken(os.path.join(folder, f"test{rank}"), ENDLESS, call="test", rank=rank, concurrent=True)
         status, err, seconds = start(tutti, where)
         good = 0 not in status and seconds < SECONDS and "faulty_comm: test fails" in err[rank] and f"rank {rank} (" in err[1 - rank]
         report.check(f"test fails on rank {rank}: named", good, f"{seconds} s {status} {err}")
@@ -95,8 +97,8 @@ def too_late(tutti, folder, report):
     for call, number, sharding, doing in (("exchange", 3, "none", "$"), ("broadcast", 3, "none", "$"), ("all_to_all", 7, "none", BUCKET),
                                           ("all_gather", 7, "weights", BUCKET), ("wait", 12, "states", BUCKET), ("test", 1, "none", BUCKET),
                                           ("join", 1, "none", "$")):
-        where = broken(os.path.join(folder, call), LONG if call == "test" else "6ba", 2, call=call, number=number, fault="delay",
-                       delay_ms=8000, concurrent=True)
+        where = broken(os.path.join(folder, call), ENDLESS if call == "test" else "6ba", 2 if call == "join" else 60, call=call,
+                       number=number, fault="delay", delay_ms=8000, concurrent=True)
         worlds.append((call, doing, time.monotonic(), begin(tutti, where, sharding)))  # they sleep beside each other
     ended = {}
     while len(ended) < len(worlds) and time.monotonic() < worlds[0][2] + SECONDS:
