@@ -93,7 +93,8 @@ static tutti_status compare_units(distributed *d, tutti_error *err)
     if (strcmp(first, mine) != 0) {
         const size_t at = first_difference(first, mine, " ,");
         s = tutti_fail(err, TUTTI_E_ARG,
-                       "the CPU computes with \"%.120s\" where that of rank 0 has \"%.120s\"",
+                       "the CPU computes with \"%.120s\" where that of rank 0 has \"%.120s\"; "
+                       "want the same on all ranks, or \"deterministic\": \"anywhere\"",
                        mine + at, first + at);
     }
     free(first);
