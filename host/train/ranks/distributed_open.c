@@ -1,5 +1,6 @@
 /* distributed_open.c - joining the other ranks of a run, leaving them, and what they are told at its beginning. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/launcher.h"
 #include "base/monotonic.h"
 #include "train/context/signals.h"
 #include "train/ranks/distributed.h"
@@ -173,6 +174,15 @@ static const void *no_service(void *ctx, instance *i, const char *interface_id)
     return NULL;
 }
 
+/* A comm that is closed may have its launcher end all, where this rank has not joined too. */
+static void leave(world *w, instance *comm, bool failed)
+{
+    if (failed)
+        launcher_be_heard();
+    world_leave(w, failed);
+    instance_free(comm);
+}
+
 static tutti_status refuse(run_file *file, const char *why, tutti_error *err)
 {
     run_part *part = &file->distributed.comm;
@@ -187,8 +197,7 @@ static tutti_status refuse(run_file *file, const char *why, tutti_error *err)
         (void)tutti_fail(&all, TUTTI_E_ARG, "%.480s", why);
         (void)!world_agree(w, TUTTI_E_ARG, &all); /* is not TUTTI_OK, whoever else refuses */
     }
-    world_leave(w, true);
-    instance_free(comm);
+    leave(w, comm, true);
     return s;
 }
 
@@ -219,8 +228,7 @@ void distributed_close(distributed *d, bool failed)
 
 void distributed_leave(distributed *d, bool failed)
 {
-    world_leave(d->world, failed);
-    instance_free(d->comm);
+    leave(d->world, d->comm, failed);
     memset(d, 0, sizeof *d);
 }
 
