@@ -50,7 +50,9 @@ typedef struct division {
 static void divide_machines(const forecast_run *run, int64_t slots, int32_t ranks, division *d)
 {
     slot_span blocks[SLOT_BLOCKS];
-    d->together = run->together < 1 ? 1 : run->together < ranks ? run->together : ranks;
+    d->together = run->link.together < 1       ? 1
+                  : run->link.together < ranks ? run->link.together
+                                               : ranks;
     for (int32_t first = 0; first < ranks; first += d->together, d->machines++) {
         const int32_t end = first + d->together < ranks ? first + d->together : ranks;
         slot_span span = {first, (end < slots ? end : slots) - (first < slots ? first : slots)};
@@ -159,10 +161,10 @@ static void add_statistics(const forecast_run *run, const division *d, int32_t r
     const int32_t near = d->together - 1, far = ranks - d->together;
     ret->sent += (uint64_t)((near + far) * bytes);
     ret->crossing += (uint64_t)(far * bytes);
-    ret->exposed_s += (double)run->statistics.waits * (d->machines - 1) * run->latency_s +
-                      d->together * far * bytes / run->bytes_per_s;
+    ret->exposed_s += (double)run->statistics.waits * (d->machines - 1) * run->link.latency_s +
+                      d->together * far * bytes / run->link.bytes_per_s;
     if (near > 0)
-        ret->exposed_s += d->together * near * bytes / run->copied_per_s;
+        ret->exposed_s += d->together * near * bytes / run->link.copied_per_s;
 }
 
 /* Bytes of a gradient on its way. */
@@ -180,12 +182,12 @@ static double to_others(int32_t n)
 /* Seconds of `bytes` that all ranks of a machine give and get together. */
 static double crossing_s(const forecast_run *run, const division *d, double bytes)
 {
-    return d->machines > 1 ? bytes * to_others(d->machines) / run->bytes_per_s : 0.0;
+    return d->machines > 1 ? bytes * to_others(d->machines) / run->link.bytes_per_s : 0.0;
 }
 
 static double copying_s(const forecast_run *run, const division *d, double bytes)
 {
-    return d->together > 1 ? bytes * to_others(d->together) / run->copied_per_s : 0.0;
+    return d->together > 1 ? bytes * to_others(d->together) / run->link.copied_per_s : 0.0;
 }
 
 /* Seconds of the collectives on one bucket of `numbers`.  Of a machine's ranks each carries its shards of the bucket. */
@@ -195,7 +197,7 @@ static double all_to_all_s(const forecast_run *run, const division *d, int32_t r
     const double bytes = numbers * unit(run);
     const double near = copying_s(run, d, bytes * d->blocks);
     const double summed_near = d->together > 1 ? numbers * d->blocks : 0.0;
-    const double far = ceil(log2(d->machines)) * run->latency_s +
+    const double far = ceil(log2(d->machines)) * run->link.latency_s +
                        crossing_s(run, d, bytes * d->machine_blocks);
     const double summed_far = numbers * (double)d->all_machine_blocks / ranks;
     return near + far + run->add_s * (summed_near + summed_far);
@@ -203,7 +205,7 @@ static double all_to_all_s(const forecast_run *run, const division *d, int32_t r
 
 static double all_gather_s(const forecast_run *run, const division *d, double bytes)
 {
-    return (d->machines - 1) * run->latency_s + crossing_s(run, d, bytes) +
+    return (d->machines - 1) * run->link.latency_s + crossing_s(run, d, bytes) +
            copying_s(run, d, bytes);
 }
 
@@ -252,7 +254,8 @@ void forecast_step(const forecast_run *run, int32_t ranks, forecast *ret)
             ret->exposed_s +=
                 (double)d.rounds * fmax(0.0, 2.0 * all_gather_s(run, &d, bytes) - run->slot_s);
         else if (run->shards_state)
-            ret->exposed_s += all_gather_s(run, &d, bytes);
+            ret->exposed_s += fmax(0.0, all_gather_s(run, &d, bytes) -
+                                            (run->gathers_beside ? run->slot_s / 3 : 0.0));
         add_statistics(run, &d, ranks, ret);
     }
     ret->step_s = computing + update + ret->exposed_s;

@@ -16,14 +16,24 @@ typedef struct forecast_statistics {
     int64_t numbers;
 } forecast_statistics;
 
+/* What is between ranks. */
+typedef struct forecast_link {
+    double latency_s;    /* between two machines */
+    double bytes_per_s;  /* of a machine's link, either way */
+    int32_t together;    /* ranks of a machine; 0 or 1: each has a machine of its own */
+    double copied_per_s; /* bytes between two ranks of a machine; with `together` */
+} forecast_link;
+
 /* A run as one process knows it. */
 typedef struct forecast_run {
-    int64_t samples;     /* of a batch */
-    int64_t microbatch;  /* samples of a slot */
-    int64_t weights;     /* numbers that are trained */
-    int64_t buffers;     /* numbers that the forward pass assigns */
-    uint64_t state;      /* bytes of optimizer state */
-    bool shards_state;   /* each rank has a shard of the state */
+    int64_t samples;    /* of a batch */
+    int64_t microbatch; /* samples of a slot */
+    int64_t weights;    /* numbers that are trained */
+    int64_t buffers;    /* numbers that the forward pass assigns */
+    uint64_t state;     /* bytes of optimizer state */
+    bool shards_state;  /* each rank has a shard of the state */
+    bool
+        gathers_beside; /* with that alone or with `rounds`: weights are gathered beside the next forward pass */
     bool rounds;         /* and, unless it `gathers`, of the gradients: slots go in rounds */
     bool shards_weights; /* and then of the weights: each slot gathers them twice */
     bool gathers;        /* all ranks get the sums of all gradients, also with `shards_state` */
@@ -39,10 +49,7 @@ typedef struct forecast_run {
     double slot_s;    /* a slot's forward and backward pass on one rank */
     double update_s;  /* of all weights on one rank */
     double add_s;     /* of one number to another */
-    double latency_s; /* between two machines */
-    double bytes_per_s;  /* of a machine's link, either way */
-    int32_t together;    /* ranks of a machine; 0 or 1: each has a machine of its own */
-    double copied_per_s; /* bytes between two ranks of a machine; with `together` */
+    forecast_link link;
 } forecast_run;
 
 typedef struct forecast {
@@ -66,7 +73,7 @@ typedef struct forecast {
 
 /* With `ranks` ranks.  Latencies and bandwidths add up as in alpha-beta models of collectives: an all-to-all among M machines
  * takes log2 M latencies, an all-gather M - 1; of several ranks a machine these share its link, sums are made on the machine
- * first, and copies there have no latency.  Buckets are ready at even distances over the last slot's backward pass, two
+ * first, and copies there have no latency.  A forward pass takes a third of a slot's time.  Buckets are ready at even distances over the last slot's backward pass, two
  * thirds of its time, and summed one after the other: what a pipeline of them hides is not counted. */
 void forecast_step(const forecast_run *run, int32_t ranks, forecast *ret);
 /* The microbatch nearest below the run's with which `ranks` ranks have one block of slots each, all equal; 0: none. */

@@ -147,11 +147,13 @@ def sharded_states(tutti, folder, report):
 
 
 def collectives(tutti, folder, report):
-    """A step waits for sums of gradients alone: what ranks tell each other goes beside them."""
+    """A step waits for sums of gradients alone: what ranks tell each other goes beside them, and so do gathers of weights,
+    unless a plugin may read weights between steps."""
     busy = {"clipped": {"algorithms": [{"name": "gradient_clipping", "clipping_type": "norm", "clipping_threshold": 0.5}]},
-            "fp16": {"precision": "amp_fp16"}}
-    for size, sharding, what in ((1, "none", ""), (2, "none", ""), (3, "none", ""), (2, "states", ""), (3, "states", ""),
-                                 (3, "gradients", ""), (2, "weights", ""), (3, "none", "clipped"), (2, "none", "fp16")):
+            "fp16": {"precision": "amp_fp16"}, "bf16": {"precision": "amp_bf16"}}
+    for size, sharding, what in ((1, "none", ""), (2, "none", ""), (3, "none", ""), (2, "states", ""), (3, "states", ""), (9, "states", ""),
+                                 (3, "gradients", ""), (2, "weights", ""), (3, "none", "clipped"), (2, "none", "fp16"),
+                                 (2, "states", "fp16"), (3, "gradients", "bf16"), (2, "states", "clipped")):
         run = changed(max_duration="4ba", callbacks=[], eval=[], **busy.get(what, {}))
         run["distributed"]["sharding"] = sharding
         where = os.path.join(folder, f"{sharding}-{size}-{what}")
@@ -159,9 +161,12 @@ def collectives(tutti, folder, report):
         status, _, err = World(tutti, where, size).end()
         step = {} if any(status) else ranks_kept(where)["last_step"]
         rounds = -(-8 // size) if sharding in ("gradients", "weights") else 1
-        updates = step.get("sums", 0) // rounds - 1 if sharding in ("states", "gradients") else 0  # weights, a bucket at a time
-        report.check(f"{size} ranks, sharding {sharding} {what}: one record a step, nothing blocks but {updates} gathers of weights",
-                     not any(status) and step["records"] == (size > 1) and step["blocking"] == updates and
+        buckets = step.get("sums", 0) // rounds - 1  # the last sum is of buffers
+        updates = buckets if sharding in ("states", "gradients") else 0  # weights, a bucket at a time
+        waits = updates if what == "clipped" else 0
+        report.check(f"{size} ranks, sharding {sharding} {what}: one record a step, {waits} gathers of weights block",
+                     not any(status) and step["records"] == (size > 1) and step["blocking"] == waits and
+                     (sharding == "weights" or step["gathers"] == updates - waits) and
                      (step["sums"] > rounds) == (size > 1) and step["sums"] % rounds == 0, f"{status} {err} {step}")
         sent = planned(tutti, where, size, ["sent by a rank in a step:"], "sent by a rank")
         report.check(f"and {sent / 2**10:.1f} KiB are sent, as tutti plan has it", size == 1 or sent > 0 and
@@ -377,6 +382,39 @@ def late_reader(tutti, folder, report):
                      all(status) and text in err[0] if refused else not any(status), f"{status} {err}")
 
 
+def late_weights(tutti, folder, report):
+    """Who wants weights between two steps without having said so gets one sentence where others have updated them, and gets
+    them elsewhere; a logger, which one process alone has, gets a forward pass."""
+    options = ["--plugin-path", os.path.join(os.environ["FIXTURES"], "late")]
+    for sharding, service, early, more in (
+            ("states", "tutti.module/1", False, {}), ("gradients", "tutti.module/1", False, {}), ("weights", "tutti.module/1", False, {}),
+            ("none", "tutti.module/1", False, {}), ("states", "tutti.export/1", False, {}), ("weights", "tutti.export/1", False, {}),
+            ("states", "tutti.export/1", True, {}), ("none", "tutti.export/1", False, {}),
+            ("states", "tutti.weights/1", False, {"precision": "amp_fp16"}), ("states", "tutti.weights/1", True, {})):
+        run = changed(max_duration="2ba", eval=[], callbacks=[{"name": "late", "service": service, "early": early}], **more)
+        run["distributed"]["sharding"] = sharding
+        where = os.path.join(folder, f"{sharding}-{service.replace('/', '-')}-{early}")
+        write(where, run)
+        status, _, err = World(tutti, where, 2, options).end()
+        refused = sharding != "none" and not early
+        asks = service if service == "tutti.export/1" else "tutti.weights/1"
+        text = "weights are divided among the processes since nobody asked for them; want a plugin that asks for " \
+               f"{asks} when it opens, or \"sharding\": \"none\" of \"distributed\""
+        report.check(f"a late {service}, {sharding}, asked for early {early}: {'refused' if refused else 'served'}",
+                     all(status) and text in err[0] if refused else not any(status), f"{status} {err}")
+    for sharding in ("states", "gradients", "weights"):
+        whole, where = (os.path.join(folder, f"{sharding}-{name}") for name in ("whole", "logger"))
+        run = changed(eval=[])
+        write(whole, run)
+        World(tutti, whole, 1).end()
+        run["loggers"].append({"name": "late"})
+        run["distributed"] |= {"sharding": sharding, "timeout_s": 20}
+        write(where, run)
+        status, _, err = World(tutti, where, 2, options).end()
+        text = f"{status} {err}" if any(status) else difference(whole, where)
+        report.check(f"{sharding}: a logger runs the model forward, and the bits are those of one process", not text, text)
+
+
 def late_activations(tutti, folder, report):
     """Who asks for activations only once weights are sharded gets one sentence, elsewhere the activations; one that asks
     when it opens gets those of whole weights."""
@@ -582,6 +620,15 @@ def explained(tutti, folder, report):
         write(folder, run)
         out = subprocess.run([tutti, "explain", "run.json"], cwd=folder, capture_output=True, text=True, check=False).stdout
         report.check(f"and how much of the gradients a rank keeps: {want}", f"gradients on a rank: {want}\n" in out, out)
+    for more, want in (({}, "while the next forward pass runs"), ({"algorithms": [{"name": "sam"}]}, "when the update is over: sam may read them"),
+                       ({"callbacks": [{"name": "export_for_inference", "save_path": "x.onnx"}]},
+                        "when the update is over: export_for_inference may read them"),
+                       ({"batch_norm": "world"}, "when the update is over: batch_norm is world")):
+        run = changed(**{key: value for key, value in more.items() if key != "batch_norm"})
+        run["distributed"] |= {"sharding": "states", "batch_norm": more.get("batch_norm", "slot")}
+        write(folder, run)
+        out = subprocess.run([tutti, "explain", "run.json"], cwd=folder, capture_output=True, text=True, check=False).stdout
+        report.check(f"and when updated weights are gathered: {want}", f"weights: gathered over the ranks {want}\n" in out, out)
 
 
 def observers(tutti, folder, report):
@@ -674,5 +721,5 @@ def samplers(tutti, folder, report):
 
 
 if __name__ == "__main__":
-    sys.exit(main([plain, precisions, caches, metrics, algorithms, collectives, machines, halves, syncs, buffers, sharded_states, shards_resume, memory, sharded_gradients, sharded_weights, late_reader, late_activations, states_memory, shards_memory, whole_weights, groups_resume, explained, observers, predictions,
+    sys.exit(main([plain, precisions, caches, metrics, algorithms, collectives, machines, halves, syncs, buffers, sharded_states, shards_resume, memory, sharded_gradients, sharded_weights, late_reader, late_weights, late_activations, states_memory, shards_memory, whole_weights, groups_resume, explained, observers, predictions,
                    full_disk, own_order, samplers]))

@@ -234,14 +234,20 @@ static int kind_of(const tutti_weight *w)
     return w->grad ? MIRROR_WEIGHTS : MIRROR_BUFFERS;
 }
 
+tutti_status mirrors_check_weights(const host_mirrors *m, tutti_error *err)
+{
+    return !m->sharded || !*m->sharded
+               ? TUTTI_OK
+               : tutti_fail(err, TUTTI_E_STATE,
+                            "weights are divided among the processes since nobody asked for "
+                            "them; want a plugin that asks for " TUTTI_WEIGHTS_V1
+                            " when it opens, or \"sharding\": \"none\" of "
+                            "\"distributed\"");
+}
+
 tutti_status mirrors_weight(host_mirrors *m, uint32_t k, tutti_weight *w, tutti_error *err)
 {
     tutti_status s = TUTTI_OK;
-    if (m->sharded)
-        return tutti_fail(err, TUTTI_E_STATE,
-                          "weights are divided among the processes since nobody asked for "
-                          "them; want a plugin that asks for " TUTTI_WEIGHTS_V1
-                          " when it opens, or \"sharding\": \"gradients\" of \"distributed\"");
     if (sees_all(m))
         net_expose_weights(m->run->net);
     if (sees_all(m) || (s = fit_weights(m, err)))
@@ -267,10 +273,10 @@ tutti_status mirrors_slot(host_mirrors *m, uint32_t k, uint32_t slot, tutti_tens
 
 tutti_status mirrors_module_weight(host_mirrors *m, tutti_tensor *tensor, tutti_error *err)
 {
-    tutti_status s = TUTTI_OK;
-    if (sees_all(m))
+    tutti_status s = mirrors_check_weights(m, err);
+    if (!s && sees_all(m))
         net_expose_weights(m->run->net);
-    if (sees_all(m) || (s = fit_weights(m, err)))
+    if (s || sees_all(m) || (s = fit_weights(m, err)))
         return s;
     for (uint32_t k = 0; k < net_weight_count(m->run->net); k++)
         if (net_weight(m->run->net, k)->data.data == tensor->data)

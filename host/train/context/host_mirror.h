@@ -35,8 +35,8 @@ typedef struct host_mirror {
 
 /* All copies of a run. */
 typedef struct host_mirrors {
-    bool sharded; /* weights are divided among processes: tutti.module/1 does not show them */
     run_context *run;
+    const bool *sharded; /* others' weights are not here: nobody is shown any; may be NULL */
     /* Called before gradients are fetched, for what is still to be done to them there. */
     tutti_status (*before_gradients)(void *ctx, tutti_error *err);
     void *before_gradients_ctx;
@@ -58,7 +58,10 @@ typedef struct host_mirrors {
 TUTTI_NODISCARD tutti_status mirror_open(host_mirrors *m, host_mirror *v, int what,
                                          tutti_tensor *tensor, tutti_error *err);
 void mirror_fini(host_mirror *v);
-/* The same for weight k, for a slot of it (data NULL stays so), and for a weight's data as tutti.module/1 gives it. */
+/* Before weights are shown.  Errors: E_STATE others' are not here.  [step] */
+TUTTI_NODISCARD tutti_status mirrors_check_weights(const host_mirrors *m, tutti_error *err);
+/* As mirror_open, for weight k, for a slot of it (data NULL stays so), and, where mirrors_check_weights allows it, for a
+ * weight's data as tutti.module/1 gives it. */
 TUTTI_NODISCARD tutti_status mirrors_weight(host_mirrors *m, uint32_t k, tutti_weight *w,
                                             tutti_error *err);
 TUTTI_NODISCARD tutti_status mirrors_slot(host_mirrors *m, uint32_t k, uint32_t slot,

@@ -39,6 +39,23 @@ bool distributed_shards_gradients(const distributed *d)
     return d->gradients.shards.on && d->run->file->distributed.sharding >= SHARDING_GRADIENTS;
 }
 
+bool distributed_gathers_late(const distributed *d, char *text, size_t size)
+{
+    int32_t half;
+    const char *why = NULL;
+    if (d->run->file->distributed.batch_norm == BATCH_NORM_WORLD)
+        why = "batch_norm is world";
+    else if (context_is_remote(d->run))
+        why = "they are on a GPU";
+    else if (d->run->net && net_half_weights(d->run->net, &half))
+        why = "products read copies of 16 bits";
+    if (why)
+        (void)snprintf(text, size, "%s", why);
+    else if (d->weights_reader)
+        (void)snprintf(text, size, "%s may read them", d->weights_reader);
+    return why || d->weights_reader;
+}
+
 bool distributed_first(const distributed *d)
 {
     return !d->world || world_rank(d->world) == 0;
@@ -103,15 +120,29 @@ static uint64_t record_bytes(const distributed *d)
     return sizeof(record) + (uint64_t)most_slots(d) * d->nvalues * sizeof(double);
 }
 
+/* Who reads, of one rank. */
+enum { READS_GRADIENTS = 1, READS_WEIGHTS = 2 };
+
+static int32_t readers(const distributed *d)
+{
+    return (d->reads ? READS_GRADIENTS : 0) | (d->weights_reader ? READS_WEIGHTS : 0);
+}
+
+static void note_readers(distributed *d, int32_t of_a_rank)
+{
+    d->gathers = d->gathers || of_a_rank & READS_GRADIENTS;
+    d->weights_read = d->weights_read || of_a_rank & READS_WEIGHTS;
+}
+
 /* Where nobody on any rank looks at gradients each rank needs the sums that it updates its weights by. */
 static tutti_status agree_on_readers(distributed *d, tutti_error *err)
 {
     const int32_t size = world_size(d->world);
-    unsigned char mine = d->reads, *all = calloc((size_t)size, 1);
+    unsigned char mine = (unsigned char)readers(d), *all = calloc((size_t)size, 1);
     const tutti_status s =
         all ? world_exchange(d->world, &mine, all, 1, err) : no_memory((uint64_t)size, err);
     for (int32_t r = 0; r < size && !s; r++)
-        d->gathers = d->gathers || all[r];
+        note_readers(d, all[r]);
     free(all);
     return s;
 }
@@ -148,10 +179,11 @@ tutti_status distributed_begin(distributed *d, int64_t slots, const plan *p, tut
         distributed_shards_gradients(d) && d->gradients.rules.shard_only;
     weight_shards *w = &d->gradients.weights;
     int32_t dtype;
-    w->on = w->wanted && d->gradients.shards.gives_back && plan_uses_weights_here(p) &&
-            !net_half_weights(d->run->net, &dtype);
+    w->on = (w->keeps || (w->wanted && d->gradients.shards.gives_back)) && !d->weights_read &&
+            plan_uses_weights_here(p) && !net_half_weights(d->run->net, &dtype);
     if (!w->on && (s = weights_gather_all(w, err)))
         return note(d, s);
+    weights_begin_batch(w);
     world_tell(d->world, (uint64_t)d->run->clock.now.batch, "computing");
     return TUTTI_OK;
 }
@@ -207,14 +239,15 @@ tutti_status distributed_hash(const run_context *run, const float *numbers, int6
 }
 
 /* Of a part of the weights; 0 where they are sharded. */
-static tutti_status hash_weights(const distributed *d, uint64_t part, uint64_t *ret_hash,
+static tutti_status hash_weights(distributed *d, uint64_t part, uint64_t *ret_hash,
                                  tutti_error *err)
 {
     float *weights, *gradients;
     int64_t n;
     *ret_hash = 0;
-    if (d->gradients.weights.on)
+    if (d->gradients.weights.on && !d->gradients.weights.keeps)
         return TUTTI_OK;
+    weights_wait(&d->gradients.weights);
     net_arena(d->run->net, &weights, &gradients, &n);
     const int64_t first = (int64_t)((uint64_t)n * part / HASHED_PARTS);
     const int64_t end = (int64_t)((uint64_t)n * (part + 1) / HASHED_PARTS);
@@ -259,7 +292,7 @@ static tutti_status read_records(distributed *d, const char *all, bool *ret_fail
         if (one->weights != first->weights)
             return differ(r, d->run->clock.now.batch, err);
         *ret_failed = *ret_failed || one->failed;
-        d->gathers = d->gathers || one->reads;
+        note_readers(d, one->reads);
         signal = signal ? signal : one->signal;
         saves = saves || one->saves;
         d->all_written = d->all_written && one->written;
@@ -287,7 +320,7 @@ static tutti_status start_record(distributed *d, bool failed, char *all, tutti_e
                      .signal = trainer_pending_signal(),
                      .saves = trainer_pending_save(),
                      .failed = failed,
-                     .reads = d->reads,
+                     .reads = readers(d),
                      .written = d->written};
     d->began_ns = now;
     return world_start_exchange(d->world, mine, all, record_bytes(d), err);
@@ -345,6 +378,11 @@ void distributed_reads(distributed *d, const char *who)
 {
     d->reads = d->reads || who;
     d->reader = d->reader ? d->reader : who;
+}
+
+void distributed_reads_weights(distributed *d, const char *who)
+{
+    d->weights_reader = d->weights_reader ? d->weights_reader : who;
 }
 
 static double sum_values(distributed *d)

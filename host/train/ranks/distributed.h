@@ -38,7 +38,10 @@ typedef struct distributed {
     bool reads;              /* somebody here may read gradients */
     const char *reader;      /* the first one's name; NULL: nobody here */
     bool gathers;            /* somebody on any rank may: all get all of them */
-    int32_t told;            /* TOLD_*: what the log was told of gradients last */
+    const char *
+        weights_reader; /* who may read weights between batches here, on one rank alone; NULL: nobody */
+    bool weights_read; /* somebody on any rank may: all have them when a step is over */
+    int32_t told;      /* TOLD_*: what the log was told of gradients last */
     bool written; /* this rank's shard of a checkpoint, which all know at the end of a batch */
     bool all_written; /* behind it: every rank's */
     bool begun;       /* a batch: all ranks sum its gradients, whatever comes */
@@ -54,6 +57,8 @@ typedef struct distributed {
 
 /* Plugin or part `who` of this rank may read gradients; NULL: none. */
 void distributed_reads(distributed *d, const char *who);
+/* The same of weights, between batches. */
+void distributed_reads_weights(distributed *d, const char *who);
 /* Joins the other ranks where the run file says so, before anything that can fail on one rank alone: whoever cannot go on
  * then tells the others.  Errors also: those of a rank that has come to refuse.  [control] */
 TUTTI_NODISCARD tutti_status distributed_open(distributed *d, tutti_error *err);
@@ -76,6 +81,9 @@ void distributed_close(distributed *d, bool failed);
 /* Behind distributed_close: leaves the other ranks, and closes the comm. */
 void distributed_leave(distributed *d, bool failed);
 bool distributed_on(const distributed *d);
+/* Who prevents that updated weights are gathered while the next forward pass runs, as far as the run file and this rank
+ * say, in `text`; false: nobody does. */
+bool distributed_gathers_late(const distributed *d, char *text, size_t size);
 /* Whether the run file shards gradients over the ranks, unless somebody reads them. */
 bool distributed_shards_gradients(const distributed *d);
 /* Whether this rank writes the run's files and speaks for it. */

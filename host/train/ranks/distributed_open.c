@@ -162,6 +162,10 @@ tutti_status distributed_open(distributed *d, tutti_error *err)
     d->gradients.weights.world = d->world;
     d->gradients.weights.wanted =
         file->distributed.sharding == SHARDING_WEIGHTS && d->gradients.shards.on;
+    d->gradients.weights.keeps = (file->distributed.sharding == SHARDING_STATES ||
+                                  file->distributed.sharding == SHARDING_GRADIENTS) &&
+                                 world_size(d->world) > 1 &&
+                                 !d->sums.on; /* which wait while passes run */
     d->began_ns = monotonic_ns();
     return distributed_agree(d, TUTTI_OK, err); /* with ranks that come to refuse */
 }

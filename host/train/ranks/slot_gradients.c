@@ -45,6 +45,12 @@ void gradients_close(slot_gradients *g)
     buckets_free(&g->buckets);
 }
 
+/* Bucket by bucket, in the host's memory. */
+static bool weights_are_gathered(const slot_gradients *g)
+{
+    return g->weights.wanted || (g->weights.keeps && !context_is_remote(g->run));
+}
+
 /* Ranks whose buckets had another order would add up, or gather, what does not belong together. */
 static tutti_status compare_buckets(slot_gradients *g, tutti_error *err)
 {
@@ -53,7 +59,7 @@ static tutti_status compare_buckets(slot_gradients *g, tutti_error *err)
                    buckets_hash(&g->buckets, (uint64_t)g->numbers));
     (void)snprintf(gathers, sizeof gathers, "%016" PRIx64, weights_order(&g->weights));
     const world_item items[] = {{"order of gradients", sums}, {"order of weights", gathers}};
-    return world_compare(g->world, items, g->weights.wanted ? 2 : 1, err);
+    return world_compare(g->world, items, weights_are_gathered(g) ? 2 : 1, err);
 }
 
 static tutti_status take_lists(slot_gradients *g, uint32_t weights, tutti_error *err)
@@ -109,7 +115,8 @@ static tutti_status fit(slot_gradients *g, const plan *p, tutti_error *err)
     buffers_list(g, p);
     if ((s = take_places(g, err)) ||
         (s = buckets_make(&g->buckets, g->world, p, g->ngradients, err)) ||
-        (g->weights.wanted && (s = fit_weights(g, p, err))) || (s = compare_buckets(g, err)))
+        (weights_are_gathered(g) && (s = fit_weights(g, p, err))) ||
+        (s = compare_buckets(g, err)))
         return s;
     if (g->shards.on)
         host_memory_renew_small(gradients, (uint64_t)g->ngradients * sizeof *gradients);

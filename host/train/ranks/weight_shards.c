@@ -1,4 +1,4 @@
-/* weight_shards.c - weight sharding (FSDP, ZeRO-3): a rank keeps its shards, gathered bucket by bucket where weights are read. */
+/* weight_shards.c - weight sharding (FSDP, ZeRO-3), and weights that ranks update in shards: gathered where they are read. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/ranks/weight_shards.h"
 
@@ -11,7 +11,10 @@
 
 #include <xxhash.h>
 
-/* The world's thread takes gathers and sums of gradients in one order, which every rank must keep: gathers of a pass by the
+/* Weight sharding (FSDP, ZeRO-3) gathers for each pass and gives back.  Where the optimizer's state alone is sharded (ZeRO-1),
+ * or gradients too (ZeRO-2), the first forward pass behind an update gathers, and weights are kept.
+ *
+ * The world's thread takes gathers and sums of gradients in one order, which every rank must keep: gathers of a pass by the
  * step that reads first, and among sums by weight_bucket.sums.  Both come from the plan that all ranks have fitted; a
  * rank that runs another one, for fewer samples, or none, keeps them. */
 
@@ -47,11 +50,13 @@ static void time_pass(weight_pass *pass, int32_t segment, const plan *p)
     }
 }
 
-static void time_gathers(weight_pass *pass)
+/* Those that are kept begin at once, which takes no memory. */
+static void time_gathers(const weight_shards *w, weight_pass *pass)
 {
     for (uint32_t k = 0; k < pass->count; k++)
-        pass->buckets[k].due =
-            k < WEIGHT_BUCKETS_AHEAD ? 1 : pass->buckets[k - WEIGHT_BUCKETS_AHEAD].reads;
+        pass->buckets[k].due = w->keeps || k < WEIGHT_BUCKETS_AHEAD
+                                   ? 1
+                                   : pass->buckets[k - WEIGHT_BUCKETS_AHEAD].reads;
 }
 
 static void count_sums(weight_pass *pass, const uint32_t *steps, uint32_t nsums)
@@ -85,12 +90,15 @@ tutti_status weights_fit(weight_shards *w, const plan *p, const uint32_t *steps,
         }
         time_pass(pass, segment, p);
         qsort(buckets, count, sizeof *buckets, by_reads);
-        while (pass->count > 0 && buckets[pass->count - 1].reads == UINT32_MAX)
+        while (!w->keeps && pass->count > 0 && buckets[pass->count - 1].reads == UINT32_MAX)
             pass->count--;
-        time_gathers(pass);
+        if (w->keeps && segment == 1)
+            pass->count = 0;
+        time_gathers(w, pass);
         count_sums(pass, segment ? steps : NULL, nsums);
     }
-    host_memory_keep_small(weights, (uint64_t)n * sizeof *weights);
+    if (!w->keeps)
+        host_memory_keep_small(weights, (uint64_t)n * sizeof *weights);
     return TUTTI_OK;
 }
 
@@ -111,8 +119,19 @@ void weights_begin_round(weight_shards *w)
     w->error = (tutti_error)TUTTI_ERROR_INIT;
     w->sums = 0;
     w->watching = false;
-    for (int k = 0; k < 2; k++)
+    for (int k = w->keeps; k < 2; k++)
         w->passes[k].started = 0;
+}
+
+void weights_begin_batch(weight_shards *w)
+{
+    weight_pass *pass = &w->passes[0];
+    if (!w->on || !w->keeps)
+        return;
+    pass->started = w->sharded ? 0 : pass->count;
+    for (uint32_t k = 0; k < pass->count; k++)
+        pass->buckets[k].there = !w->sharded;
+    w->sharded = true; /* behind this batch's update */
 }
 
 /* ---- gathers ---- */
@@ -142,7 +161,7 @@ static void start(weight_shards *w, weight_pass *pass)
     if (world_start(w->world, &piece, &error) && !w->error.status)
         w->error = error;
     b->piece = world_started(w->world);
-    if (!w->watching) /* for the others alone */
+    if (!w->watching && !w->keeps) /* for the others alone */
         give_back(w, b);
 }
 
@@ -167,8 +186,10 @@ static void want(weight_shards *w, weight_pass *pass, uint32_t k)
 static void reached(void *ctx, int32_t segment, uint32_t step)
 {
     weight_shards *w = ctx;
-    weight_pass *pass = &w->passes[segment];
-    for (uint32_t k = 0; k < pass->started; k++)
+    weight_pass *pass = &w->passes[w->keeps ? 0 : segment];
+    if (w->keeps && segment == 1)
+        step = UINT32_MAX; /* all */
+    for (uint32_t k = 0; k < pass->started && !w->keeps; k++)
         if (!pass->buckets[k].gone && pass->buckets[k].last < step)
             give_back(w, &pass->buckets[k]);
     while (pass->started < pass->count && pass->buckets[pass->started].due <= step &&
@@ -185,7 +206,7 @@ void weights_watch(weight_shards *w, plan *p)
         return;
     for (int32_t segment = 0; segment < 2; segment++) {
         time_pass(&w->passes[segment], segment, p);
-        time_gathers(&w->passes[segment]);
+        time_gathers(w, &w->passes[segment]);
     }
     w->watching = true;
     plan_reach(p, reached, w);
@@ -203,7 +224,7 @@ static void end_pass(weight_shards *w, weight_pass *pass)
 {
     if (!w->on)
         return;
-    for (uint32_t k = 0; k < pass->started; k++)
+    for (uint32_t k = 0; k < pass->started && !w->keeps; k++)
         if (!pass->buckets[k].gone)
             give_back(w, &pass->buckets[k]);
     w->watching = false;
@@ -219,6 +240,16 @@ void weights_end_forward(weight_shards *w)
 void weights_end_backward(weight_shards *w)
 {
     end_pass(w, &w->passes[1]);
+}
+
+void weights_wait(weight_shards *w)
+{
+    weight_pass *pass = &w->passes[0];
+    for (uint32_t k = 0; w->on && w->keeps && k < pass->started; k++) {
+        if (!pass->buckets[k].there)
+            world_wait(w->world, pass->buckets[k].piece);
+        pass->buckets[k].there = true;
+    }
 }
 
 tutti_status weights_gather_all(weight_shards *w, tutti_error *err)

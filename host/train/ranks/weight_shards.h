@@ -1,4 +1,4 @@
-/* weight_shards.h - weights of which a rank keeps its shards: all-gathered bucket by bucket where they are read. */
+/* weight_shards.h - weights that each rank updates its shards of: all-gathered bucket by bucket where they are read. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef HOST_TRAIN_RANKS_WEIGHT_SHARDS_H
 #define HOST_TRAIN_RANKS_WEIGHT_SHARDS_H
@@ -31,8 +31,10 @@ typedef struct weight_pass {
 typedef struct weight_shards {
     run_context *run;
     world *world;
-    bool wanted;           /* by the run file, in a world of several */
-    bool on;               /* in the batch under way: nobody reads whole weights */
+    bool wanted; /* by the run file, in a world of several */
+    bool
+        keeps; /* the run file shards no weights, but what updates them: gathered once a batch, not given back */
+    bool on;   /* in the batch under way: nobody reads whole weights */
     bool overlaps;         /* sums of gradients begin while the backward pass runs */
     bool watching;         /* this rank computes a slot in this round */
     bool sharded;          /* others' weights are not there */
@@ -49,6 +51,8 @@ TUTTI_NODISCARD tutti_status weights_fit(weight_shards *w, const plan *p, const 
 /* Of the order of all gathers, and of the sums that begin before each: the same on all ranks. */
 uint64_t weights_order(const weight_shards *w);
 void weights_begin_round(weight_shards *w);
+/* Behind it, for the first round of a batch, `w->on` being known. */
+void weights_begin_batch(weight_shards *w);
 /* Plan `p` is about to run a slot. */
 void weights_watch(weight_shards *w, plan *p);
 /* Gathers that other ranks begin before the sum of gradients' bucket `k`, counted in the order of sums. */
@@ -56,6 +60,8 @@ void weights_before_sum(weight_shards *w, uint32_t k);
 /* All gathers of a pass have begun, whether anything ran here or not. */
 void weights_end_forward(weight_shards *w);
 void weights_end_backward(weight_shards *w);
+/* Behind both, where weights are kept: they are there, until the update. */
+void weights_wait(weight_shards *w);
 /* All weights on all ranks, until the next batch; all ranks call it.  [step] */
 TUTTI_NODISCARD tutti_status weights_gather_all(weight_shards *w, tutti_error *err);
 

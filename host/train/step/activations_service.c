@@ -11,7 +11,8 @@ static tutti_status observe(void *ctx, tutti_activation_fn each, void *each_ctx,
         return tutti_fail(err, TUTTI_E_STATE,
                           "activations can be had between after_forward and before_backward "
                           "only");
-    if (t->distributed.gradients.weights.on) /* those of others are not there once more */
+    const weight_shards *w = &t->distributed.gradients.weights;
+    if (w->on && !w->keeps) /* those of others are not there once more */
         return tutti_fail(err, TUTTI_E_STATE,
                           "weights are divided among the processes since nobody asked for "
                           "them; want a plugin that asks for " TUTTI_ACTIVATIONS_V1

@@ -201,8 +201,8 @@ static tutti_status slots(trainer *t, slot *saved_targets, int64_t size, double 
     if (!s)
         s = distributed_begin(d, count, p, err);
     t->updater.sharding.gradients = d->gradients.rules.shard_only && world_size(d->world) > 1;
-    t->guard.sharded = t->mirrors.sharded = t->updater.sharding.weights =
-        d->gradients.weights.on;
+    t->updater.sharding.weights = d->gradients.weights.on;
+    t->guard.sharded = d->gradients.weights.on && !d->gradients.weights.keeps;
     if (!s)
         s = side_by_side_wanted(t) ? side_by_side_run(t, saved_targets, size, err)
                                    : run_slots(t, saved_targets, size, err);

@@ -75,9 +75,16 @@ static tutti_status export_write(void *ctx, const tutti_export *what, tutti_erro
     static const onnx_options as_it_is = {.model = NULL};
     onnx_report file;
     publish_report folder;
+    const trainer *t = ctx;
     const tutti_status s = RELEASED_TAKE(tutti_export, what, err);
     if (s)
         return s;
+    if (t->distributed.gradients.weights.sharded)
+        return tutti_fail(err, TUTTI_E_STATE,
+                          "%s: weights are divided among the processes since nobody asked for "
+                          "them; want a plugin that asks for " TUTTI_EXPORT_V1
+                          " when it opens, or \"sharding\": \"none\" of \"distributed\"",
+                          what->path);
     if (strcmp(what->format, "onnx") == 0)
         return write_onnx(ctx, what->path, &as_it_is, &file, err);
     if (strcmp(what->format, "huggingface") == 0)

@@ -156,7 +156,15 @@ static tutti_status tell_overlap(const trainer *t, FILE *file, tutti_error *err)
 static void tell_sharding(const trainer *t, FILE *file)
 {
     const distributed *d = &t->distributed;
-    if (t->run.file->distributed.sharding < SHARDING_GRADIENTS)
+    const int32_t sharding = t->run.file->distributed.sharding;
+    char who[128];
+    if (sharding == SHARDING_STATES || sharding == SHARDING_GRADIENTS) {
+        const bool late = distributed_gathers_late(d, who, sizeof who);
+        (void)fprintf(file, "weights: gathered over the ranks %s%s\n",
+                      late ? "when the update is over: " : "while the next forward pass runs",
+                      late ? who : "");
+    }
+    if (sharding < SHARDING_GRADIENTS)
         return;
     (void)fprintf(file, "%s on a rank: %s%s%s\n",
                   d->gradients.weights.wanted ? "weights and gradients" : "gradients",

@@ -110,6 +110,7 @@ static tutti_status describe_run(trainer *t, plan *p, const preview_link *link,
 {
     const run_file *file = t->run.file;
     float *weights, *gradients;
+    char who[128];
     int64_t n;
     net_arena(t->run.net, &weights, &gradients, &n);
     *ret = (forecast_run){.samples = file->train.batch_size,
@@ -118,6 +119,8 @@ static tutti_status describe_run(trainer *t, plan *p, const preview_link *link,
                           .buffers = count_buffers(t, p),
                           .state = state_bytes(&t->updater),
                           .shards_state = file->distributed.sharding != SHARDING_NONE,
+                          .gathers_beside =
+                              !distributed_gathers_late(&t->distributed, who, sizeof who),
                           .rounds = file->distributed.sharding >= SHARDING_GRADIENTS ||
                                     file->distributed.sync == SYNC_MULTI,
                           .whole = file->distributed.sharding < SHARDING_GRADIENTS,
@@ -132,16 +135,16 @@ static tutti_status describe_run(trainer *t, plan *p, const preview_link *link,
                           .gathers = t->distributed.reads,
                           .bucket = (int64_t)ceil(file->distributed.bucket_mib * (1 << 18)),
                           .plan = plan_bytes(p),
-                          .latency_s = link->latency_us * 1e-6,
-                          .together = link->together,
-                          .bytes_per_s = link->gigabits * 1e9 / 8};
+                          .link.latency_s = link->latency_us * 1e-6,
+                          .link.together = link->together,
+                          .link.bytes_per_s = link->gigabits * 1e9 / 8};
     double byte_s = 0.0;
     tutti_status s = time_slot(t, p, &ret->slot_s, err);
     if (!s)
         s = time_update(t, &ret->update_s, err);
     if (!s)
         s = time_memory(&ret->add_s, &byte_s, err);
-    ret->copied_per_s = byte_s > 0.0 ? 1.0 / byte_s : 0.0;
+    ret->link.copied_per_s = byte_s > 0.0 ? 1.0 / byte_s : 0.0;
     return s;
 }
 
@@ -192,7 +195,7 @@ static void tell_measured(const forecast_run *run, const preview_link *link, FIL
                   bytes_text((uint64_t)(sizeof(float) / run->add_s), sums, sizeof sums));
     if (link->together > 1)
         (void)fprintf(file, ", copies between processes %s a second",
-                      bytes_text((uint64_t)run->copied_per_s, copies, sizeof copies));
+                      bytes_text((uint64_t)run->link.copied_per_s, copies, sizeof copies));
     (void)fprintf(file, "; assumed: links of %g Gbit/s%s, %g us (--link)\n", link->gigabits,
                   link->together > 1 ? " a machine" : "", link->latency_us);
 }

@@ -146,11 +146,23 @@ static bool wants_whole_weights(const trainer *t, const char *interface_id)
             strcmp(interface_id, TUTTI_ACTIVATIONS_V1) == 0);
 }
 
+/* The same between batches: loggers, which rank 0 alone has, may ask for a forward pass. */
+static bool reads_weights(const instance *i, const char *interface_id)
+{
+    const bool logs =
+        i && strcmp(object_describe(instance_object(i))->kind, TUTTI_KIND_LOGGER) == 0;
+    return strcmp(interface_id, TUTTI_WEIGHTS_V1) == 0 ||
+           strcmp(interface_id, TUTTI_EXPORT_V1) == 0 ||
+           (logs && strcmp(interface_id, TUTTI_TRAIN_V1) == 0);
+}
+
 const void *trainer_service(void *ctx, instance *i, const char *interface_id)
 {
     trainer *t = ctx;
     if (wants_whole_weights(t, interface_id))
         distributed_reads(&t->distributed, i ? instance_name(i) : "a plugin");
+    if (reads_weights(i, interface_id))
+        distributed_reads_weights(&t->distributed, i ? instance_name(i) : "a plugin");
     if (strcmp(interface_id, TUTTI_WORLD_V1) == 0)
         return distributed_on(&t->distributed) ? world_service(t->distributed.world) : NULL;
     if (strcmp(interface_id, TUTTI_RANKS_V1) == 0) {

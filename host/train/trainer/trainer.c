@@ -196,6 +196,7 @@ static void connect_components(trainer *t)
     const run_file *file = run->file;
     run->services_ctx = t;
     t->mirrors.run = run;
+    t->mirrors.sharded = &t->distributed.gradients.weights.sharded;
     t->mirrors.before_gradients = apply_gradient_factor;
     t->mirrors.before_gradients_ctx = &t->scalars;
     tensors_init(&t->tensors, run, &t->mirrors);

@@ -64,7 +64,8 @@ tutti_status weights_show(const updater *u, tutti_error *err)
                           "gradients are divided among the processes since nobody asked for "
                           "them; want a plugin that asks for " TUTTI_WEIGHTS_V1
                           " when it opens, or \"sharding\": \"none\" of \"distributed\"");
-    return net_fill_weights(u->run->net, err);
+    const tutti_status s = mirrors_check_weights(u->mirrors, err);
+    return s ? s : net_fill_weights(u->run->net, err);
 }
 
 static tutti_status at(void *ctx, uint32_t k, tutti_weight *ret, tutti_error *err)

@@ -27,8 +27,8 @@ typedef struct tutti_export_v1 {
     /* Writes the model as it is evaluated, in f32, with the weights of now.  What is there is replaced; a failure leaves
      * an ONNX file as it was, and a folder without the new config.json.  One process of a run calls it.  [control]
      * Errors: E_ARG an unknown format; E_UNSUPPORTED names the operation or the model without a form there, or the
-     * library that the host was built without; E_STATE an algorithm has made another model of it, for "huggingface";
-     * E_IO. */
+     * library that the host was built without; E_STATE an algorithm has made another model of it, for "huggingface", or
+     * processes of a run have divided weights among them and this was not asked for when the plugin opened; E_IO. */
     tutti_status (*write)(void *ctx, const tutti_export *what, tutti_error *err);
 } tutti_export_v1;
 

@@ -15,7 +15,7 @@ static forecast_run example(void)
                           .plan = 500,
                           .slot_s = 0.3,
                           .update_s = 0.1,
-                          .bytes_per_s = 1e7};
+                          .link.bytes_per_s = 1e7};
 }
 
 START_TEST(one_rank_waits_for_nobody)
@@ -55,10 +55,10 @@ START_TEST(what_the_link_takes_longer_than_the_backward_pass_is_exposed)
     ck_assert_uint_eq(f.sent, 3000000);
     ck_assert_close(f.exposed_s, 0.15, 1e-9);
     run.half = false;
-    run.bytes_per_s = 1e9; /* the last bucket alone */
+    run.link.bytes_per_s = 1e9; /* the last bucket alone */
     forecast_step(&run, 4, &f);
     ck_assert_close(f.exposed_s, 0.0015, 1e-9);
-    run.latency_s = 1e-3; /* an all-to-all has two, an all-gather three */
+    run.link.latency_s = 1e-3; /* an all-to-all has two, an all-gather three */
     forecast_step(&run, 4, &f);
     ck_assert_close(f.exposed_s, 0.0065, 1e-9);
 }
@@ -71,31 +71,31 @@ START_TEST(ranks_of_a_machine_sum_before_machines_do)
 {
     forecast f;
     forecast_run run = example();
-    run.together = 2;
-    run.copied_per_s = 1e8;
+    run.link.together = 2;
+    run.link.copied_per_s = 1e8;
     forecast_step(&run, 4, &f);
     ck_assert_uint_eq(f.sent, 2 * (2000000 + 1000000));
     ck_assert_uint_eq(f.crossing, 2 * 1000000);
     ck_assert_close(f.exposed_s, 0.05 + 4 * 0.11 - 0.2, 1e-9);
-    run.bytes_per_s = 1e12;
-    run.copied_per_s = 1e12;
-    run.latency_s = 1e-3; /* among two machines one each way */
+    run.link.bytes_per_s = 1e12;
+    run.link.copied_per_s = 1e12;
+    run.link.latency_s = 1e-3; /* among two machines one each way */
     forecast_step(&run, 4, &f);
     ck_assert_close(f.exposed_s, 2e-3, 1e-5);
-    run.latency_s = 0.0;
+    run.link.latency_s = 0.0;
     run.add_s = 1e-8; /* two halves on the machine, then a quarter of both machines' sums */
     forecast_step(&run, 4, &f);
     ck_assert_close(f.exposed_s, 250000 * (1.0 + 2.0 / 4) * 1e-8, 1e-5);
-    run.together = 4; /* nothing crosses */
+    run.link.together = 4; /* nothing crosses */
     forecast_step(&run, 4, &f);
     ck_assert_uint_eq(f.crossing, 0);
     ck_assert_uint_eq(f.sent, 6000000);
-    run.together =
+    run.link.together =
         3; /* of 3 and 1: a machine has slots 0 to 5, two blocks, the other one block */
     forecast_step(&run, 4, &f);
     ck_assert_uint_eq(f.crossing, (uint64_t)(4000000.0 / 2 / 3 * (2 + 1)));
     run.shards_state = run.rounds = true; /* slots 0, 1, 2 and 3 in a round */
-    run.together = 2;
+    run.link.together = 2;
     forecast_step(&run, 4, &f);
     ck_assert_uint_eq(f.crossing, 3 * 1000000);
 }
@@ -127,8 +127,8 @@ START_TEST(sums_copy_no_more_than_they_must)
     forecast_step(&run, 8, &f);
     ck_assert_uint_eq(f.sums, 3 * 4 * 2 * 250000);
     run.half = false;
-    run.together = 4;
-    run.copied_per_s = 1e9;
+    run.link.together = 4;
+    run.link.copied_per_s = 1e9;
     forecast_step(&run, 8, &f);
     ck_assert_uint_eq(f.sums, 3 * 4 * 2 * 250000);
     run.bucket = 500000; /* there are two */
@@ -163,11 +163,18 @@ START_TEST(sharded_gradients_are_a_shard)
     forecast_step(&run, 4, &f);
     ck_assert_uint_eq(f.gradients, 4000000);
     ck_assert_uint_eq(f.sent, 12000000);
-    run.bytes_per_s =
+    run.link.bytes_per_s =
         1e9; /* both rounds' last buckets of 40 kB, the second's sums come back too */
     run.gathers = false;
     forecast_step(&run, 4, &f);
     ck_assert_close(f.exposed_s, 2 * 3e-5 + 3e-3, 1e-9);
+    run.gathers_beside = true; /* the forward pass takes a third of slot_s */
+    forecast_step(&run, 4, &f);
+    ck_assert_close(f.exposed_s, 2 * 3e-5, 1e-9);
+    run.link.bytes_per_s =
+        1e7; /* of 0.3 s that hides 0.1; buckets take 3 ms, and come every 2 ms for 0.2 s */
+    forecast_step(&run, 4, &f);
+    ck_assert_close(f.exposed_s, 2 * 0.102 + 0.2, 1e-9);
 }
 END_TEST
 
@@ -202,7 +209,7 @@ START_TEST(statistics_of_the_batch_are_waited_for)
 {
     forecast f, without;
     forecast_run run = example();
-    run.latency_s = 1e-5;
+    run.link.latency_s = 1e-5;
     forecast_step(&run, 4, &without);
     run.statistics = (forecast_statistics){.waits = 100, .numbers = 50000};
     forecast_step(&run, 4, &f);
