@@ -260,6 +260,14 @@ void bindings_free(binding_list *list)
     free(list->items);
 }
 
+bool bindings_are_of_one_rank(const binding_list *list)
+{
+    bool any = false;
+    for (size_t k = 0; k < list->count; k++)
+        any = any || (list->items[k] && list->items[k]->rank >= 0);
+    return any;
+}
+
 /* ---- use ---- */
 
 const char *binding_name(const binding *b)

@@ -33,6 +33,7 @@ typedef struct binding_list {
 } binding_list;
 void bindings_read(registry *r, const json_node *list, binding_list *ret_list, faults *f);
 void bindings_free(binding_list *list);
+bool bindings_are_of_one_rank(const binding_list *list); /* any of them */
 
 /* "demo.note" or its id; the plugin's id; the file that declares it. */
 const char *binding_name(const binding *b);

@@ -15,7 +15,7 @@ static tutti_status before(loop_run *l, int32_t event, tutti_error *err)
         l->fetched = false;
         return training_end_epoch(l->trainer, err);
     }
-    return event == TUTTI_EVENT_COMPLETED ? training_flush(l->trainer, err) : TUTTI_OK;
+    return event == TUTTI_EVENT_COMPLETED ? training_gather(l->trainer, err) : TUTTI_OK;
 }
 
 bool run_owes_epoch_end(const loop_run *l)

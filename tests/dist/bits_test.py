@@ -402,6 +402,19 @@ def late_weights(tutti, folder, report):
                f"{asks} when it opens, or \"sharding\": \"none\" of \"distributed\""
         report.check(f"a late {service}, {sharding}, asked for early {early}: {'refused' if refused else 'served'}",
                      all(status) and text in err[0] if refused else not any(status), f"{status} {err}")
+    for sharding in ("states", "gradients"):  # each rank has all buffers
+        run = changed(max_duration="2ba", eval=[], callbacks=[{"name": "late", "service": "tutti.module/1", "layer": "batch_norm2d", "weight": "running_mean"}])
+        run["distributed"]["sharding"] = sharding
+        where = os.path.join(folder, f"{sharding}-buffer")
+        write(where, run)
+        status, _, err = World(tutti, where, 2, options).end()
+        report.check(f"a late buffer, {sharding}: served", not any(status), f"{status} {err}")
+    run = changed(max_duration="1ep", eval=[], callbacks=[])
+    run["loggers"].append({"name": "late", "early": False})
+    run["distributed"] |= {"sharding": "states", "timeout_s": 20}
+    write(folder, run)
+    status, _, err = World(tutti, folder, 2, options).end()
+    report.check("a logger that asks late is refused", all(status) and "want a logger that asks for tutti.train/1 when it opens" in err[0], f"{status} {err}")
     for sharding in ("states", "gradients", "weights"):
         whole, where = (os.path.join(folder, f"{sharding}-{name}") for name in ("whole", "logger"))
         run = changed(eval=[])
@@ -623,11 +636,15 @@ def explained(tutti, folder, report):
     for more, want in (({}, "while the next forward pass runs"), ({"algorithms": [{"name": "sam"}]}, "when the update is over: sam may read them"),
                        ({"callbacks": [{"name": "export_for_inference", "save_path": "x.onnx"}]},
                         "when the update is over: export_for_inference may read them"),
+                       ({"algorithms": [{"name": "gradient_penalty"}]}, "when the update is over: gradient_penalty adds to the gradients"),
+                       ({"handlers": [{"on": "epoch_end", "call": "ranker.where", "rank": 0}]},
+                        "when the update is over: a handler of one rank may read them"),
                        ({"batch_norm": "world"}, "when the update is over: batch_norm is world")):
         run = changed(**{key: value for key, value in more.items() if key != "batch_norm"})
         run["distributed"] |= {"sharding": "states", "batch_norm": more.get("batch_norm", "slot")}
         write(folder, run)
-        out = subprocess.run([tutti, "explain", "run.json"], cwd=folder, capture_output=True, text=True, check=False).stdout
+        out = subprocess.run([tutti, "explain", "run.json", "--plugin-path", os.path.join(os.environ["FIXTURES"], "ranker")], cwd=folder,
+                             capture_output=True, text=True, check=False).stdout
         report.check(f"and when updated weights are gathered: {want}", f"weights: gathered over the ranks {want}\n" in out, out)
 
 

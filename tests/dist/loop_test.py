@@ -65,6 +65,32 @@ def bits(tutti, folder, report):
     report.check("a function trains to the same bits", not text, text)
 
 
+def midway(tutti, folder, report):
+    """An evaluation between a batch's sums and its update reads whole weights, and so does what comes behind the update; an
+    algorithm reads them at the end."""
+    for sharding in ("states", "gradients", "weights"):
+        for what, when in (("each", "after_train_batch"), ("last", {"event": "after_train_batch", "once": 4})):
+            run = engine(max_epochs=1)
+            run["eval"][0]["on"] = when
+            run["distributed"]["sharding"] = sharding
+            start(tutti, folder, f"{sharding} {what} 1", run, 1).end()
+            world = start(tutti, folder, f"{sharding} {what} 2", run, 2)
+            status, _, err = world.end()
+            text = f"{status} {err}" if any(status) else difference(os.path.join(folder, f"{sharding}_{what}_1"), world.folder)
+            report.check(f"{sharding}, evaluated before {what} update: the bits of one", not text, text)
+        run = engine(eval=[], callbacks=[], max_epochs=1, algorithms=[{"name": "lora", "target": ["*head*"], "rank": 2, "save_adapter": "a"}])
+        run["distributed"]["sharding"] = sharding
+        adapters = []
+        for size in (1, 2):
+            world = start(tutti, folder, f"{sharding} lora {size}", run, size)
+            status, _, err = world.end()
+            names = glob.glob(os.path.join(world.folder, "**/adapter_model.safetensors"), recursive=True)
+            with open(names[0] if names else os.devnull, "rb") as f:
+                adapters.append(f.read())
+            report.check(f"{sharding}, {size} ranks: lora saves its adapter at the end", not any(status) and len(names) == 1, f"{status} {err} {names}")
+        report.check(f"{sharding}: the adapter is that of one", adapters[0] == adapters[1], f"{[len(a) for a in adapters]}")
+
+
 def moved(tutti, folder, report):
     """What every rank's handler sets holds: other data for an iteration, and another state of the loop."""
     for what, handlers in (("data", [{"on": "iteration_completed", "once": 2, "call": "looper.use", "args": ["test"]},
@@ -329,4 +355,4 @@ def refused(tutti, folder, report):
 
 
 if __name__ == "__main__":
-    sys.exit(main([bits, moved, resumed, kept, service, scarce, functions, single, asked, differences, failures, parting, stopped_alone, signals, refused]))
+    sys.exit(main([bits, midway, moved, resumed, kept, service, scarce, functions, single, asked, differences, failures, parting, stopped_alone, signals, refused]))

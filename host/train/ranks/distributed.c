@@ -5,6 +5,7 @@
 #include "base/monotonic.h"
 #include "graph/runtime/device_memory.h"
 #include "train/context/signals.h"
+#include "tutti/penalty.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,21 +40,33 @@ bool distributed_shards_gradients(const distributed *d)
     return d->gradients.shards.on && d->run->file->distributed.sharding >= SHARDING_GRADIENTS;
 }
 
+/* A plugin that adds a pass to the gradients; NULL: none. */
+static const char *find_penalty(const participants *p)
+{
+    for (size_t k = 0; k < p->count; k++)
+        if (instance_query(p->items[k], TUTTI_PENALTY_V1))
+            return instance_name(p->items[k]);
+    return NULL;
+}
+
 bool distributed_gathers_late(const distributed *d, char *text, size_t size)
 {
     int32_t half;
-    const char *why = NULL;
+    const char *penalty = find_penalty(&d->run->participants);
+    const char *who = "", *why = NULL;
     if (d->run->file->distributed.batch_norm == BATCH_NORM_WORLD)
         why = "batch_norm is world";
     else if (context_is_remote(d->run))
         why = "they are on a GPU";
     else if (d->run->net && net_half_weights(d->run->net, &half))
         why = "products read copies of 16 bits";
-    if (why)
-        (void)snprintf(text, size, "%s", why);
     else if (d->weights_reader)
-        (void)snprintf(text, size, "%s may read them", d->weights_reader);
-    return why || d->weights_reader;
+        who = d->weights_reader, why = " may read them";
+    else if (penalty)
+        who = penalty, why = " adds to the gradients";
+    if (why)
+        (void)snprintf(text, size, "%s%s", who, why);
+    return why != NULL;
 }
 
 bool distributed_first(const distributed *d)
@@ -383,6 +396,8 @@ void distributed_reads(distributed *d, const char *who)
 void distributed_reads_weights(distributed *d, const char *who)
 {
     d->weights_reader = d->weights_reader ? d->weights_reader : who;
+    if (d->run->file->distributed.sharding == SHARDING_WEIGHTS)
+        distributed_reads(d, who);
 }
 
 static double sum_values(distributed *d)

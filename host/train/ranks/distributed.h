@@ -57,7 +57,7 @@ typedef struct distributed {
 
 /* Plugin or part `who` of this rank may read gradients; NULL: none. */
 void distributed_reads(distributed *d, const char *who);
-/* The same of weights, between batches. */
+/* The same of weights, between batches, on this rank alone; where weights are sharded gradients come with them. */
 void distributed_reads_weights(distributed *d, const char *who);
 /* Joins the other ranks where the run file says so, before anything that can fail on one rank alone: whoever cannot go on
  * then tells the others.  Errors also: those of a rank that has come to refuse.  [control] */

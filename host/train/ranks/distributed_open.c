@@ -178,10 +178,10 @@ static const void *no_service(void *ctx, instance *i, const char *interface_id)
     return NULL;
 }
 
-/* A comm that is closed may have its launcher end all, where this rank has not joined too. */
+/* A comm that is closed may have its launcher end all, where this rank has not joined too (world_leave). */
 static void leave(world *w, instance *comm, bool failed)
 {
-    if (failed)
+    if (failed && comm && !w)
         launcher_be_heard();
     world_leave(w, failed);
     instance_free(comm);

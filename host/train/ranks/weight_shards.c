@@ -131,7 +131,6 @@ void weights_begin_batch(weight_shards *w)
     pass->started = w->sharded ? 0 : pass->count;
     for (uint32_t k = 0; k < pass->count; k++)
         pass->buckets[k].there = !w->sharded;
-    w->sharded = true; /* behind this batch's update */
 }
 
 /* ---- gathers ---- */
@@ -157,7 +156,7 @@ static void start(weight_shards *w, weight_pass *pass)
     const world_piece piece = {
         .at = b->first, .n = b->count, .result = arena(w, &n), .gathers = true};
     b->there = b->gone = false;
-    w->sharded = true;
+    w->sharded = true; /* until all of this pass are there, or are gathered again */
     if (world_start(w->world, &piece, &error) && !w->error.status)
         w->error = error;
     b->piece = world_started(w->world);
@@ -245,11 +244,14 @@ void weights_end_backward(weight_shards *w)
 void weights_wait(weight_shards *w)
 {
     weight_pass *pass = &w->passes[0];
-    for (uint32_t k = 0; w->on && w->keeps && k < pass->started; k++) {
+    if (!w->on || !w->keeps)
+        return;
+    for (uint32_t k = 0; k < pass->started; k++) {
         if (!pass->buckets[k].there)
             world_wait(w->world, pass->buckets[k].piece);
         pass->buckets[k].there = true;
     }
+    w->sharded = pass->started < pass->count;
 }
 
 tutti_status weights_gather_all(weight_shards *w, tutti_error *err)

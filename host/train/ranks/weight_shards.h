@@ -62,7 +62,7 @@ void weights_end_forward(weight_shards *w);
 void weights_end_backward(weight_shards *w);
 /* Behind both, where weights are kept: they are there, until the update. */
 void weights_wait(weight_shards *w);
-/* All weights on all ranks, until the next batch; all ranks call it.  [step] */
+/* All weights on all ranks, until the next batch, or where they are kept the next update; all ranks call it.  [step] */
 TUTTI_NODISCARD tutti_status weights_gather_all(weight_shards *w, tutti_error *err);
 
 #endif

@@ -112,8 +112,14 @@ static tutti_status train_forward(void *ctx, const tutti_tensor *inputs, uint32_
                                   tutti_error *err)
 {
     trainer *t = ctx;
+    const distributed *d = &t->distributed;
     plan *p;
     tutti_status s = forward_plan(t, inputs, ninputs, noutputs, &p, err);
+    if (!s && d->gradients.weights.sharded && d->weights_reader && !d->weights_read)
+        s = tutti_fail(err, TUTTI_E_STATE,
+                       "weights are divided among the processes since nobody asked for them; "
+                       "want a logger that asks for " TUTTI_TRAIN_V1
+                       " when it opens, or \"sharding\": \"none\" of \"distributed\"");
     if (s || (s = weights_gather_all(&t->distributed.gradients.weights, err)))
         return s;
     for (uint32_t k = 0; k < ninputs; k++) {

@@ -120,6 +120,7 @@ static tutti_status describe_run(trainer *t, plan *p, const preview_link *link,
                           .state = state_bytes(&t->updater),
                           .shards_state = file->distributed.sharding != SHARDING_NONE,
                           .gathers_beside =
+                              file->distributed.sharding != SHARDING_WEIGHTS &&
                               !distributed_gathers_late(&t->distributed, who, sizeof who),
                           .rounds = file->distributed.sharding >= SHARDING_GRADIENTS ||
                                     file->distributed.sync == SYNC_MULTI,

@@ -136,17 +136,7 @@ void trainer_services_init(trainer *t)
                                           .owns = checkpoint_owns};
 }
 
-/* Whoever reads weights where one process alone may do so; gradients come with them. */
-static bool wants_whole_weights(const trainer *t, const char *interface_id)
-{
-    if (strcmp(interface_id, TUTTI_WEIGHTS_V1) == 0)
-        return true;
-    return t->distributed.gradients.weights.wanted &&
-           (strcmp(interface_id, TUTTI_EXPORT_V1) == 0 ||
-            strcmp(interface_id, TUTTI_ACTIVATIONS_V1) == 0);
-}
-
-/* The same between batches: loggers, which rank 0 alone has, may ask for a forward pass. */
+/* Between batches, where one process alone may do so: loggers, which rank 0 alone has, may run the model forward. */
 static bool reads_weights(const instance *i, const char *interface_id)
 {
     const bool logs =
@@ -159,10 +149,13 @@ static bool reads_weights(const instance *i, const char *interface_id)
 const void *trainer_service(void *ctx, instance *i, const char *interface_id)
 {
     trainer *t = ctx;
-    if (wants_whole_weights(t, interface_id))
-        distributed_reads(&t->distributed, i ? instance_name(i) : "a plugin");
+    const char *who = i ? instance_name(i) : "a plugin";
     if (reads_weights(i, interface_id))
-        distributed_reads_weights(&t->distributed, i ? instance_name(i) : "a plugin");
+        distributed_reads_weights(&t->distributed, who);
+    if (strcmp(interface_id, TUTTI_WEIGHTS_V1) == 0 ||
+        (t->run.file->distributed.sharding == SHARDING_WEIGHTS &&
+         strcmp(interface_id, TUTTI_ACTIVATIONS_V1) == 0))
+        distributed_reads(&t->distributed, who);
     if (strcmp(interface_id, TUTTI_WORLD_V1) == 0)
         return distributed_on(&t->distributed) ? world_service(t->distributed.world) : NULL;
     if (strcmp(interface_id, TUTTI_RANKS_V1) == 0) {

@@ -360,10 +360,16 @@ tutti_status training_flush(trainer *t, tutti_error *err)
     return async_flush(&t->async, err);
 }
 
+tutti_status training_gather(trainer *t, tutti_error *err)
+{
+    const tutti_status s = async_flush(&t->async, err);
+    return s || !t->run.net ? s : weights_gather_all(&t->distributed.gradients.weights, err);
+}
+
 tutti_status training_check(trainer *t, tutti_error *err)
 {
-    tutti_status s = async_flush(&t->async, err);
-    if (s || !t->run.net || (s = weights_gather_all(&t->distributed.gradients.weights, err)))
+    const tutti_status s = training_gather(t, err);
+    if (s || !t->run.net)
         return s;
     guard_last_updates(&t->guard);
     return guard_weights(&t->guard, err);

@@ -58,6 +58,8 @@ TUTTI_NODISCARD tutti_status training_end_epoch(trainer *t, tutti_error *err);
 
 /* Losses and metrics that a device still has are logged. */
 TUTTI_NODISCARD tutti_status training_flush(trainer *t, tutti_error *err);
+/* The same, and all weights on all ranks, which call it together.  [step] */
+TUTTI_NODISCARD tutti_status training_gather(trainer *t, tutti_error *err);
 /* Once training is over: E_NUMERIC, or a warning, where weights are not finite or the last updates were left
  * out. */
 TUTTI_NODISCARD tutti_status training_check(trainer *t, tutti_error *err);

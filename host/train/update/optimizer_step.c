@@ -442,8 +442,12 @@ static tutti_status gather_weights(const updater *u, tutti_error *err)
     float *weights, *grads;
     int64_t count;
     net_arena(u->run->net, &weights, &grads, &count);
-    if (!u->world || u->sharding.weights)
+    if (!u->world)
         return TUTTI_OK;
+    if (u->sharding.weights) {
+        *u->sharding.stale = true;
+        return TUTTI_OK;
+    }
     if (!context_is_remote(u->run))
         return world_gather_shards(u->world, weights, count, err);
     const tutti_status s =

@@ -63,6 +63,7 @@ typedef struct update_sharding {
         *devices;   /* that gather weights which lie on them; not opened: NULL there */
     bool gradients; /* behind the sums over ranks */
     bool weights;   /* the others' are not gathered behind the update */
+    bool *stale;    /* which makes this true: the others' weights are not here */
 } update_sharding;
 
 typedef struct updater {

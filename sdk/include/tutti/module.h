@@ -76,8 +76,9 @@ typedef struct tutti_module_v1 {
     tutti_status (*take_weight)(void *ctx, tutti_module m, const char *name, tutti_module from,
                                 const char *from_name, tutti_error *err);
     /* The value of a weight, for reading and writing in place; valid until the tree changes; on a device
-     * out of the host's reach until the event ends.  Errors: E_STATE processes of a run have divided weights among them,
-     * and no plugin has asked for tutti.weights/1 when it opened. */
+     * out of the host's reach until the event ends.  Errors: E_STATE processes of a run have divided trained weights among
+     * them, and no plugin has asked for tutti.weights/1 when it opened; a view from before shows what has come since of
+     * this process's part alone. */
     tutti_status (*weight_data)(void *ctx, tutti_module m, const char *name,
                                 tutti_tensor *ret_view, tutti_error *err);
     /* Weights of `m` and below stop (0) or start (1) having gradients. */

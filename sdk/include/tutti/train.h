@@ -27,7 +27,9 @@ typedef struct tutti_train_v1 {
     /* Runs the model forward in evaluation mode on inputs of the caller's, which follow the model's
      * order and may have any shape that it takes.  Writes views of its first `noutputs` outputs,
      * valid until the event ends or the next forward.  Only where no batch or evaluation is under
-     * way: on batch_checkpoint, epoch_end, epoch_checkpoint and the like, else E_STATE.  [step] */
+     * way: on batch_checkpoint, epoch_end, epoch_checkpoint and the like, else E_STATE.  Processes of a run that have
+     * divided weights among them all call it together, but for a logger that asks for this table when it opens, and for
+     * handlers of one rank.  [step] */
     tutti_status (*forward)(void *ctx, const tutti_tensor *inputs, uint32_t ninputs,
                             tutti_tensor *ret_outputs, uint32_t noutputs, tutti_error *err);
     /* The table that the training dataset answers to `interface_id` ("tutti.vocabulary/1"), with
