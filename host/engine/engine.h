@@ -27,6 +27,8 @@ typedef struct engine_options {
     size_t nevents;
     /* Services for handlers ("tutti.state/1"); gets ctx.  May be NULL. */
     const void *(*query)(void *ctx, const char *interface_id);
+    /* A handler is bound that one rank alone calls; gets ctx.  May be NULL. */
+    void (*one_rank)(void *ctx);
     /* Rules first, then lifo, as upstream: on after_* events what a rule puts first then comes last. */
     bool upstream_order;
 } engine_options;

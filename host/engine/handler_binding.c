@@ -260,14 +260,6 @@ void bindings_free(binding_list *list)
     free(list->items);
 }
 
-bool bindings_are_of_one_rank(const binding_list *list)
-{
-    bool any = false;
-    for (size_t k = 0; k < list->count; k++)
-        any = any || (list->items[k] && list->items[k]->rank >= 0);
-    return any;
-}
-
 /* ---- use ---- */
 
 const char *binding_name(const binding *b)
@@ -293,6 +285,11 @@ bool binding_is_own(const binding *b)
 int binding_on_error(const binding *b)
 {
     return b->on_error;
+}
+
+bool binding_is_of_one_rank(const binding *b)
+{
+    return b->rank >= 0;
 }
 
 const int32_t *binding_events(const binding *b, size_t *ret_count)

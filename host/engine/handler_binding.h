@@ -33,13 +33,13 @@ typedef struct binding_list {
 } binding_list;
 void bindings_read(registry *r, const json_node *list, binding_list *ret_list, faults *f);
 void bindings_free(binding_list *list);
-bool bindings_are_of_one_rank(const binding_list *list); /* any of them */
 
 /* "demo.note" or its id; the plugin's id; the file that declares it. */
 const char *binding_name(const binding *b);
 const char *binding_plugin(const binding *b);
 const char *binding_manifest(const binding *b);
-bool binding_is_own(const binding *b);  /* binding_own was called */
+bool binding_is_own(const binding *b); /* binding_own was called */
+bool binding_is_of_one_rank(const binding *b);
 int binding_on_error(const binding *b); /* ON_ERROR_* */
 const int32_t *binding_events(const binding *b, size_t *ret_count);
 

@@ -58,6 +58,8 @@ tutti_status engine_bind(engine *e, binding *b, tutti_error *err)
     one->part = (uint32_t)(e->nparts - 1);
     one->next = e->bound;
     e->bound = one;
+    if (e->options.one_rank && binding_is_of_one_rank(b))
+        e->options.one_rank(e->options.ctx);
     return TUTTI_OK;
 }
 

@@ -409,12 +409,16 @@ def late_weights(tutti, folder, report):
         write(where, run)
         status, _, err = World(tutti, where, 2, options).end()
         report.check(f"a late buffer, {sharding}: served", not any(status), f"{status} {err}")
-    run = changed(max_duration="1ep", eval=[], callbacks=[])
-    run["loggers"].append({"name": "late", "early": False})
-    run["distributed"] |= {"sharding": "states", "timeout_s": 20}
-    write(folder, run)
-    status, _, err = World(tutti, folder, 2, options).end()
-    report.check("a logger that asks late is refused", all(status) and "want a logger that asks for tutti.train/1 when it opens" in err[0], f"{status} {err}")
+    for sharding, batch in (("states", 3), ("states", 1), ("weights", 3), ("weights", 1)):  # of four, from 0
+        run = changed(max_duration="1ep", eval=[], callbacks=[])
+        run["loggers"].append({"name": "late", "batch": batch})
+        run["distributed"] |= {"sharding": sharding, "timeout_s": 20}
+        where = os.path.join(folder, f"{sharding}-{batch}")
+        write(where, run)
+        status, _, err = World(tutti, where, 2, options).end()
+        refused = "want a logger that asks for tutti.train/1 when it opens" in err[0]
+        report.check(f"{sharding}: a logger that asks at batch {batch} is {'refused' if batch == 3 else 'served'} behind the last one",
+                     all(status) and refused if batch == 3 else not any(status), f"{status} {err}")
     for sharding in ("states", "gradients", "weights"):
         whole, where = (os.path.join(folder, f"{sharding}-{name}") for name in ("whole", "logger"))
         run = changed(eval=[])

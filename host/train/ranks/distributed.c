@@ -60,8 +60,8 @@ bool distributed_gathers_late(const distributed *d, char *text, size_t size)
         why = "they are on a GPU";
     else if (d->run->net && net_half_weights(d->run->net, &half))
         why = "products read copies of 16 bits";
-    else if (d->weights_reader)
-        who = d->weights_reader, why = " may read them";
+    else if (d->weight_readers.who)
+        who = d->weight_readers.who, why = " may read them";
     else if (penalty)
         who = penalty, why = " adds to the gradients";
     if (why)
@@ -138,13 +138,13 @@ enum { READS_GRADIENTS = 1, READS_WEIGHTS = 2 };
 
 static int32_t readers(const distributed *d)
 {
-    return (d->reads ? READS_GRADIENTS : 0) | (d->weights_reader ? READS_WEIGHTS : 0);
+    return (d->reads ? READS_GRADIENTS : 0) | (d->weight_readers.who ? READS_WEIGHTS : 0);
 }
 
 static void note_readers(distributed *d, int32_t of_a_rank)
 {
     d->gathers = d->gathers || of_a_rank & READS_GRADIENTS;
-    d->weights_read = d->weights_read || of_a_rank & READS_WEIGHTS;
+    d->weight_readers.anywhere = d->weight_readers.anywhere || of_a_rank & READS_WEIGHTS;
 }
 
 /* Where nobody on any rank looks at gradients each rank needs the sums that it updates its weights by. */
@@ -192,8 +192,9 @@ tutti_status distributed_begin(distributed *d, int64_t slots, const plan *p, tut
         distributed_shards_gradients(d) && d->gradients.rules.shard_only;
     weight_shards *w = &d->gradients.weights;
     int32_t dtype;
-    w->on = (w->keeps || (w->wanted && d->gradients.shards.gives_back)) && !d->weights_read &&
-            plan_uses_weights_here(p) && !net_half_weights(d->run->net, &dtype);
+    w->on = (w->keeps || (w->wanted && d->gradients.shards.gives_back)) &&
+            !d->weight_readers.anywhere && plan_uses_weights_here(p) &&
+            !net_half_weights(d->run->net, &dtype);
     if (!w->on && (s = weights_gather_all(w, err)))
         return note(d, s);
     weights_begin_batch(w);
@@ -355,6 +356,8 @@ static tutti_status settle(distributed *d, bool failed, bool *ret_failed, tutti_
     const tutti_status end = gradients_end(&d->gradients, s ? &unheard : err);
     s = s ? s : end;
     if (!s)
+        weights_settle(&d->gradients.weights);
+    if (!s)
         s = read_records(d, all, ret_failed, err);
     free(all);
     if (!s && !*ret_failed && d->device.device)
@@ -393,11 +396,19 @@ void distributed_reads(distributed *d, const char *who)
     d->reader = d->reader ? d->reader : who;
 }
 
-void distributed_reads_weights(distributed *d, const char *who)
+void distributed_reads_weights(distributed *d, const char *who, bool alone)
 {
-    d->weights_reader = d->weights_reader ? d->weights_reader : who;
+    weight_readers *r = &d->weight_readers;
+    r->who = r->who ? r->who : who;
+    r->alone = r->alone || alone;
     if (d->run->file->distributed.sharding == SHARDING_WEIGHTS)
         distributed_reads(d, who);
+}
+
+bool distributed_is_alone(const distributed *d)
+{
+    return d->gradients.weights.sharded &&
+           (d->weight_readers.alone || d->run->stage.event == TUTTI_EVENT_EXCEPTION_RAISED);
 }
 
 static double sum_values(distributed *d)

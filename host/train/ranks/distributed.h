@@ -22,6 +22,13 @@ typedef struct rank_batches {
     double *values; /* the metrics' sums of each batch of mine */
 } rank_batches;
 
+/* Who may read weights between batches, where one rank alone may do so. */
+typedef struct weight_readers {
+    const char *who; /* the first one of this rank; NULL: nobody */
+    bool alone;      /* one of this rank is on no other, and may run the model forward */
+    bool anywhere;   /* on any rank: all have all weights when a step is over */
+} weight_readers;
+
 /* The microbatches of a batch are slots (dist/slots.h).  Every rank loads the rows of its own slots, or all where somebody
  * reads them, and computes its own slots; gradients, buffers that the forward pass assigns, losses and metrics' sums
  * are then those of all slots, in one order.  So nothing depends on the number of ranks. */
@@ -38,10 +45,8 @@ typedef struct distributed {
     bool reads;              /* somebody here may read gradients */
     const char *reader;      /* the first one's name; NULL: nobody here */
     bool gathers;            /* somebody on any rank may: all get all of them */
-    const char *
-        weights_reader; /* who may read weights between batches here, on one rank alone; NULL: nobody */
-    bool weights_read; /* somebody on any rank may: all have them when a step is over */
-    int32_t told;      /* TOLD_*: what the log was told of gradients last */
+    weight_readers weight_readers;
+    int32_t told; /* TOLD_*: what the log was told of gradients last */
     bool written; /* this rank's shard of a checkpoint, which all know at the end of a batch */
     bool all_written; /* behind it: every rank's */
     bool begun;       /* a batch: all ranks sum its gradients, whatever comes */
@@ -57,8 +62,11 @@ typedef struct distributed {
 
 /* Plugin or part `who` of this rank may read gradients; NULL: none. */
 void distributed_reads(distributed *d, const char *who);
-/* The same of weights, between batches, on this rank alone; where weights are sharded gradients come with them. */
-void distributed_reads_weights(distributed *d, const char *who);
+/* The same of weights, between batches; where weights are sharded gradients come with them.  `alone`: other ranks do not have
+ * `who`. */
+void distributed_reads_weights(distributed *d, const char *who, bool alone);
+/* Whether the model cannot be run forward: others' weights are not here, and other ranks may not come to gather them. */
+bool distributed_is_alone(const distributed *d);
 /* Joins the other ranks where the run file says so, before anything that can fail on one rank alone: whoever cannot go on
  * then tells the others.  Errors also: those of a rank that has come to refuse.  [control] */
 TUTTI_NODISCARD tutti_status distributed_open(distributed *d, tutti_error *err);

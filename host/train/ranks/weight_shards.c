@@ -135,7 +135,7 @@ void weights_begin_batch(weight_shards *w)
 
 /* ---- gathers ---- */
 
-static void give_back(const weight_shards *w, weight_bucket *b)
+static void give_back(weight_shards *w, weight_bucket *b)
 {
     int64_t n;
     float *at = arena(w, &n) + b->first;
@@ -143,7 +143,7 @@ static void give_back(const weight_shards *w, weight_bucket *b)
     const int64_t own = world_shard_begin(w->world, b->count, rank);
     const int64_t end = world_shard_begin(w->world, b->count, rank + 1);
     world_wait(w->world, b->piece);
-    b->gone = true;
+    b->gone = w->sharded = true;
     host_memory_release(at, (uint64_t)own * sizeof *at);
     host_memory_release(at + end, (uint64_t)(b->count - end) * sizeof *at);
 }
@@ -251,7 +251,12 @@ void weights_wait(weight_shards *w)
             world_wait(w->world, pass->buckets[k].piece);
         pass->buckets[k].there = true;
     }
-    w->sharded = pass->started < pass->count;
+}
+
+void weights_settle(weight_shards *w)
+{
+    if (w->on && w->keeps)
+        w->sharded = w->passes[0].started < w->passes[0].count;
 }
 
 tutti_status weights_gather_all(weight_shards *w, tutti_error *err)

@@ -60,8 +60,10 @@ void weights_before_sum(weight_shards *w, uint32_t k);
 /* All gathers of a pass have begun, whether anything ran here or not. */
 void weights_end_forward(weight_shards *w);
 void weights_end_backward(weight_shards *w);
-/* Behind both, where weights are kept: they are there, until the update. */
+/* Behind both, where weights are kept: waits for them. */
 void weights_wait(weight_shards *w);
+/* Behind world_finish, which has found no error: those are there, until the update. */
+void weights_settle(weight_shards *w);
 /* All weights on all ranks, until the next batch, or where they are kept the next update; all ranks call it.  [step] */
 TUTTI_NODISCARD tutti_status weights_gather_all(weight_shards *w, tutti_error *err);
 

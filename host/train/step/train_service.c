@@ -16,6 +16,18 @@ static tutti_status take_column(trainer *t, tutti_tensor to, const tutti_tensor 
                        err);
 }
 
+/* Weights of all ranks, which come together. */
+static tutti_status gather(trainer *t, tutti_error *err)
+{
+    if (distributed_is_alone(&t->distributed))
+        return tutti_fail(err, TUTTI_E_STATE,
+                          "weights are divided among the processes, and the others may not run "
+                          "the model forward now; want a logger that asks for " TUTTI_TRAIN_V1
+                          " when it opens, a handler with \"rank\" in the run file, or "
+                          "\"sharding\": \"none\" of \"distributed\"");
+    return weights_gather_all(&t->distributed.gradients.weights, err);
+}
+
 static tutti_status train_losses_there(void *ctx, const tutti_tensor *inputs, uint32_t ninputs,
                                        const tutti_tensor *targets, uint32_t ntargets,
                                        tutti_tensor *ret_losses, tutti_error *err)
@@ -33,7 +45,7 @@ static tutti_status train_losses_there(void *ctx, const tutti_tensor *inputs, ui
     for (uint32_t k = 0; k < ntargets; k++)
         request.targets[k] = targets[k].desc;
     plan *p;
-    tutti_status s = weights_gather_all(&t->distributed.gradients.weights, err);
+    tutti_status s = gather(t, err);
     if (s)
         return s;
     /* Dropout draws as in the batch's first microbatch, whichever this process has computed last. */
@@ -112,15 +124,11 @@ static tutti_status train_forward(void *ctx, const tutti_tensor *inputs, uint32_
                                   tutti_error *err)
 {
     trainer *t = ctx;
-    const distributed *d = &t->distributed;
     plan *p;
     tutti_status s = forward_plan(t, inputs, ninputs, noutputs, &p, err);
-    if (!s && d->gradients.weights.sharded && d->weights_reader && !d->weights_read)
-        s = tutti_fail(err, TUTTI_E_STATE,
-                       "weights are divided among the processes since nobody asked for them; "
-                       "want a logger that asks for " TUTTI_TRAIN_V1
-                       " when it opens, or \"sharding\": \"none\" of \"distributed\"");
-    if (s || (s = weights_gather_all(&t->distributed.gradients.weights, err)))
+    if (!s)
+        s = gather(t, err);
+    if (s)
         return s;
     for (uint32_t k = 0; k < ninputs; k++) {
         plan_set_input(p, k, NULL);

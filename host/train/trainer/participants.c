@@ -34,6 +34,11 @@ static const void *handler_service(void *ctx, const char *interface_id)
     return trainer_service(ctx, NULL, interface_id);
 }
 
+static void handler_of_one_rank(void *ctx)
+{
+    distributed_reads_weights(&((trainer *)ctx)->distributed, "a handler of one rank", true);
+}
+
 /* An algorithm may put another loss in the place of the model's, or add a term that is made of its gradients. */
 static tutti_status add_loss(trainer *t, instance *i, tutti_error *err)
 {
@@ -95,6 +100,7 @@ static tutti_status open_engine(trainer *t, tutti_error *err)
                               .log = engine_message,
                               .ctx = t,
                               .query = handler_service,
+                              .one_rank = handler_of_one_rank,
                               .upstream_order = t->run.file->participants.upstream_order};
     options.nevents = registry_events(t->run.registry, &options.events);
     const tutti_status s = engine_create(&options, &t->run.engine, err);

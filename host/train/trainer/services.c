@@ -136,14 +136,19 @@ void trainer_services_init(trainer *t)
                                           .owns = checkpoint_owns};
 }
 
-/* Between batches, where one process alone may do so: loggers, which rank 0 alone has, may run the model forward. */
+/* Loggers, which rank 0 alone has, may run the model forward: by tutti.train/1, which tutti.engine/1 can be asked for. */
+static bool runs_alone(const instance *i, const char *interface_id)
+{
+    return i && strcmp(object_describe(instance_object(i))->kind, TUTTI_KIND_LOGGER) == 0 &&
+           (strcmp(interface_id, TUTTI_TRAIN_V1) == 0 ||
+            strcmp(interface_id, TUTTI_ENGINE_V1) == 0);
+}
+
+/* Between batches, where one process alone may do so. */
 static bool reads_weights(const instance *i, const char *interface_id)
 {
-    const bool logs =
-        i && strcmp(object_describe(instance_object(i))->kind, TUTTI_KIND_LOGGER) == 0;
     return strcmp(interface_id, TUTTI_WEIGHTS_V1) == 0 ||
-           strcmp(interface_id, TUTTI_EXPORT_V1) == 0 ||
-           (logs && strcmp(interface_id, TUTTI_TRAIN_V1) == 0);
+           strcmp(interface_id, TUTTI_EXPORT_V1) == 0 || runs_alone(i, interface_id);
 }
 
 const void *trainer_service(void *ctx, instance *i, const char *interface_id)
@@ -151,7 +156,7 @@ const void *trainer_service(void *ctx, instance *i, const char *interface_id)
     trainer *t = ctx;
     const char *who = i ? instance_name(i) : "a plugin";
     if (reads_weights(i, interface_id))
-        distributed_reads_weights(&t->distributed, who);
+        distributed_reads_weights(&t->distributed, who, runs_alone(i, interface_id));
     if (strcmp(interface_id, TUTTI_WEIGHTS_V1) == 0 ||
         (t->run.file->distributed.sharding == SHARDING_WEIGHTS &&
          strcmp(interface_id, TUTTI_ACTIVATIONS_V1) == 0))

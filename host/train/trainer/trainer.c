@@ -257,8 +257,6 @@ static tutti_status open_all(trainer *t, tutti_error *err)
 {
     run_context *run = &t->run;
     tutti_status s = check_settings(t, err);
-    if (bindings_are_of_one_rank(&run->file->observers.handlers)) /* before they are bound */
-        distributed_reads_weights(&t->distributed, "a handler of one rank");
     if (s ||
         (s = context_open_device(run, err)) || /* first: transforms may have kernels for it */
         (s = reproduction_check(run, err)) || (s = distributed_check(&t->distributed, err)) ||
