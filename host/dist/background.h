@@ -7,6 +7,8 @@
 
 #include <pthread.h>
 
+enum { BACKGROUND_SLICE_NS = 100000 }; /* of the processor, which the thread asks Linux for */
+
 /* What the thread beside the caller does with pieces.  `*done` counts pieces that are over, in their order. */
 typedef struct background_work {
     /* Begins one piece more, and goes on with those before it. */

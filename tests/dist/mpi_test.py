@@ -75,6 +75,30 @@ def settings_bits(tutti, folder, report):
         report.check(f"mpirun -n 4, {what}: the bits of one", not text, text)
 
 
+def eager(tutti, folder, report):
+    """Over TCP Open MPI sends large messages at once, unless the user says how large they may be."""
+    if "Open MPI" not in subprocess.run(["mpirun", "--version"], capture_output=True, text=True, check=False).stdout:
+        report.skip("the eager limit is that of Open MPI, which mpirun is not")
+        return
+    names = ("btl_tcp_eager_limit", "btl_tcp_rndv_eager_limit", "btl_tcp_max_send_size", "btl_vader_max_send_size", "btl_sm_max_send_size")
+    raised = {**dict.fromkeys(names[:3], "4194304"), **dict.fromkeys(names[3:], "131072")}
+    for what, env, wanted in (("by default", {}, raised),
+                              ("as the user has it", {"OMPI_MCA_btl_tcp_eager_limit": "100000"}, {names[0]: "100000"})):
+        where = os.path.join(folder, what.replace(" ", "_"))
+        write(where, changed(max_duration="1ba", distributed=distributed("mpi")))
+        listed = os.path.join(where, "parameters")
+        process = Launcher().start(tutti, where, 2, env={"OMPI_MCA_mpi_show_mca_params": "enviro",
+                                                         "OMPI_MCA_mpi_show_mca_params_file": listed, **env})
+        _, err = process.communicate(timeout=60)
+        report.check(f"the eager limit {what}: it trains", process.returncode == 0, err)
+        with open(listed, encoding="utf-8") as f:
+            values = dict(re.findall(r"^(\w+)=(\S+) ", f.read(), re.M))
+        found = {name: values[name] for name in names if name in values}
+        # It knows one of the last two, by its version.
+        good = found.items() <= wanted.items() and len(found) in (len(wanted), len(wanted) - 1) and names[0] in found
+        report.check(f"the eager limit {what}: MPI has it", good, f"{found}, want {wanted}")
+
+
 def descendants(pid):
     """Process ids below one; MPICH has a process between mpirun and the ranks."""
     listed = subprocess.run(["pgrep", "-P", str(pid)], capture_output=True, text=True, check=False).stdout.split()
@@ -299,4 +323,4 @@ if __name__ == "__main__":
         print("skipped: the plugin mpi is not built here (Debian's package libopenmpi-dev)")
         sys.exit(77)
     FAULTS = sys.argv.pop(2)
-    sys.exit(main([bits, loop, gpus, hang, end, early, error, begin, alone]))
+    sys.exit(main([bits, eager, loop, gpus, hang, end, early, error, begin, alone]))

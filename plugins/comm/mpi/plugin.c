@@ -75,6 +75,50 @@ static tutti_status mpi_open(const tutti_host *host, const tutti_params *params,
     return TUTTI_OK;
 }
 
+/* Over TCP Open MPI announces a message of more than 64 KiB and sends it when the receiver has asked for it.  Both wait
+ * behind what is on its way on the same connection, other buckets of gradients, while the link has less and less to do.
+ * Messages up to 4 MiB go at once.  Between processes of one machine a message goes in pieces, 32 KiB each, only
+ * while both sides ask: larger ones want fewer turns of threads that share a processor. */
+#ifdef OPEN_MPI
+typedef struct mpi_parameter {
+    const char *name, *value;
+} mpi_parameter;
+
+static const mpi_parameter mpi_parameters[] = {
+    {"OMPI_MCA_btl_tcp_eager_limit", "4194304"},
+    {"OMPI_MCA_btl_tcp_rndv_eager_limit", "4194304"},
+    {"OMPI_MCA_btl_tcp_max_send_size", "4194304"},
+    {"OMPI_MCA_btl_vader_max_send_size", "131072"}, /* Open MPI 4 */
+    {"OMPI_MCA_btl_sm_max_send_size", "131072"}     /* and 5 */
+};
+enum { MPI_PARAMETERS = sizeof mpi_parameters / sizeof *mpi_parameters };
+
+/* What the environment or the launcher has set stays; what stands in Open MPI's files does not. */
+static int mpi_set_parameters(void)
+{
+    for (int k = 0; k < MPI_PARAMETERS; k++)
+        if (getenv(mpi_parameters[k].name))
+            return 0;
+    for (int k = 0; k < MPI_PARAMETERS; k++)
+        (void)setenv(mpi_parameters[k].name, mpi_parameters[k].value, 0);
+    return 1;
+}
+
+static int mpi_init(int *ret_level)
+{
+    const int set = mpi_set_parameters();
+    const int code = MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, ret_level);
+    for (int k = 0; k < MPI_PARAMETERS && set; k++)
+        (void)unsetenv(mpi_parameters[k].name); /* of no use to programs that the run starts */
+    return code;
+}
+#else
+static int mpi_init(int *ret_level)
+{
+    return MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, ret_level);
+}
+#endif
+
 /* An application that embeds the host may have begun MPI before. */
 static tutti_status mpi_start(mpi *m, tutti_error *err)
 {
@@ -84,8 +128,7 @@ static tutti_status mpi_start(mpi *m, tutti_error *err)
     if (ended)
         return tutti_fail(err, TUTTI_E_STATE,
                           "mpi: MPI has ended in this process, where it begins once");
-    const int code = begun ? MPI_Query_thread(&level)
-                           : MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &level);
+    const int code = begun ? MPI_Query_thread(&level) : mpi_init(&level);
     if (code != MPI_SUCCESS)
         return mpi_failed(begun ? "MPI_Query_thread" : "MPI_Init_thread", code, err);
     m->began = !begun;

@@ -4,9 +4,12 @@
 
 #include "tutti_check.h"
 
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 /* What a rank does: pieces by letter, of which the latest two are not over before another one comes or the caller waits. */
@@ -14,11 +17,13 @@ typedef struct rank {
     background beside;
     char order[256];
     uint64_t begun, done;
-    unsigned seed[2]; /* of the thread, of the caller */
-    char fails;       /* this piece; 0: none */
-    uint64_t waited;  /* pieces that were waited for, in their order */
-    uint64_t idle;    /* of these because nothing else was there to do */
-    uint64_t asked;   /* calls of poll */
+    unsigned seed[2];  /* of the thread, of the caller */
+    char fails;        /* this piece; 0: none */
+    uint64_t waited;   /* pieces that were waited for, in their order */
+    uint64_t idle;     /* of these because nothing else was there to do */
+    uint64_t asked;    /* calls of poll */
+    uint64_t slice_ns; /* the thread's, as Linux says */
+    int nice;
 } rank;
 
 static void rest(unsigned *seed)
@@ -41,10 +46,28 @@ static void end_one(rank *r, uint64_t *done)
     ++*done;
 }
 
+/* Of the calling thread; 0: this Linux does not say, or does not let it choose. */
+static uint64_t slice_of_thread(void)
+{
+    struct {
+        uint32_t size, policy;
+        uint64_t flags;
+        int32_t nice;
+        uint32_t priority;
+        uint64_t runtime_ns, deadline_ns, period_ns;
+    } a = {.size = sizeof a};
+    const bool chooses = syscall(SYS_sched_getattr, 0, &a, (uint32_t)sizeof a, 0) == 0 &&
+                         (a.policy == SCHED_OTHER || a.policy == SCHED_BATCH);
+    a.size = sizeof a;
+    return chooses && syscall(SYS_sched_setattr, 0, &a, 0) == 0 ? a.runtime_ns : 0;
+}
+
 static tutti_status begin(void *ctx, const world_piece *one, uint64_t *done, tutti_error *err)
 {
     rank *r = ctx;
     (void)one;
+    r->slice_ns = slice_of_thread();
+    r->nice = getpriority(PRIO_PROCESS, 0);
     rest(&r->seed[0]);
     if (r->fails == (char)('a' + r->begun))
         return tutti_fail(err, TUTTI_E_IO, "%c fails", r->fails);
@@ -129,6 +152,22 @@ START_TEST(the_order_is_that_of_the_caller)
 }
 END_TEST
 
+/* Which it gets since Linux 6.12; no other thread does, and none is nicer or less nice. */
+START_TEST(the_thread_asks_for_short_slices)
+{
+    rank r;
+    const uint64_t own = slice_of_thread();
+    ck_assert_int_eq(setpriority(PRIO_PROCESS, 0, 5), 0);
+    run(&r, 1);
+    ck_assert_int_eq(r.nice, 5);
+    ck_assert_uint_eq(slice_of_thread(), own);
+    if (own)
+        ck_assert_uint_eq(r.slice_ns, BACKGROUND_SLICE_NS);
+    else
+        tutti_skip("a thread cannot choose its slices here");
+}
+END_TEST
+
 START_TEST(after_an_error_all_is_over)
 {
     tutti_error err = TUTTI_ERROR_INIT;
@@ -192,6 +231,7 @@ int main(void)
     Suite *s = suite_create("background");
     TCase *t = tcase_create("all");
     tcase_add_loop_test(t, the_order_is_that_of_the_caller, 0, 40);
+    tcase_add_test(t, the_thread_asks_for_short_slices);
     tcase_add_test(t, after_an_error_all_is_over);
     tcase_add_test(t, what_is_under_way_is_waited_for_where_no_other_piece_comes);
     tcase_add_test(t, pieces_that_are_left_are_waited_for_where_the_thread_ends);
