@@ -215,7 +215,10 @@ void tutti_net_set_lr(tutti_net *n, double lr)
 
 const tutti_weight *tutti_net_weight(const tutti_net *n, uint32_t k)
 {
-    return k < net_weight_count(n->net) ? net_weight(n->net, k) : NULL;
+    if (k >= net_weight_count(n->net))
+        return NULL;
+    net_expose_weights(n->net); /* the program may write there at any time */
+    return net_weight(n->net, k);
 }
 
 tutti_status tutti_net_save(const tutti_net *n, const char *path, tutti_error *err)

@@ -56,10 +56,18 @@ typedef struct gemm_data {
     float *y;                /* NULL where it is not stored */
     gemm_epilogue *epilogue; /* or NULL */
     const void *how;
+    const float *packed_b; /* by gemm_pack_whole, in the place of b; or NULL */
 } gemm_data;
 
 /* E_UNSUPPORTED on an x86-64 CPU without AVX2 and FMA, for `bf16` without AVX512_BF16 or FEAT_BF16.  [control] */
 tutti_status gemm_plan(gemm *p, uint64_t *ret_scratch);
+
+/* Bytes of the whole of b packed, to be kept between runs.  `layout` says how it lies: what has equal texts has one
+ * layout, whatever M is. */
+enum { GEMM_LAYOUT = 96 };
+uint64_t gemm_packed_bytes(const gemm *p, char layout[GEMM_LAYOUT]);
+/* `to` is 64-byte aligned.  [step] */
+void gemm_pack_whole(const gemm *p, const void *b, float *to);
 
 /* `scratch` is 64-byte aligned; y overlaps with nothing.  Allocates nothing.  [step] */
 void gemm_run(const gemm *p, const gemm_data *d, void *scratch);

@@ -152,7 +152,11 @@ tutti_status conv2d_1x1_run(const conv2d_1x1 *s, const void *in0, const void *in
     const gemm_bf16_store store = {y, s->p.n};
     gemm_data d = {.a = in0, .b = in1, .bias = bias, .y = y};
     if (s->p.unstored)
-        d = (gemm_data){in0, in1, bias, NULL, TUTTI_ISA_PICK(gemm_store_bf16), &store};
+        d = (gemm_data){.a = in0,
+                        .b = in1,
+                        .bias = bias,
+                        .epilogue = TUTTI_ISA_PICK(gemm_store_bf16),
+                        .how = &store};
     if (s->kind == DNN_CONV) {
         d.a = read_pixels(s, in0, scratch);
     } else if (s->kind == DNN_CONV_GRAD_WEIGHT) {

@@ -4,6 +4,7 @@
 #include "gelu/gelu_graph.h"
 #include "matmul/matmul.h"
 #include "matmul/matmul_epilogue.h"
+#include "matmul/matmul_tiles.h"
 
 static const tutti_attr_field fields[] = {
     OP_FIELD_I64(matmul_attr, transpose_a, 0), OP_FIELD_I64(matmul_attr, transpose_b, 0),
@@ -100,7 +101,8 @@ const tutti_op tutti_op_matmul_act = {.struct_size = sizeof(tutti_op),
                                       .reference = act_reference,
                                       .cpu = &matmul_cpu,
                                       .cuda = &matmul_cuda,
-                                      .cpu_algorithms = &matmul_algorithms};
+                                      .cpu_algorithms = &matmul_algorithms,
+                                      .cpu_packing = &matmul_packing};
 
 /* ---- matmul_act_grad: a, b, x -> (a b) act'(x); for ReLU x may be its result ---- */
 

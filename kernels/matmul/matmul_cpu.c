@@ -4,28 +4,15 @@
 #include "common/gemm.h"
 #include "common/gemm_microkernel.h"
 #include "matmul/matmul_tile.h"
+#include "matmul/matmul_tiles.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct state {
-    matmul_shape shape;
-    dnn *big;            /* NULL: another one of these, or matmul_small does it */
-    matmul_split *split; /* NULL: not so */
-    gemm tiles;          /* threads 0: not so */
-    int64_t gemm;        /* dnn_gemm_run does it */
-    int64_t batch;       /* products that one run of `big` does */
-    int64_t packed;      /* floats of one thread's packed matrix, bytes for `tiles` */
-    int32_t bias;        /* the third input is one */
-    int32_t grad;        /* the third input is what the activation's derivative is taken of */
-    int32_t stores;      /* `tiles` has no y: something in 16 bits is beside the product */
-    int32_t reserved;
-} state;
-
 static void destroy(void *self)
 {
-    state *s = self;
+    matmul_state *s = self;
     if (!s)
         return;
     dnn_destroy(s->big);
@@ -42,7 +29,7 @@ static dnn_tensor matrix(int64_t batch, int64_t rows, int64_t cols, int64_t row,
         .rank = 3, .dim = {batch, rows, cols}, .stride = {rows * cols, row, col}};
 }
 
-static tutti_status prepare_big(state *s, const tutti_op_call *c, uint64_t *ret_scratch,
+static tutti_status prepare_big(matmul_state *s, const tutti_op_call *c, uint64_t *ret_scratch,
                                 tutti_error *err)
 {
     const matmul_shape *m = &s->shape;
@@ -103,11 +90,6 @@ static int32_t big_algorithm(const matmul_shape *m, const matmul_attr *attr, uin
     return at < (m->count > 1 ? 2 : fast ? 4 : 3) ? big_algorithms[at] : -1;
 }
 
-static int is_half(int32_t dtype)
-{
-    return dtype == TUTTI_BF16 || dtype == TUTTI_F16;
-}
-
 /* How many operands and results are of `dtype`. */
 static uint32_t count_of(const tutti_op_call *c, int32_t dtype)
 {
@@ -127,7 +109,7 @@ static int is_bf16(const tutti_op_call *c, const matmul_shape *m, int grad)
     const int rounds = ((const matmul_attr *)c->attr)->fast == MATMUL_BF16;
     const int bias = !grad && c->nin > 2;
     if (m->m * m->n * m->k * m->count == 0 || !(both || rounds) || count_of(c, TUTTI_F16) ||
-        (bias && is_half(c->in[2].dtype)) || !gemm_microkernel_at(1, 0))
+        (bias && matmul_is_half(c->in[2].dtype)) || !gemm_microkernel_at(1, 0))
         return 0;
     return count_of(c, TUTTI_BF16) || is_big(m);
 }
@@ -153,46 +135,9 @@ static const char *grad_algorithm_name(const tutti_op_call *c, uint32_t k)
     return algorithm_name(c, k, 1);
 }
 
-/* Threads that have products of their own. */
-static int tile_groups(const state *s, const tutti_op_call *c)
+static matmul_state *state_of(const tutti_op_call *c, int grad, tutti_error *err)
 {
-    return s->shape.count >= c->threads ? c->threads : 1;
-}
-
-/* Parts of K where a reproducible product divides it, however many threads there are. */
-enum { REPRODUCIBLE_PARTS = 16 };
-
-static tutti_status prepare_tiles(state *s, const tutti_op_call *c, int bf16, int32_t parts,
-                                  uint64_t *ret_scratch)
-{
-    const matmul_shape *m = &s->shape;
-    const int small = m->count * m->m * m->n * m->k <= MATMUL_SMALL;
-    uint64_t bytes = 0;
-    s->stores = is_half(c->out[0].dtype) || (c->nout > 1 && is_half(c->out[1].dtype)) ||
-                (s->grad && is_half(c->in[2].dtype));
-    s->tiles = (gemm){.m = m->m,
-                      .n = m->n,
-                      .k = m->k,
-                      .a_row = m->a_row,
-                      .a_col = m->a_col,
-                      .b_row = m->b_row,
-                      .b_col = m->b_col,
-                      .y_row = m->n,
-                      .threads = small ? 1 : c->threads / tile_groups(s, c),
-                      .a_dtype = c->in[0].dtype,
-                      .b_dtype = c->in[1].dtype,
-                      .bf16 = bf16,
-                      .unstored = s->stores,
-                      .parts = parts};
-    const tutti_status status = gemm_plan(&s->tiles, &bytes);
-    s->packed = (int64_t)(bytes + 63) / 64 * 64;
-    *ret_scratch = (uint64_t)(s->packed * tile_groups(s, c));
-    return status;
-}
-
-static state *state_of(const tutti_op_call *c, int grad, tutti_error *err)
-{
-    state *s = calloc(1, sizeof *s);
+    matmul_state *s = calloc(1, sizeof *s);
     if (!s) {
         (void)tutti_fail(err, TUTTI_E_NOMEM, "matmul: no memory for its state");
         return NULL;
@@ -204,10 +149,13 @@ static state *state_of(const tutti_op_call *c, int grad, tutti_error *err)
     return s;
 }
 
-static uint64_t small_scratch(const state *s, const tutti_op_call *c)
+static uint64_t small_scratch(const matmul_state *s, const tutti_op_call *c)
 {
     return (uint64_t)(s->packed * small_threads(&s->shape, c)) * sizeof(float);
 }
+
+/* Parts of K where a reproducible product divides it, however many threads there are. */
+enum { REPRODUCIBLE_PARTS = 16 };
 
 /* In f32 by our own tiles, or by the loop for small ones. */
 static tutti_status prepare_same(const tutti_op_call *c, int grad, void **ret_state,
@@ -215,11 +163,11 @@ static tutti_status prepare_same(const tutti_op_call *c, int grad, void **ret_st
 {
     if (count_of(c, TUTTI_BF16) + count_of(c, TUTTI_F16) > 0)
         return TUTTI_E_UNSUPPORTED; /* the host converts around it */
-    state *s = state_of(c, grad, err);
+    matmul_state *s = state_of(c, grad, err);
     if (!s)
         return TUTTI_E_NOMEM;
     *ret_scratch = small_scratch(s, c);
-    if (is_big(&s->shape) && prepare_tiles(s, c, 0, REPRODUCIBLE_PARTS, ret_scratch)) {
+    if (is_big(&s->shape) && matmul_tiles_prepare(s, c, 0, REPRODUCIBLE_PARTS, ret_scratch)) {
         destroy(s);
         return tutti_fail(err, TUTTI_E_UNSUPPORTED,
                           "matmul: a reproducible product wants a CPU with AVX2 and FMA");
@@ -231,7 +179,7 @@ static tutti_status prepare_same(const tutti_op_call *c, int grad, void **ret_st
 static tutti_status prepare_any(const tutti_op_call *c, uint32_t k, int grad, void **ret_state,
                                 uint64_t *ret_scratch, tutti_error *err)
 {
-    state *s = state_of(c, grad, err);
+    matmul_state *s = state_of(c, grad, err);
     if (!s)
         return TUTTI_E_NOMEM;
     const matmul_shape *m = &s->shape;
@@ -245,7 +193,7 @@ static tutti_status prepare_any(const tutti_op_call *c, uint32_t k, int grad, vo
     }
     s->gemm = algorithm == GEMM_PARTS;
     if (algorithm == TILES || algorithm == BF16_TILES)
-        status = prepare_tiles(s, c, algorithm == BF16_TILES, 0, ret_scratch);
+        status = matmul_tiles_prepare(s, c, algorithm == BF16_TILES, 0, ret_scratch);
     else if (algorithm == SPLIT)
         status = matmul_split_create(m, c->threads, s->bias, &s->split, ret_scratch, err);
     else if (algorithm == DIRECT)
@@ -298,8 +246,8 @@ static tutti_status prepare_grad_reproducible(const tutti_op_call *c, void **ret
     return prepare_same(c, 1, ret_state, ret_scratch, err);
 }
 
-static tutti_status run_big(const state *s, const void *const *in, const void *bias, float *y,
-                            void *scratch)
+static tutti_status run_big(const matmul_state *s, const void *const *in, const void *bias,
+                            float *y, void *scratch)
 {
     const matmul_shape *m = &s->shape;
     for (int64_t p = 0; p < m->count; p += s->batch) {
@@ -338,9 +286,9 @@ static tutti_status run_part(const matmul_shape *m, int64_t row, int64_t rows, i
 }
 
 /* The longer side of y is divided: the library's gemm goes about it less well by itself. */
-static tutti_status run_gemm(const state *s, const tutti_op_call *c, const void *const *in,
-                             const float *bias, const matmul_epilogue *epilogue,
-                             float *preactivation, float *y)
+static tutti_status run_gemm(const matmul_state *s, const tutti_op_call *c,
+                             const void *const *in, const float *bias,
+                             const matmul_epilogue *epilogue, float *preactivation, float *y)
 {
     const matmul_shape *m = &s->shape;
     const int by_rows = m->m >= m->n;
@@ -363,59 +311,7 @@ static tutti_status run_gemm(const state *s, const tutti_op_call *c, const void 
     return failed ? TUTTI_E_FAIL : TUTTI_OK;
 }
 
-typedef struct tiles_job {
-    const void *const *in;
-    const float *bias;
-    const matmul_epilogue *epilogue;
-    float *preactivation, *y;
-    matmul_store to; /* where the state says so */
-} tiles_job;
-
-static const void *element(const void *data, int32_t dtype, int64_t at)
-{
-    return (const char *)data + (uint64_t)at * tutti_dtype_size(dtype);
-}
-
-/* Products [first, last). */
-static void run_products(const state *s, const tiles_job *j, int64_t first, int64_t last,
-                         void *scratch)
-{
-    const matmul_shape *m = &s->shape;
-    for (int64_t p = first; p < last; p++) {
-        int64_t ia, ib;
-        broadcast_at(&m->batch_dims, p, &ia, &ib);
-        const tile_epilogue epilogue = {*j->epilogue, j->y, m->n, p * m->m};
-        const tile_store store = {j->to, m->n, p * m->m};
-        gemm_data d = {.a = element(j->in[0], s->tiles.a_dtype, ia * m->m * m->k),
-                       .b = element(j->in[1], s->tiles.b_dtype, ib * m->k * m->n),
-                       .bias = j->bias,
-                       .epilogue = store_tile,
-                       .how = &store};
-        if (!s->stores) {
-            d.y = j->preactivation + p * m->m * m->n;
-            d.epilogue = j->epilogue->act ? apply_to_tile : NULL;
-            d.how = &epilogue;
-        }
-        gemm_run(&s->tiles, &d, scratch);
-    }
-}
-
-/* A parallel region around one group would make the threads of the product's new ones each time. */
-static void run_tiles(const state *s, const tutti_op_call *c, const tiles_job *j, void *scratch)
-{
-    const int64_t count = s->shape.count;
-    const int groups = tile_groups(s, c);
-    if (groups == 1) {
-        run_products(s, j, 0, count, scratch);
-        return;
-    }
-#pragma omp parallel for schedule(static) num_threads(groups)
-    for (int g = 0; g < groups; g++)
-        run_products(s, j, count * g / groups, count * (g + 1) / groups,
-                     (char *)scratch + g * s->packed);
-}
-
-static void run_small(const state *s, const tutti_op_call *c, const void *const *in,
+static void run_small(const matmul_state *s, const tutti_op_call *c, const void *const *in,
                       const float *bias, float *y, void *scratch)
 {
     const matmul_shape *m = &s->shape;
@@ -451,7 +347,7 @@ static void apply_epilogue(const tutti_op_call *c, const matmul_epilogue *epilog
 static tutti_status run(void *self, const tutti_op_call *c, const void *const *in,
                         void *const *out, void *scratch)
 {
-    const state *s = self;
+    const matmul_state *s = self;
     const float *bias = s->bias ? in[2] : NULL;
     float *preactivation = c->nout > 1 ? out[1] : out[0];
     const matmul_epilogue epilogue = {((const matmul_attr *)c->attr)->act,
@@ -459,19 +355,19 @@ static tutti_status run(void *self, const tutti_op_call *c, const void *const *i
                                       s->grad ? in[2] : NULL};
     tutti_status status = TUTTI_OK;
     if (s->tiles.threads) {
-        const tiles_job job = {in,
-                               bias,
-                               &epilogue,
-                               preactivation,
-                               out[0],
-                               {.act = epilogue.act,
-                                .y = out[0],
-                                .z = c->nout > 1 ? out[1] : NULL,
-                                .x = epilogue.x,
-                                .y_dtype = c->out[0].dtype,
-                                .z_dtype = c->nout > 1 ? c->out[1].dtype : TUTTI_F32,
-                                .x_dtype = s->grad ? c->in[2].dtype : TUTTI_F32}};
-        run_tiles(s, c, &job, scratch);
+        const matmul_tiles_job job = {in,
+                                      bias,
+                                      &epilogue,
+                                      preactivation,
+                                      out[0],
+                                      {.act = epilogue.act,
+                                       .y = out[0],
+                                       .z = c->nout > 1 ? out[1] : NULL,
+                                       .x = epilogue.x,
+                                       .y_dtype = c->out[0].dtype,
+                                       .z_dtype = c->nout > 1 ? c->out[1].dtype : TUTTI_F32,
+                                       .x_dtype = s->grad ? c->in[2].dtype : TUTTI_F32}};
+        matmul_tiles_run(s, c, &job, scratch);
         return TUTTI_OK;
     }
     if (s->gemm)

@@ -3,6 +3,7 @@
 #include "common/onnx.h"
 #include "matmul/matmul.h"
 #include "matmul/matmul_epilogue.h"
+#include "matmul/matmul_tiles.h"
 
 static const tutti_attr_field fields[] = {
     OP_FIELD_I64(matmul_attr, transpose_a, 0), OP_FIELD_I64(matmul_attr, transpose_b, 0),
@@ -159,4 +160,5 @@ const tutti_op tutti_op_matmul = {.struct_size = sizeof(tutti_op),
                                   .reference = reference,
                                   .cpu = &matmul_cpu,
                                   .cuda = &matmul_cuda,
-                                  .cpu_algorithms = &matmul_algorithms};
+                                  .cpu_algorithms = &matmul_algorithms,
+                                  .cpu_packing = &matmul_packing};

@@ -407,7 +407,12 @@ START_TEST(tiles_agree_with_the_definition_however_divided)
                   .threads = divided[_i].threads,
                   .division = division,
                   .microkernel = gemm_microkernel_at(0, how / 16)};
-        const gemm_data d = {a, b, ta ? bias : NULL, y, write_twice, &e};
+        const gemm_data d = {.a = a,
+                             .b = b,
+                             .bias = ta ? bias : NULL,
+                             .y = y,
+                             .epilogue = write_twice,
+                             .how = &e};
         ck_assert_int_eq(gemm_plan(&p, &bytes), TUTTI_OK);
         void *scratch = aligned_alloc(64, (bytes + 63) / 64 * 64);
         ck_assert_ptr_nonnull(scratch);

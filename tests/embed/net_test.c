@@ -140,6 +140,28 @@ START_TEST(so_it_does_in_sixteen_bits)
 }
 END_TEST
 
+/* An evaluation in bf16 keeps weights packed where the CPU has units for it. */
+START_TEST(weights_that_the_program_writes_are_those_of_the_next_evaluation)
+{
+    tutti_net_options o = settings("{\"name\": \"mlp\", \"hidden\": [128, 128]}", adamw);
+    o.precision = TUTTI_PRECISION_BF16;
+    tutti_net *n = open_net(&o);
+    uint32_t written = 0;
+    train(n, TUTTI_STEP_AMP, 0, 200);
+    const double before = accuracy(n);
+    ck_assert_double_gt(before, 0.95);
+    const tutti_weight *w;
+    for (uint32_t k = 0; (w = tutti_net_weight(n, k)); k++)
+        if (tutti_numel(&w->data.desc) == 128 * 128) {
+            memset(w->data.data, 0, tutti_nbytes(&w->data.desc));
+            written++;
+        }
+    ck_assert_uint_eq(written, 1);
+    ck_assert_double_lt(accuracy(n), 0.8); /* one answer for all points */
+    tutti_net_close(n);
+}
+END_TEST
+
 START_TEST(what_is_saved_is_loaded_by_its_names)
 {
     char path[] = "/tmp/embed_net_XXXXXX";
@@ -250,6 +272,7 @@ int main(void)
     suite_add_tcase(suite, tc);
     tcase_add_test(tc, a_model_of_a_plugin_learns);
     tcase_add_test(tc, so_it_does_in_sixteen_bits);
+    tcase_add_test(tc, weights_that_the_program_writes_are_those_of_the_next_evaluation);
     tcase_add_test(tc, what_is_saved_is_loaded_by_its_names);
     tcase_add_test(tc, batches_may_lie_anywhere);
     tcase_add_test(tc, the_learning_rate_is_the_programs);

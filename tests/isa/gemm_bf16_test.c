@@ -100,6 +100,25 @@ static const gemm_microkernel *microkernel(int k)
     return all[k];
 }
 
+/* The same bits as in y, which the run before has left there, of b packed as a whole. */
+static void packed_gives_the_same(const gemm *p, const gemm_data *of, void *scratch, float *y)
+{
+    const size_t size = (size_t)(p->m * p->n) * sizeof *y;
+    char layout[GEMM_LAYOUT];
+    const uint64_t bytes = gemm_packed_bytes(p, layout);
+    float *before = malloc(size + 1), *packed = aligned_alloc(64, (bytes + 63) / 64 * 64);
+    gemm_data d = *of;
+    ck_assert(before && packed);
+    memcpy(before, y, size);
+    memset(packed, 0xFF, bytes);
+    gemm_pack_whole(p, d.b, packed);
+    d.b = NULL;
+    d.packed_b = packed;
+    gemm_run(p, &d, scratch);
+    ck_assert_mem_eq(before, y, size);
+    free(before), free(packed);
+}
+
 static void check_product(gemm *p, int how, const factors *f)
 {
     const int32_t of[2] = {how & 1 ? TUTTI_BF16 : TUTTI_F32, how & 2 ? TUTTI_BF16 : TUTTI_F32};
@@ -114,18 +133,20 @@ static void check_product(gemm *p, int how, const factors *f)
     float *scratch = aligned_alloc(64, (bytes + 63) / 64 * 64);
     ck_assert_ptr_nonnull(scratch);
     memset(scratch, 0xFF, bytes); /* NaNs */
-    const gemm_data d = {numbers_as(&f->a, of[0]),
-                         numbers_as(&f->b, of[1]),
-                         f->bias.f32,
-                         p->unstored ? NULL : y,
-                         keep,
-                         &t};
+    const gemm_data d = {.a = numbers_as(&f->a, of[0]),
+                         .b = numbers_as(&f->b, of[1]),
+                         .bias = f->bias.f32,
+                         .y = p->unstored ? NULL : y,
+                         .epilogue = keep,
+                         .how = &t};
     gemm_run(p, &d, scratch);
     for (int64_t at = 0; at < p->m * p->n; at++) {
         if (times[at] != 1)
             ck_assert_int_eq(times[at], 1);
         number_is_close(y[at], f->want[at], bound_of(p->k, f->size[at] + 1.0));
     }
+    if (of[0] == TUTTI_F32) /* b of both dtypes is enough */
+        packed_gives_the_same(p, &d, scratch, y);
     free(scratch), free(y), free(times);
 }
 

@@ -102,7 +102,7 @@ function(tutti_add_library name)
 endfunction()
 
 # tutti_add_op(<folder> [OPS op ...] [SOURCES file ...] [ISA_OPS op ...] [ISA_SOURCES file ...] [ISA_EXPORTS name ...]
-# [ISA_DISPATCH name ...] [ISA_LEVELS level ...] [LIBS ...] [TEST file]): one folder of kernels/.
+# [ISA_DISPATCH name ...] [ISA_LEVELS level ...] [LIBS ...] [TEST <name>_test.c ...]): one folder of kernels/.
 # Every OPS entry is a `const tutti_op tutti_op_<name>` in SOURCES and joins the generated table.  What has hot
 # loops is in ISA_SOURCES, compiled once per instruction set (Isa.cmake); operations that are defined there are
 # ISA_OPS, and the table has the variant that suits the CPU.
@@ -130,10 +130,10 @@ function(tutti_add_op folder)
   set_property(GLOBAL APPEND PROPERTY TUTTI_OP_LIBS ${T_LIBS})
   list(TRANSFORM T_POINTWISE PREPEND "${folder}:")
   set_property(GLOBAL APPEND PROPERTY TUTTI_POINTWISE ${T_POINTWISE})
-  if(T_TEST)
-    set_property(GLOBAL APPEND PROPERTY TUTTI_OP_TESTS
-      "${folder}=${CMAKE_CURRENT_SOURCE_DIR}/${T_TEST}")
-  endif()
+  foreach(test IN LISTS T_TEST) # op_<name>_test of <name>_test.c
+    string(REGEX REPLACE "_test\\.c$" "" name "${test}")
+    set_property(GLOBAL APPEND PROPERTY TUTTI_OP_TESTS "${name}=${CMAKE_CURRENT_SOURCE_DIR}/${test}")
+  endforeach()
 endfunction()
 
 # tutti_add_plugin(<name> SOURCES ... [LIBS ...] [CUDA file] [TEST file] [MANIFEST plugin.json] [COMPONENT name] [INSIDE]): one

@@ -107,6 +107,7 @@ bool net_has_half(const net *n, const float *at)
 
 void net_touch_trained(net *n)
 {
+    n->storage.packed.version++;
     if (n->storage.half)
         n->storage.half->areas[HALF_TRAINED].old = true;
 }
@@ -120,6 +121,7 @@ void net_touch_weights(net *n)
 
 void net_expose_weights(net *n)
 {
+    n->storage.packed.exposed = true;
     if (n->storage.half)
         n->storage.half->exposed = true;
 }

@@ -35,6 +35,16 @@ struct half_weights {
     bool exposed; /* may become old at any time */
 };
 
+/* packed_weights.c: weights as kernels of plans without a backward pass read them.  What writes weights says so, or that
+ * they may be written at any time, by the same calls as for copies in 16 bits. */
+typedef struct packed_weights {
+    weight_packs store;
+    struct packed_weight *first; /* NULL: none */
+    const uint64_t *limit;       /* of the net's memory; 0: what the machine has */
+    uint64_t version;            /* of the weights, from 1 */
+    bool exposed;                /* until the next commit */
+} packed_weights;
+
 /* The modules and their weights. */
 typedef struct net_tree {
     module **modules; /* by handle; [0] is NULL, [1] the root */
@@ -51,8 +61,9 @@ typedef struct net_tree {
 typedef struct net_storage {
     float *trainable, *grads; /* `count` each */
     int64_t count;
-    void *buffers;       /* behind the frozen weights */
-    half_weights *half;  /* NULL: there are none */
+    void *buffers;      /* behind the frozen weights */
+    half_weights *half; /* NULL: there are none */
+    packed_weights packed;
     sequence_rows *rows; /* that sequences have left, for plans of all lengths */
 } net_storage;
 
@@ -118,6 +129,8 @@ void *half_weights_address(const net *n, uint32_t id);
 float *half_weights_source(const net *n, int area);
 /* half_refresh.c.  Before a forward pass: makes copies that are old anew. */
 tutti_status half_weights_refresh(net *n, const tutti_step *step, tutti_error *err);
+
+void packed_weights_init(packed_weights *w, const uint64_t *limit); /* once, where it stays */
 
 /* op_source.c: the operation of that name out of a plugin, opened once; NULL: there is none, or it cannot be
  * used.  What is opened is closed with the net. */

@@ -34,6 +34,21 @@ static tutti_status check_fields(const tutti_op *op, tutti_error *err)
     return TUTTI_OK;
 }
 
+static tutti_status check_packing(const char *name, const tutti_op *op, tutti_error *err)
+{
+    const tutti_packing *p = TUTTI_HAS(op, tutti_op, cpu_packing) ? op->cpu_packing : NULL;
+    tutti_error why = TUTTI_ERROR_INIT;
+    if (!p)
+        return TUTTI_OK;
+    const tutti_status s = RELEASED_TAKE(tutti_packing, p, &why);
+    if (s)
+        return tutti_fail(err, s, "%s: %s", name, why.text);
+    const char *lacks = !p->bytes ? "bytes" : !p->pack ? "pack" : !p->use ? "use" : NULL;
+    return lacks ? tutti_fail(err, TUTTI_E_FORMAT, "%s: the operation's cpu_packing has no %s",
+                              name, lacks)
+                 : TUTTI_OK;
+}
+
 /* A plugin's table is not trusted to be whole. */
 static tutti_status check_op(const char *name, const tutti_op *op, tutti_error *err)
 {
@@ -67,7 +82,8 @@ static tutti_status check_op(const char *name, const tutti_op *op, tutti_error *
         return tutti_fail(err, TUTTI_E_VERSION,
                           "%s: its tutti_op_traits has struct_size %u, want at least %u", name,
                           op->traits->struct_size, RELEASED(tutti_op_traits));
-    return check_fields(op, err);
+    const tutti_status s = check_fields(op, err);
+    return s ? s : check_packing(name, op, err);
 }
 
 static void adopt(plugin_op *p, const tutti_op *op)

@@ -34,7 +34,7 @@ void *program_address(const program *p, tutti_value v)
 
 void program_set_arena(program *p, void *base)
 {
-    p->dirty = p->dirty || p->base.arena != base;
+    p->base.dirty = p->base.dirty || p->base.arena != base;
     p->base.arena = base;
     p->external[p->nexternal] = base;
 }
@@ -44,7 +44,7 @@ void program_set_external(program *p, uint32_t k, const void *place)
     if (p->external[k] == place)
         return;
     p->external[k] = (void *)(uintptr_t)place;
-    for (uint32_t j = 0; j < p->nslots && !p->dirty; j++) {
+    for (uint32_t j = 0; j < p->nslots && !p->base.dirty; j++) {
         const alias_set *m = &p->alias_sets[p->slot_alias_set[j]];
         if (m->location == LOCATION_EXTERNAL && m->external == k)
             p->slots[j] = p->external[k];
@@ -59,5 +59,5 @@ void program_bind(program *p)
         if (p->steps[k].scratch_interval != NEVER && p->base.arena)
             p->steps[k].scratch =
                 p->base.arena + p->intervals[p->steps[k].scratch_interval].offset;
-    p->dirty = false;
+    p->base.dirty = false;
 }

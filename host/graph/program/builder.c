@@ -253,7 +253,7 @@ tutti_status program_create(const program_spec *spec, program **ret_program, tut
     if (!b.p)
         return out_of_memory(err);
     b.p->g = spec->g;
-    b.p->dirty = true;
+    b.p->base.dirty = true;
     b.p->now.struct_size = sizeof b.p->now;
     tutti_status s = reserve(&b, err);
     if (!s)

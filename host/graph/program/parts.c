@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/program/parts.h"
 #include "base/monotonic.h"
-#include "graph/program/program_internal.h"
+#include "graph/program/packed_operands.h"
 
 #include <string.h>
 
@@ -76,9 +76,11 @@ static tutti_status run_part(const program *p, int32_t segment, uint32_t *at,
 tutti_status program_run_part(program *p, int32_t segment, uint32_t *at, const tutti_step *now,
                               program_pause *ret_pause, tutti_error *err)
 {
-    if (p->dirty)
+    if (p->base.dirty)
         program_bind(p);
     p->now = *now;
+    if (!segment && *at == 0)
+        packed_operands_refresh(p);
     return run_part(p, segment, at, ret_pause, err);
 }
 
@@ -116,8 +118,9 @@ uint32_t program_sums(const program *p, int32_t segment, int64_t *ret_counts, ui
 
 void program_move(program *p, const void *from, uint64_t bytes, void *to)
 {
-    const program_base base = {p->base.arena, from, to, to ? bytes : 0};
-    p->dirty = p->dirty || base.from != p->base.from || base.to != p->base.to ||
-               base.bytes != p->base.bytes;
+    program_base base = {
+        .arena = p->base.arena, .from = from, .to = to, .bytes = to ? bytes : 0};
+    base.dirty = p->base.dirty || base.from != p->base.from || base.to != p->base.to ||
+                 base.bytes != p->base.bytes;
     p->base = base;
 }

@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/ir/attr.h"
 #include "graph/ir/sound.h"
-#include "graph/program/program_internal.h"
+#include "graph/program/packed_operands.h"
 #include "graph/runtime/autotune_measure.h"
 #include "graph/runtime/upcast.h"
 
@@ -13,7 +13,7 @@ tutti_status program_run_uncaptured(program *p, int32_t segment, const tutti_ste
 {
     if (!p->device || tutti_device_is_host(p->device))
         return program_run(p, segment, now, err);
-    if (p->dirty)
+    if (p->base.dirty)
         program_bind(p);
     p->now = *now;
     p->captures.ran = p->captures.ran || segment;
@@ -28,11 +28,14 @@ bool program_has_run(const program *p)
 
 tutti_status program_run(program *p, int32_t segment, const tutti_step *now, tutti_error *err)
 {
-    if (p->dirty)
+    if (p->base.dirty)
         program_bind(p);
     p->now = *now;
-    if (!p->device)
+    if (!p->device) {
+        if (!segment)
+            packed_operands_refresh(p);
         return program_run_here(p, segment, err);
+    }
     p->captures.ran = p->captures.ran || segment;
     return program_run_on_device(p, segment, p->steps + (segment ? p->cut : 0),
                                  p->steps + (segment ? p->nsteps : p->cut), err);
@@ -53,7 +56,7 @@ program_use program_uses(program *p, int32_t segment, const void *memory, uint64
 {
     const uint32_t begin = segment ? p->cut : 0, end = segment ? p->nsteps : p->cut;
     program_use use = {0, 0};
-    if (p->dirty)
+    if (p->base.dirty)
         program_bind(p);
     for (uint32_t k = begin; k < end; k++) {
         const step *s = &p->steps[k];
@@ -103,9 +106,10 @@ tutti_status program_find_unsound(program *p, const tutti_step *now, const char 
     *ret_scope = *ret_op = NULL;
     if (p->device && !tutti_device_is_host(p->device))
         return TUTTI_OK;
-    if (p->dirty)
+    if (p->base.dirty)
         program_bind(p);
     p->now = *now;
+    packed_operands_refresh(p);
     for (const step *s = p->steps; s < p->steps + p->cut; s++) {
         if (s->guard && **s->guard == 0.0f) {
             program_skip_step(s);
@@ -218,6 +222,8 @@ static void dump_step(const program *p, const step *s, FILE *file)
         (void)fprintf(file, " converted to f32");
     if (n && n->group)
         (void)fprintf(file, " again");
+    if (s->packed)
+        (void)fprintf(file, " of packed weights");
     for (uint32_t j = 0; n && j < s->call->nin; j++)
         dump_place(p, c ? c->in[j] : n->in[j], file);
     if (s->guard)
@@ -265,6 +271,7 @@ void program_destroy(program *p)
         return;
     program_drop_marks(p);
     program_leave_device(p);
+    packed_operands_give(p);
     for (uint32_t k = 0; k < p->nsteps; k++)
         program_end_step(&p->steps[k]);
     pool_free(&p->memory);

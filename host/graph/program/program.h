@@ -6,6 +6,7 @@
 #include "graph/ir/graph.h"
 #include "graph/passes/rematerialization.h"
 #include "graph/program/arena.h"
+#include "graph/program/weight_packs.h"
 #include "graph/runtime/autotune.h"
 #include "graph/runtime/device_memory.h"
 #include "graph/runtime/graph_capture.h"
@@ -41,6 +42,8 @@ typedef struct program_spec {
      * those are no steps.  NULL there too: it is not kept. */
     void *(*copy)(const void *ctx, uint32_t id, int32_t dtype);
     const void *copy_ctx;
+    /* NULL: weights are read as they lie.  It outlives the program, whose graph has no segment 1. */
+    const weight_packs *packs;
     uint32_t nkeep;
     uint32_t nheld;
     uint32_t nstores;

@@ -27,6 +27,13 @@ typedef struct alias_set {
     bool escapes; /* guarded, and read where its guard is not asked */
 } alias_set;
 
+/* An operand that is a packed weight. */
+typedef struct packed_operand {
+    struct packed_operand *next; /* of the step; NULL: none */
+    weight_pack *pack;
+    uint32_t operand;
+} packed_operand;
+
 /* The call of one step.  The arrays point into program.slots. */
 typedef struct step {
     tutti_status (*run)(void *state, const tutti_op_call *c, const void *const *in,
@@ -41,6 +48,7 @@ typedef struct step {
     const graph_node *node;                   /* NULL: a store; the last one of a group */
     const pointwise_kernel *pointwise_kernel; /* NULL: a node alone, or a store */
     const char *algorithm;                    /* which of several; NULL where there is one */
+    packed_operand *packed;                   /* NULL: none */
     const tutti_op_choice *choice;            /* what a device's kernel tells of it; or NULL */
     uint32_t scratch_interval;
     uint32_t time;
@@ -76,12 +84,20 @@ typedef struct program_captures {
     bool ran; /* segment 1, by whatever graph */
 } program_captures;
 
+/* The packed weights of its steps. */
+typedef struct program_packs {
+    const weight_packs *of; /* NULL: there are none */
+    uint64_t version;       /* that steps use; 0: they read weights as these lie */
+    bool fresh;             /* they have been told */
+} program_packs;
+
 /* Where it runs. */
 typedef struct program_base {
     unsigned char *arena;
     const unsigned char *from; /* fixed places [from, from + bytes) lie at `to` instead */
     unsigned char *to;
     uint64_t bytes;
+    bool dirty; /* the arena or what is fixed moved: slots have old addresses */
 } program_base;
 
 struct program {
@@ -98,13 +114,13 @@ struct program {
     const tutti_device *device; /* NULL: the host */
     void **constants;           /* by value, on the device; NULL where the graph's own serve */
     program_captures captures;
+    program_packs packs;
     program_base base;
     program_rematerialization rematerialization;
     uint64_t bytes;
     uint64_t cut_offset;
     uint32_t nvalues, nsteps, nslots, nintervals, nexternal;
     uint32_t cut; /* steps of segment 0 */
-    bool dirty;   /* the arena or what is fixed moved */
     program_watcher watcher;
 };
 

@@ -3,6 +3,7 @@
 #include "graph/ir/precision.h"
 #include "graph/ir/traits.h"
 #include "graph/program/builder.h"
+#include "graph/program/packed_operands.h"
 #include "graph/runtime/upcast.h"
 #include "tutti_internal/op_slots.h"
 
@@ -174,7 +175,8 @@ static tutti_status add_node_step(builder *b, uint32_t k, tutti_error *err)
     s->run = s->upcast ? upcast_run : s->kernel->run;
     if (scratch)
         s->scratch_interval = builder_add_interval(b, scratch, s->time, s->time);
-    return TUTTI_OK;
+    return b->spec->packs && !b->spec->device ? packed_operands_take(p, b->spec->packs, s, err)
+                                              : TUTTI_OK;
 }
 
 /* A group runs by pointwise_kernel_run or, on a device, as an operation for fused groups. */

@@ -101,6 +101,8 @@ static tutti_status weight(void *ctx, uint32_t k, tutti_weight *ret, tutti_error
         s = weights_find(v->kernels->updater, k, &found, err);
     if (!s && copies(v))
         s = mirrors_weight(v->kernels->mirrors, k, &found, err);
+    else if (!s && !v->place) /* who has the address may write at any time */
+        net_expose_weights(v->kernels->run->net);
     return s ? s : RELEASED_GIVE(tutti_weight, ret, &found, err);
 }
 
@@ -168,6 +170,8 @@ static tutti_status span(void *ctx, uint32_t k, tutti_span *ret, tutti_error *er
     if (k >= count)
         return tutti_fail(err, TUTTI_E_RANGE, "there are %u spans, %u is past the last", count,
                           k);
+    if (!v->place)
+        net_expose_weights(v->kernels->run->net);
     if (copies(v)) { /* a span is one weight there */
         w.struct_size = sizeof w;
         if ((s = weight(ctx, found.first, &w, err)))

@@ -5,6 +5,7 @@
 
 #include "cuda.h"
 #include "graph.h"
+#include "op_packing.h"
 #include "op_traits.h"
 
 TUTTI_C_BEGIN
@@ -172,6 +173,9 @@ typedef struct tutti_op {
     const tutti_kernel *cuda;               /* NULL when there is none */
     const tutti_algorithms *cpu_algorithms; /* NULL: there is one */
     const tutti_op_traits *traits;          /* NULL: nothing is said */
+#if TUTTI_USE_MINOR >= 2
+    const tutti_packing *cpu_packing; /* since 1.2; NULL: operands are read as they lie */
+#endif
 } tutti_op;
 
 TUTTI_C_END

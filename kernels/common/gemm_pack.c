@@ -1,0 +1,42 @@
+/* gemm_pack.c - the whole of b packed, to be kept between runs. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/gemm_blocks.h"
+
+#include <stdio.h>
+
+/* Parts of K in the whole of b. */
+static int64_t whole_parts(const gemm *p)
+{
+    return p->division == GEMM_DEPTH ? p->parts : 1;
+}
+
+uint64_t gemm_packed_bytes(const gemm *p, char layout[GEMM_LAYOUT])
+{
+    const gemm_microkernel *u = p->microkernel;
+    const int64_t deep = u->deep * u->grain;
+    (void)snprintf(layout, GEMM_LAYOUT, "%lld x %lld by %lld, %lld; %lld of %lld, %lld x %lld",
+                   (long long)p->k, (long long)p->n, (long long)p->b_row, (long long)p->b_col,
+                   (long long)p->depth, (long long)whole_parts(p), (long long)deep,
+                   (long long)u->cols);
+    return (uint64_t)(whole_parts(p) * gemm_part_words(p)) * sizeof(float);
+}
+
+void gemm_pack_whole(const gemm *p, const void *b, float *to)
+{
+    const gemm_data d = {.b = b};
+    const int64_t parts = whole_parts(p);
+#pragma omp parallel for schedule(static) num_threads(p->threads) if (p->threads > 1)
+    for (int t = 0; t < p->threads; t++) {
+        const int64_t first = gemm_cut(p->n, p->microkernel->cols, t, p->threads);
+        const int64_t n = gemm_cut(p->n, p->microkernel->cols, t + 1, p->threads) - first;
+        for (int64_t j = 0; j < parts && n; j++) {
+            const int64_t begin = p->k * j / parts, end = p->k * (j + 1) / parts;
+            for (int64_t k = begin, depth; k < end; k += depth) {
+                depth = gemm_least(p->depth, end - k);
+                gemm_block_b(p, &d, first, n, k, depth,
+                             to + j * gemm_part_words(p) +
+                                 gemm_packed_place(p, first, k - begin, depth));
+            }
+        }
+    }
+}
