@@ -284,7 +284,7 @@ static tutti_status module_weight_data(void *ctx, tutti_module m, const char *na
     const tutti_status seen = n->options.see_weight
                                   ? n->options.see_weight(n->options.services_ctx, &view, err)
                                   : TUTTI_OK;
-    if (!seen && device_is_host(n->options.device))
+    if (!seen && w->parameter && device_is_host(n->options.device))
         net_expose_weights(n); /* who has the address may write at any time */
     if (!seen)
         *ret_view = view;
@@ -303,7 +303,8 @@ static tutti_status module_set_weight(void *ctx, tutti_module m, const char *nam
         return tutti_fail(err, TUTTI_E_SHAPE, "%s: %s has %llu bytes, not %llu", label(n, m),
                           name, (unsigned long long)tutti_nbytes(&w->desc),
                           (unsigned long long)bytes);
-    net_touch_weights(n);
+    if (w->parameter) /* of a buffer there is no copy */
+        net_touch_weights(n);
     if (!w->owned && n->options.wrote_weight)
         n->options.wrote_weight(n->options.services_ctx);
     return device_copy(w->owned ? NULL : n->options.device, w->data, value, bytes,
