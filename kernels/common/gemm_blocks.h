@@ -11,8 +11,8 @@
 enum {
     GEMM_BLOCK_PANELS = 12,
     GEMM_BLOCK_COLS = 256,
-    GEMM_SHARED = 1 << 21,
-    GEMM_DEEP = 1 << 18
+    GEMM_SHARED_WORDS = 1 << 21,
+    GEMM_DEEP_WORDS = 1 << 18
 };
 
 static inline int64_t gemm_least(int64_t a, int64_t b)

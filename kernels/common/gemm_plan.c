@@ -26,7 +26,7 @@ static int is_few(const gemm *p)
 /* Few rows whose K is so long that, packed, they and b's columns are more than the second cache holds. */
 static int is_deep(const gemm *p)
 {
-    return is_few(p) && p->m * gemm_words_of(p, p->k) > GEMM_DEEP;
+    return is_few(p) && p->m * gemm_words_of(p, p->k) > GEMM_DEEP_WORDS;
 }
 
 /* Long sums of few numbers: their parts.  Else the longer side of y.  Sums that are not stored have room for one block
@@ -62,7 +62,7 @@ tutti_status gemm_plan(gemm *p, uint64_t *ret_scratch)
     if (p->division == GEMM_ANY)
         p->division = divide(p);
     p->depth = depth_of(p, p->division == GEMM_DEPTH ? gemm_parts_of(p->k, p->parts) : p->k);
-    p->columns = gemm_parts_of(GEMM_SHARED, p->k * GEMM_BLOCK_COLS) * GEMM_BLOCK_COLS;
+    p->columns = gemm_parts_of(GEMM_SHARED_WORDS, p->k * GEMM_BLOCK_COLS) * GEMM_BLOCK_COLS;
     if (p->columns < 4 * GEMM_BLOCK_COLS)
         p->columns = 4 * GEMM_BLOCK_COLS;
     p->columns = gemm_least(p->columns, gemm_b_width(p, p->n));
