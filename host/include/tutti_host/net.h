@@ -66,7 +66,8 @@ TUTTI_NODISCARD tutti_status tutti_net_metric(tutti_net *n, const char *json,
 double tutti_net_lr(const tutti_net *n);
 void tutti_net_set_lr(tutti_net *n, double lr);
 
-/* Weights and buffers in a fixed order; NULL past the last.  Views live as long as the net.  On a device
+/* Weights and buffers in a fixed order; NULL past the last.  Views live as long as the net, and may be
+ * written: from the first call on products of evaluations keep no packed copies of weights.  On a device
  * with memory of its own `data` and `grad` point there.  [step] */
 const tutti_weight *tutti_net_weight(const tutti_net *n, uint32_t k);
 
