@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { LEAST_BUCKET = 256 * 1024, MOST_BUCKET = 4 * 1024 * 1024 }; /* bytes */
+
 static int32_t service_rank(void *ctx)
 {
     return world_rank(ctx);
@@ -105,6 +107,7 @@ tutti_status world_join(const world_options *options, world **ret_world, tutti_e
     if (!w)
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for the world of ranks");
     w->options = *options;
+    w->bucket_bytes = options->bucket ? options->bucket : MOST_BUCKET;
     w->table = table;
     w->self = instance_self(options->comm);
     w->info.struct_size = sizeof w->info;
@@ -191,9 +194,21 @@ const char *world_comm(const world *w)
     return object_describe(instance_object(w->options.comm))->name;
 }
 
+uint64_t world_bucket_bytes(int64_t numbers)
+{
+    const uint64_t quarter = (uint64_t)(numbers + 3) / 4 * sizeof(float);
+    return quarter < LEAST_BUCKET ? LEAST_BUCKET : quarter > MOST_BUCKET ? MOST_BUCKET : quarter;
+}
+
+void world_fit_bucket(world *w, int64_t numbers)
+{
+    if (w && w->options.bucket == 0)
+        w->bucket_bytes = world_bucket_bytes(numbers);
+}
+
 int64_t world_bucket(const world *w)
 {
-    const uint64_t numbers = w->options.bucket / sizeof(float);
+    const uint64_t numbers = w->bucket_bytes / sizeof(float);
     const uint64_t unit = numbers < PAGE_NUMBERS ? SHARD_UNIT : PAGE_NUMBERS;
     return (int64_t)((numbers + unit - 1) / unit * unit) + (numbers == 0) * SHARD_UNIT;
 }

@@ -16,7 +16,7 @@ typedef struct world_options {
     uint64_t run;     /* equal in all ranks of a run */
     double join_s;    /* until all ranks are there */
     double timeout_s; /* until a rank that does not come ends the run */
-    uint64_t bucket;  /* bytes that are summed at a time */
+    uint64_t bucket;  /* bytes that are summed at a time; 0: world_fit_bucket */
     int threads;      /* of sums */
     int (*stopped)(
         void); /* the signal that ends the wait for ranks to join, or 0; may be NULL */
@@ -49,6 +49,12 @@ const world_place *world_where(const world *w);
 const char *world_comm(const world *w); /* the object that connects the ranks, borrowed */
 const tutti_world_v1 *world_service(const world *w);
 int64_t world_bucket(const world *w); /* numbers that are summed at a time, a multiple of 16 */
+/* For arrays of `numbers`: a quarter of them, so that the sums of a small model too begin while its backward pass runs, and
+ * 0.25 to 4 MiB. */
+uint64_t world_bucket_bytes(int64_t numbers);
+/* Where the options leave it open, world_bucket becomes that of `numbers`.  All ranks call it at the same place, and nothing
+ * is under way or in shards. */
+void world_fit_bucket(world *w, int64_t numbers);
 /* This rank has failed and asks who has not come: from now on it waits for 10 s at most. */
 void world_hurry(world *w);
 /* Where this rank is, for the others' messages; buckets are counted from here on.  Nothing is under way.  [step] */

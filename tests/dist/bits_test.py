@@ -278,6 +278,29 @@ def syncs(tutti, folder, report):
                  sums["forced_sync", "none"] == single, f"{sums}")
 
 
+def buckets(tutti, folder, report):
+    """Where the run file does not say how large buckets are, a model of 1 MiB has some, whose sums begin while the backward pass
+    runs; they fit gradients that become fewer, except where shards are there: the bits of one bucket."""
+    frozen = [{"name": "layer_freezing", "freeze_start": 0.25, "freeze_level": 1.0}]
+    for what, algorithms, sharding in (("plain", [], "none"), ("frozen", frozen, "none"), ("frozen", frozen, "states")):
+        steps = []
+        for mib in (4, None):
+            run = changed(max_duration="2ep", eval=[], model={"name": "mlp", "hidden": [256, 256]}, algorithms=algorithms)
+            run["distributed"] |= {"bucket_mib": mib, "sharding": sharding}
+            if mib is None:
+                del run["distributed"]["bucket_mib"]
+            where = os.path.join(folder, f"{what}-{sharding}-{mib}")
+            write(where, run)
+            status, _, err = World(tutti, where, 3).end()
+            report.check(f"{what}, {sharding}, bucket_mib {mib}: it trains", not any(status), f"{status} {err}")
+            steps.append(ranks_kept(where)["last_step"])
+        text = difference(os.path.join(folder, f"{what}-{sharding}-4"), where)
+        report.check("the bits of one bucket", not text, text)
+        few, many = steps
+        report.check("in several buckets, some of them early", few["sums"] < many["sums"] and few["overlapped"] < many["overlapped"],
+                     f"{few}, {many}")
+
+
 def buffers(tutti, folder, report):
     """Running statistics of the first microbatch alone: the bits of one for any number of ranks, and those of a run whose
     batch has nothing else."""
@@ -742,5 +765,5 @@ def samplers(tutti, folder, report):
 
 
 if __name__ == "__main__":
-    sys.exit(main([plain, precisions, caches, metrics, algorithms, collectives, machines, halves, syncs, buffers, sharded_states, shards_resume, memory, sharded_gradients, sharded_weights, late_reader, late_weights, late_activations, states_memory, shards_memory, whole_weights, groups_resume, explained, observers, predictions,
+    sys.exit(main([plain, precisions, caches, metrics, algorithms, collectives, machines, halves, syncs, buckets, buffers, sharded_states, shards_resume, memory, sharded_gradients, sharded_weights, late_reader, late_weights, late_activations, states_memory, shards_memory, whole_weights, groups_resume, explained, observers, predictions,
                    full_disk, own_order, samplers]))

@@ -45,6 +45,8 @@ static tutti_status fit(device_gradients *g, const plan *p, tutti_error *err)
     (void)arena(g, &g->numbers);
     if (!g->pool && !(g->pool = calloc(SLOT_BLOCKS, sizeof *g->pool)))
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for gradients of slots");
+    if (g->run->file->distributed.sharding == SHARDING_NONE) /* else shards are there */
+        world_fit_bucket(g->world, g->numbers);
     tutti_status s = buckets_make(&g->buckets, g->world, p, g->numbers, err);
     if (s)
         return s;

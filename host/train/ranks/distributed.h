@@ -70,6 +70,8 @@ bool distributed_is_alone(const distributed *d);
 /* Joins the other ranks where the run file says so, before anything that can fail on one rank alone: whoever cannot go on
  * then tells the others.  Errors also: those of a rank that has come to refuse.  [control] */
 TUTTI_NODISCARD tutti_status distributed_open(distributed *d, tutti_error *err);
+/* Once the net is built: buckets of the size that fits it, where the run file does not say which.  [control] */
+void distributed_fit_buckets(const distributed *d);
 /* Instead of a run, on a rank that cannot read its run file, or `text` that `path` names: joins, tells all others why, and
  * leaves.  Errors: E_NOTFOUND the file has no comm that can be opened, and nothing has begun; those of joining.
  * [control] */

@@ -5,6 +5,7 @@
 #include "train/context/signals.h"
 #include "train/ranks/distributed.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -130,10 +131,18 @@ static tutti_status join(const run_file *file, instance *comm, int threads, worl
                                    .join_s = file->distributed.join_timeout_s,
                                    .timeout_s = file->distributed.timeout_s,
                                    .bucket =
-                                       (uint64_t)(file->distributed.bucket_mib * (1 << 20)),
+                                       (uint64_t)ceil(file->distributed.bucket_mib * (1 << 20)),
                                    .threads = threads,
                                    .stopped = trainer_pending_signal};
     return world_join(&options, ret_world, err);
+}
+
+void distributed_fit_buckets(const distributed *d)
+{
+    float *weights, *gradients;
+    int64_t n;
+    net_arena(d->run->net, &weights, &gradients, &n);
+    world_fit_bucket(d->world, n);
 }
 
 tutti_status distributed_open(distributed *d, tutti_error *err)

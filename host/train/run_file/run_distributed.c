@@ -100,7 +100,7 @@ void run_read_distributed(run_reader *r, const json_node *root)
 {
     run_distributed *d = &r->run->distributed;
     const json_node *at = json_get(root, "distributed");
-    *d = (run_distributed){.join_timeout_s = 120.0, .timeout_s = 300.0, .bucket_mib = 4};
+    *d = (run_distributed){.join_timeout_s = 120.0, .timeout_s = 300.0};
     if (!at || !json_object_read(at, "an object with a comm", rows, d, r->faults))
         return;
     if (json_get(at, "comm"))

@@ -113,7 +113,7 @@ typedef struct run_distributed {
     int32_t buffers;      /* BUFFERS_* */
     int32_t batch_norm;   /* BATCH_NORM_* */
     double timeout_s;     /* 0: for ever */
-    double bucket_mib;    /* of gradients that are summed at a time */
+    double bucket_mib;    /* of gradients that are summed at a time; 0: by their number */
     int32_t rank;         /* set by the trainer: this process; 0 alone */
     bool told;            /* and that rank 0 knows, and says, why the run has failed */
 } run_distributed;

@@ -105,6 +105,13 @@ static int64_t count_largest(const trainer *t)
     return most;
 }
 
+static int64_t bucket_numbers(const run_file *file, int64_t gradients)
+{
+    const double mib = file->distributed.bucket_mib;
+    return mib > 0.0 ? (int64_t)ceil(mib * (1 << 18))
+                     : (int64_t)(world_bucket_bytes(gradients) / sizeof(float));
+}
+
 static tutti_status describe_run(trainer *t, plan *p, const preview_link *link,
                                  forecast_run *ret, tutti_error *err)
 {
@@ -134,7 +141,7 @@ static tutti_status describe_run(trainer *t, plan *p, const preview_link *link,
                           .waiting = GRADIENT_BUCKETS_WAITING,
                           .ahead = WEIGHT_BUCKETS_AHEAD,
                           .gathers = t->distributed.reads,
-                          .bucket = (int64_t)ceil(file->distributed.bucket_mib * (1 << 18)),
+                          .bucket = bucket_numbers(file, n),
                           .plan = plan_bytes(p),
                           .link.latency_s = link->latency_us * 1e-6,
                           .link.together = link->together,

@@ -95,7 +95,10 @@ static tutti_status open_model(trainer *t, const tutti_op *const *ops, tutti_err
     if ((s = net_build(t->run.net, t->run.model, columns, n, err)) ||
         (s = open_loss(&t->run, err)))
         return s;
-    return net_commit(t->run.net, err);
+    if ((s = net_commit(t->run.net, err)))
+        return s;
+    distributed_fit_buckets(&t->distributed);
+    return TUTTI_OK;
 }
 
 static tutti_status check_settings(trainer *t, tutti_error *err)

@@ -99,8 +99,9 @@ def tutti(options, row, world, threads, folder, distributed=True, link=None):
     part = run["train"]["batch_size"] // world
     if world > 1 and distributed:
         run["microbatch_size"] = part
-        run["distributed"] = {"comm": options.comm, "bucket_mib": options.bucket_mib, "sharding": options.sharding,
-                              "reduce_dtype": options.reduce_dtype}
+        run["distributed"] = {"comm": options.comm, "sharding": options.sharding, "reduce_dtype": options.reduce_dtype}
+        if options.bucket_mib:
+            run["distributed"]["bucket_mib"] = options.bucket_mib
     else:
         run["train"]["batch_size"] = part
     where = pathlib.Path(folder) / f"{row}-{world}"
@@ -172,7 +173,7 @@ def add_options(parser):
     parser.add_argument("--threads", type=int, default=1, help="of a rank")
     parser.add_argument("--dtype", default="f32", choices=("f32", "bf16"))
     parser.add_argument("--link", metavar="RATE", help="half of the ranks each side of a link of that rate, such as 1gbit; as root")
-    parser.add_argument("--bucket-mib", type=float, default=4)
+    parser.add_argument("--bucket-mib", type=float, help="else Tutti's own default")
     parser.add_argument("--sharding", default="none", choices=("none", "states", "gradients"))
     parser.add_argument("--reduce-dtype", default="f32", choices=("f32", "bf16"), help="of gradients, summed and sent")
     parser.add_argument("--pairs", type=int, default=7)
