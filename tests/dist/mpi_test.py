@@ -187,6 +187,27 @@ def hangs(tutti, folder, report, launcher):
         report.check(f"and the job fails, {WAIT_S} s later", process.returncode != 0 and late < WAIT_S + 15, f"{late} s")
 
 
+def hangs_beside_late(tutti, folder, report, launcher):
+    """A rank that stands still is named, and not one that comes long after the one which has waited first."""
+    write(folder, changed(max_duration="4000ep", distributed=distributed("mpi", timeout_s=WAIT_S)))
+    process = launcher.start(tutti, folder, 3)
+    wait_for_batch(process, folder, 2)
+    ranks = ranks_of(process)
+    for rank in (2, 1):
+        os.kill(ranks[rank], signal.SIGSTOP)
+    time.sleep(WAIT_S - 2)
+    os.kill(ranks[1], signal.SIGCONT)
+    time.sleep(0.1)
+    until = time.monotonic() + 60
+    while time.monotonic() < until and 0 in ranks_of(process):
+        time.sleep(0.05)
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(ranks[2], signal.SIGKILL)
+    _, err = process.communicate(timeout=60)
+    report.check(f"{launcher.name}: a rank that comes late is not named, the one that hangs is",
+                 f"rank 2 has not come in {WAIT_S} s" in err and "rank 1 has" not in err and "ranks 1" not in err, err)
+
+
 def weights(folder):
     """Weights and the optimizer's state of the last checkpoint."""
     return {name: tensor for name, tensor in final(folder).items() if name.startswith(("model.", "optimizer."))}
@@ -275,6 +296,11 @@ def hang(tutti, folder, report):
     hangs(tutti, folder, report, Launcher())
 
 
+def late(tutti, folder, report):
+    """The same."""
+    hangs_beside_late(tutti, folder, report, Launcher())
+
+
 def end(tutti, folder, report):
     """The same."""
     ends(tutti, folder, report, Launcher())
@@ -323,4 +349,4 @@ if __name__ == "__main__":
         print("skipped: the plugin mpi is not built here (Debian's package libopenmpi-dev)")
         sys.exit(77)
     FAULTS = sys.argv.pop(2)
-    sys.exit(main([bits, eager, loop, gpus, hang, end, early, error, begin, alone]))
+    sys.exit(main([bits, eager, loop, gpus, hang, late, end, early, error, begin, alone]))

@@ -21,7 +21,7 @@ def build(folder):
     os.makedirs(where)
     shutil.copy(os.path.join(source, "plugin.json"), where)
     subprocess.run([COMPILER, "-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", "-fPIC", "-shared", "-I", os.path.join(ROOT, "sdk/include"),
-                    os.path.join(source, "plugin.c"), "-o", os.path.join(where, "mpi.so")], check=True)
+                    *(os.path.join(source, name) for name in ("plugin.c", "missing.c")), "-o", os.path.join(where, "mpi.so")], check=True)
     return folder
 
 

@@ -1,57 +1,15 @@
 /* plugin.c - mpi: collectives by the machine's MPI, over whatever networks it knows. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#define TUTTI_USE_MINOR 2 /* TUTTI_COLLECTIVES_CONCURRENT */
-#define TUTTI_MIN_MINOR 0
-#include "tutti/collectives.h"
-#include "tutti/tutti.h"
+#include "mpi_comm.h"
 
 #include <limits.h>
-#include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
-/* A rank that waits too long says where it is; the first and the last rank listen for a while. */
-enum {
-    MPI_LATE_TAG = 7001,
-    MPI_LISTEN_MS = 1000,
-    MPI_LEAST_PAUSE_US = 20,
-    /* A large message goes in pieces of some 32 KiB, and only while both sides ask: longer pauses take longer than it. */
-    MPI_MOST_PAUSE_US = 50
-};
-
-/* Operations under way at once: what the host begins before it waits. */
-enum { MPI_OPERATIONS = 4 };
-
-/* One that has begun, and what MPI reads until it is done. */
-typedef struct mpi_operation {
-    uint64_t number; /* from 1, which is its request; 0: none is under way */
-    const char *what;
-    MPI_Request request;
-    int *counts[2], *offsets[2]; /* of parts, by rank; one block of memory */
-} mpi_operation;
-
-typedef struct mpi {
-    MPI_Comm comm; /* of the run alone */
-    tutti_world_info world;
-    uint32_t timeout_ms;
-    tutti_progress progress;
-    tutti_status broken; /* what every wait says once one has failed */
-    tutti_error why;
-    mpi_operation operations[MPI_OPERATIONS];
-    uint64_t begun; /* operations so far */
-    int began;      /* MPI by this object, which ends it */
-    int joined;
-} mpi;
-
-static int64_t mpi_now_ms(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
+/* A large message goes in pieces of some 32 KiB, and only while both sides ask: longer pauses take longer than it. */
+enum { MPI_LEAST_PAUSE_US = 20, MPI_MOST_PAUSE_US = 50 };
 
 static tutti_status mpi_failed(const char *what, int code, tutti_error *err)
 {
@@ -175,10 +133,11 @@ static tutti_status mpi_join(void *self, const tutti_join *how, tutti_world_info
     m->timeout_ms = how->timeout_ms;
     if ((s = mpi_open_comm(m, err)) || (s = mpi_find_node(m, err)))
         return m->broken = s;
+    const size_t size = (size_t)m->world.size;
+    m->answers = calloc(size, sizeof *m->answers);
     for (int k = 0; k < MPI_OPERATIONS; k++) {
-        const size_t size = (size_t)m->world.size;
         mpi_operation *o = &m->operations[k];
-        if (!(o->counts[0] = calloc(4 * size, sizeof(int))))
+        if (!m->answers || !(o->counts[0] = calloc(4 * size, sizeof(int))))
             return m->broken = tutti_fail(err, TUTTI_E_NOMEM, "mpi: no memory for %d ranks",
                                           m->world.size);
         o->offsets[0] = o->counts[0] + size;
@@ -207,6 +166,7 @@ static tutti_status mpi_close(void *self, tutti_error *err)
         (void)MPI_Finalize();
     for (int k = 0; k < MPI_OPERATIONS; k++)
         free(m->operations[k].counts[0]);
+    free(m->answers);
     free(m);
     return TUTTI_OK;
 }
@@ -229,56 +189,7 @@ static void mpi_tell(void *self, const tutti_progress *now)
     ((mpi *)self)->progress = *now;
 }
 
-/* ---- a rank that does not come ---- */
-
-/* Those that have come say so to the first and the last rank; *ret_missing is one that has not, -1: not known. */
-static void mpi_find_missing(mpi *m, int *ret_missing)
-{
-    const int listeners[2] = {0, m->world.size - 1};
-    char *came = calloc((size_t)m->world.size, 1);
-    const int64_t began = mpi_now_ms();
-    char unused = 0;
-    *ret_missing = -1;
-    for (int k = 0; k < 2; k++) {
-        MPI_Request request;
-        if (listeners[k] != m->world.rank &&
-            MPI_Isend(&unused, 1, MPI_CHAR, listeners[k], MPI_LATE_TAG, m->comm, &request) ==
-                MPI_SUCCESS)
-            (void)MPI_Request_free(&request);
-    }
-    const int listens = m->world.rank == listeners[0] || m->world.rank == listeners[1];
-    /* The others stay until it has been said who is missing. */
-    while (came && mpi_now_ms() - began < (listens ? 1 : 3) * MPI_LISTEN_MS) {
-        int there = 0;
-        MPI_Status status;
-        (void)MPI_Iprobe(MPI_ANY_SOURCE, MPI_LATE_TAG, m->comm, &there, &status);
-        if (there) {
-            (void)MPI_Recv(&unused, 1, MPI_CHAR, status.MPI_SOURCE, MPI_LATE_TAG, m->comm,
-                           &status);
-            came[status.MPI_SOURCE] = 1;
-        } else {
-            (void)usleep(MPI_MOST_PAUSE_US);
-        }
-    }
-    if (came && listens)
-        for (int k = 0; k < m->world.size && *ret_missing < 0; k++)
-            *ret_missing = came[k] || k == m->world.rank ? -1 : k;
-    free(came);
-}
-
-static tutti_status mpi_break_off(mpi *m, tutti_error *err)
-{
-    int missing;
-    char who[32] = "a rank";
-    mpi_find_missing(m, &missing);
-    if (missing >= 0)
-        (void)snprintf(who, sizeof who, "rank %d", missing);
-    m->why = (tutti_error)TUTTI_ERROR_INIT;
-    m->broken = tutti_fail(
-        &m->why, TUTTI_E_STATE, "%s has not come in %g s; this one is at step %llu, %s", who,
-        m->timeout_ms * 1e-3, (unsigned long long)m->progress.step, m->progress.phase);
-    return tutti_fail(err, m->broken, "%s", m->why.text);
-}
+/* ---- waiting ---- */
 
 /* After an error of MPI the state of the operation is undefined: nothing follows. */
 static tutti_status mpi_break(mpi *m, const char *what, int code, tutti_error *err)
@@ -290,7 +201,7 @@ static tutti_status mpi_break(mpi *m, const char *what, int code, tutti_error *e
 
 /* Until the operation is done.  Pauses grow, so that ranks without a CPU of their own get on. */
 static tutti_status mpi_finish(mpi *m, const char *what, int code, MPI_Request *request,
-                               tutti_error *err)
+                               uint64_t number, tutti_error *err)
 {
     const int64_t began = mpi_now_ms();
     useconds_t pause = MPI_LEAST_PAUSE_US;
@@ -303,9 +214,10 @@ static tutti_status mpi_finish(mpi *m, const char *what, int code, MPI_Request *
         if (done)
             return TUTTI_OK;
         if (m->timeout_ms && mpi_now_ms() - began > m->timeout_ms)
-            return mpi_break_off(m, err);
+            return mpi_break_off(m, number, err);
         if (k < 100)
             continue;
+        mpi_answer(m);
         (void)usleep(pause);
         pause = pause * 2 > MPI_MOST_PAUSE_US ? MPI_MOST_PAUSE_US : pause * 2;
     }
@@ -406,9 +318,10 @@ static tutti_status mpi_exchange(void *self, const void *mine, void *all, uint64
         return s ? s
                  : tutti_fail(err, TUTTI_E_RANGE, "mpi: an operation on more than %d bytes",
                               INT_MAX);
+    const uint64_t number = ++m->begun;
     const int code = MPI_Iallgather(mine, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE,
                                     m->comm, &request);
-    return mpi_finish(m, "MPI_Iallgather", code, &request, err);
+    return mpi_finish(m, "MPI_Iallgather", code, &request, number, err);
 }
 
 static tutti_status mpi_broadcast(void *self, void *data, uint64_t bytes, int32_t root,
@@ -421,8 +334,9 @@ static tutti_status mpi_broadcast(void *self, void *data, uint64_t bytes, int32_
         return s ? s
                  : tutti_fail(err, TUTTI_E_RANGE, "mpi: an operation on more than %d bytes",
                               INT_MAX);
+    const uint64_t number = ++m->begun;
     const int code = MPI_Ibcast(data, (int)bytes, MPI_BYTE, root, m->comm, &request);
-    return mpi_finish(m, "MPI_Ibcast", code, &request, err);
+    return mpi_finish(m, "MPI_Ibcast", code, &request, number, err);
 }
 
 /* What is waited for already is done. */
@@ -434,7 +348,7 @@ static tutti_status mpi_wait(void *self, uint64_t request, tutti_error *err)
     if (s || !o)
         return s;
     o->number = 0;
-    return mpi_finish(m, o->what, MPI_SUCCESS, &o->request, err);
+    return mpi_finish(m, o->what, MPI_SUCCESS, &o->request, request, err);
 }
 
 static tutti_status mpi_test(void *self, uint64_t request, int32_t *ret_done, tutti_error *err)
@@ -444,6 +358,8 @@ static tutti_status mpi_test(void *self, uint64_t request, int32_t *ret_done, tu
     int done = 1;
     const tutti_status s = mpi_check(m, err);
     const int code = s || !o ? MPI_SUCCESS : MPI_Test(&o->request, &done, MPI_STATUS_IGNORE);
+    if (!s && o)
+        mpi_answer(m);
     *ret_done = done;
     return s || code == MPI_SUCCESS ? s : mpi_break(m, o->what, code, err);
 }
