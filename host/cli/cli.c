@@ -234,10 +234,15 @@ void cli_watch(const run_file *run)
         (void)fprintf(stderr, "tutti: %s\n", e.text);
 }
 
+int cli_signal_status(void)
+{
+    return trainer_first_signal() ? 128 + trainer_first_signal() : CLI_FAILED;
+}
+
 int cli_failure_status(const cli_options *o, const trainer *t, bool stopped)
 {
     if (stopped)
-        return 128 + trainer_signal();
+        return cli_signal_status();
     return o->resume && strcmp(o->resume, "auto") == 0 && trainer_was_over(t) ? CLI_OK
                                                                               : CLI_FAILED;
 }

@@ -30,6 +30,7 @@ bool cli_has_weights(const cli_options *o, const run_file *run, const char *comm
 
 /* From here on calls of plugins that take long are named. */
 void cli_watch(const run_file *run);
+int cli_signal_status(void); /* of a run that a signal has stopped, here or on another rank */
 /* The exit status of a training that has ended with an error, `stopped` where that is a signal's.  A run that is over
  * already has done what --resume auto asks for. */
 int cli_failure_status(const cli_options *o, const trainer *t, bool stopped);

@@ -21,7 +21,7 @@ static int run(const cli_options *o, const tutti_op *const *ops)
     status = CLI_OK;
     if (trainer_eval(t, o->resume, &e)) {
         cli_print_failure(run, e.text);
-        status = e.status == TUTTI_E_INTERRUPTED ? 128 + trainer_signal() : CLI_FAILED;
+        status = e.status == TUTTI_E_INTERRUPTED ? cli_signal_status() : CLI_FAILED;
     } else if (run->distributed.rank == 0)
         cli_print_metrics(t, run);
 

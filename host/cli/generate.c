@@ -295,7 +295,7 @@ static int run(const cli_options *o, const tutti_op *const *ops)
     status = CLI_OK;
     if (generate(&g, t, &e)) {
         (void)fprintf(stderr, "%stutti: %s\n", g.text.size && !o->json ? "\n" : "", e.text);
-        status = e.status == TUTTI_E_INTERRUPTED ? 128 + trainer_signal() : CLI_FAILED;
+        status = e.status == TUTTI_E_INTERRUPTED ? cli_signal_status() : CLI_FAILED;
     }
 
 end:

@@ -55,7 +55,7 @@ static int run(const cli_options *o, const tutti_op *const *ops)
     status = CLI_OK;
     if (predict_into(t, o, run, &e)) {
         cli_print_failure(run, e.text);
-        status = e.status == TUTTI_E_INTERRUPTED ? 128 + trainer_signal() : CLI_FAILED;
+        status = e.status == TUTTI_E_INTERRUPTED ? cli_signal_status() : CLI_FAILED;
     }
 
 end:

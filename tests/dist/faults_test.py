@@ -221,6 +221,44 @@ def stop(tutti, folder, report):
         report.check("which is saved", any(f"-ba{batches[0][0] if batches[0] else '?'}." in name for name in world.saved()), f"{world.saved()}")
 
 
+def stop_evaluating(tutti, folder, report):
+    """Ranks that are told to stop while all evaluate or predict end with 143, where all are told at once, and an evaluation that
+    was cut comes again."""
+    run = changed(max_duration="5ba", callbacks=[{"name": "checkpoint_saver", "interval": "3ba"}])
+    run["eval"][0] |= {"interval": "3ba", "batch_size": 64}
+    alone = os.path.join(folder, "alone")
+    write(alone, run)
+    World(tutti, alone, 1).end()
+    for what, victims, samples in (("all ranks", (0, 1, 2), 4000000), ("rank 0", (0,), 200000), ("rank 1", (1,), 200000)):
+        where = os.path.join(folder, what.replace(" ", "_"))
+        write(where, run)
+        world = World(tutti, where, 3, options=["--set", f"eval.0.dataset.samples={samples}"])  # all of them take a minute and longer
+        world.wait_for_loss(2)  # of the batch before the evaluation
+        time.sleep(0.5)
+        began = time.monotonic()
+        for victim in victims:
+            world.signal(victim, signal.SIGTERM)
+        status, _, err = world.end()
+        late = time.monotonic() - began
+        said = ["stopped by signal 15 after batch 3, which is saved" in text for text in err]
+        report.check(f"SIGTERM at {what} in an evaluation ends all with 143", status == [143] * 3 and all(said) and late < 30,
+                     f"{status} {late} s {err}")
+        status, _, err = World(tutti, where, 2, options=["--resume", "auto"]).end()
+        text = f"{status} {err}" if any(status) else difference(alone, where)
+        report.check("and it comes again: the bits of a run that nobody has stopped", not text, text)
+    for command, victims in (("eval", (0, 1, 2)), ("predict", (1,))):
+        output = ["--output", os.path.join(folder, "outputs.npy")] if command == "predict" else []
+        world = World(tutti, alone, 3, command=command, options=["--checkpoint", "auto", "--set", "eval.0.dataset.samples=4000000", *output])
+        time.sleep(1.5)
+        began = time.monotonic()
+        for victim in victims:
+            world.signal(victim, signal.SIGTERM)
+        status, _, err = world.end()
+        late = time.monotonic() - began
+        report.check(f"SIGTERM at {len(victims)} of 3 ranks of tutti {command} ends all with 143", late < 30 and
+                     status == [143] * 3 and "stopped by signal 15" in err[0], f"{status} {late} s {err}")
+
+
 def differences(tutti, folder, report):
     """Ranks that do not run the same are refused before anything is trained."""
     for what, own, text in (
@@ -359,4 +397,4 @@ if __name__ == "__main__":
     if "--kills" in sys.argv:
         at = sys.argv.index("--kills")
         del sys.argv[at:at + 2]
-    sys.exit(main([other_worlds, kills, hang, hang_in_sum, stop, differences, broken, absent_data, unseen, full, full_shard, missing]))
+    sys.exit(main([other_worlds, kills, hang, hang_in_sum, stop, stop_evaluating, differences, broken, absent_data, unseen, full, full_shard, missing]))

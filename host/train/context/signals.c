@@ -115,6 +115,11 @@ int trainer_pending_signal(void)
     return (int)pending;
 }
 
+int trainer_first_signal(void)
+{
+    return (int)(caught ? caught : pending);
+}
+
 void trainer_accept_signal(int number)
 {
     caught = number;

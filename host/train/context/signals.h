@@ -17,6 +17,7 @@ int trainer_signal(void); /* the first that stops, or 0 */
  * has come to this process alone is pending. */
 void trainer_defer_signals(void);
 int trainer_pending_signal(void); /* or 0 */
+int trainer_first_signal(void);   /* what was accepted, else what is pending, or 0 */
 void trainer_accept_signal(int number);
 bool trainer_pending_save(void); /* since the last call */
 void trainer_accept_save(void);

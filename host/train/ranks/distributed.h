@@ -18,6 +18,7 @@ typedef struct rank_batches {
     slot_list mine; /* of these */
     int64_t at;     /* the one under way */
     bool passed;    /* its forward pass is over, on the rank that evaluates it */
+    bool stopped;   /* by a signal: this rank evaluates no more of them */
     uint32_t nsums; /* of all metrics */
     double *values; /* the metrics' sums of each batch of mine */
 } rank_batches;

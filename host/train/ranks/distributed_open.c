@@ -153,7 +153,8 @@ tutti_status distributed_open(distributed *d, tutti_error *err)
     tutti_status s = context_open(d->run, &file->distributed.comm, &d->comm, err);
     if (s || (s = join(file, d->comm, d->run->threads, &d->world, err)))
         return s;
-    trainer_defer_signals();
+    if (world_size(d->world) > 1)
+        trainer_defer_signals();
     file->distributed.rank = world_rank(d->world);
     if (file->distributed.device_comm.object)
         d->run->device_place = (uint32_t)world_local_rank(d->world);

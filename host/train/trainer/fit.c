@@ -280,6 +280,11 @@ static tutti_status leave(trainer *t, tutti_error *err)
 {
     tutti_error stopped = TUTTI_ERROR_INIT;
     t->run.log.units.muted = false;
+    if (distributed_on(&t->distributed) && world_size(t->distributed.world) > 1)
+        return tutti_fail(err, TUTTI_E_INTERRUPTED,
+                          "stopped by signal %d after batch %lld; the call under way was left, "
+                          "and nothing is saved: the other ranks have not stopped",
+                          trainer_first_signal(), (long long)t->run.clock.now.batch);
     if (!t->run.stage.started)
         return training_stop_by_signal(t, err);
     if (is_inside_step(t) && t->run.net && has_buffers(t->run.net))

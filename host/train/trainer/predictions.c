@@ -2,6 +2,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/trainer/predictions.h"
 
+#include "train/context/signals.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +11,8 @@
 typedef struct rank_outputs {
     tutti_desc desc;
     uint64_t bytes; /* 0: nothing */
+    int32_t signal; /* that has come to it, or 0 */
+    int32_t reserved;
 } rank_outputs;
 
 static tutti_status no_memory(uint64_t bytes, tutti_error *err)
@@ -59,11 +63,14 @@ static tutti_status exchange(predictions *p, rank_outputs *ranks, tutti_error *e
 {
     distributed *d = p->distributed;
     const int32_t size = world_size(d->world);
-    const rank_outputs mine = {p->desc, p->bytes};
+    const rank_outputs mine = {p->desc, p->bytes, trainer_pending_signal(), 0};
     uint64_t most = 0;
     tutti_status s = world_exchange(d->world, &mine, ranks, sizeof mine, err);
-    for (int32_t r = 0; r < size && !s; r++)
+    for (int32_t r = 0; r < size && !s; r++) {
         most = ranks[r].bytes > most ? ranks[r].bytes : most;
+        if (ranks[r].signal && !trainer_signal()) /* all stop behind this round */
+            trainer_accept_signal(ranks[r].signal);
+    }
     if (s || most == 0)
         return s;
     char *all = malloc((uint64_t)size * most);

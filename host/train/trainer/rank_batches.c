@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/trainer/rank_batches.h"
 
+#include "train/context/signals.h"
 #include "train/step/trainer_state.h"
 #include "train/trainer/services.h"
 #include "train/trainer/trainer.h"
@@ -50,10 +51,11 @@ static void load_whole(trainer *t)
 
 /* ---- evaluation: whole batches, a row of neighbours each rank ---- */
 
+/* Behind a signal a rank evaluates none of its batches any more: no metric comes of them, which the end tells all. */
 static bool is_own(const rank_batches *b, int64_t number)
 {
     const int64_t behind = number - b->mine.first;
-    return behind >= 0 && behind % b->mine.step == 0 && behind / b->mine.step < b->mine.count;
+    return !__atomic_load_n(&b->stopped, __ATOMIC_RELAXED) && behind >= 0 && behind % b->mine.step == 0 && behind / b->mine.step < b->mine.count;
 }
 
 static loader_rows own_batch(const void *ctx, int64_t number, int64_t samples)
@@ -90,6 +92,7 @@ tutti_status rank_begin_evaluation(trainer *t, data_source *e,
     b->nsums = count_sums(&e->metrics);
     b->evaluation = e;
     b->at = 0;
+    b->stopped = false;
     double *values = realloc(b->values, most_values(d) * sizeof *values + 1);
     b->values = values ? values : b->values;
     if (!values)
@@ -112,6 +115,7 @@ void rank_begin_prediction(trainer *t, data_source *e,
     b->evaluation = e;
     b->compute = compute;
     b->at = 0;
+    b->stopped = false;
     loader_choose_rows(e->loader, own_batch, b);
 }
 
@@ -135,6 +139,8 @@ void rank_next_evaluation_batch(trainer *t)
     rank_batches *b = &t->distributed.batches;
     if (!b->evaluation)
         return;
+    if (trainer_pending_signal())
+        __atomic_store_n(&b->stopped, true, __ATOMIC_RELAXED);
     const metric_set *m = &b->evaluation->metrics;
     const bool own = is_own(b, b->at);
     double *to = own ? b->values + (uint64_t)(b->at - b->mine.first) * b->nsums : NULL;
@@ -162,6 +168,21 @@ static void add_up(distributed *d, const double *all)
     m->updated = b->count > 0;
 }
 
+/* Signals that have come to one rank alone, so that all know whether the evaluation is one. */
+static tutti_status exchange_signals(distributed *d, tutti_error *err)
+{
+    const int32_t size = world_size(d->world), mine = trainer_pending_signal();
+    int32_t *all = calloc((size_t)size, sizeof *all);
+    if (!all)
+        return tutti_fail(err, TUTTI_E_NOMEM, "no memory for %d ranks", size);
+    const tutti_status s = world_exchange(d->world, &mine, all, sizeof mine, err);
+    for (int32_t r = 0; r < size && !s && !trainer_signal(); r++)
+        if (all[r])
+            trainer_accept_signal(all[r]);
+    free(all);
+    return s;
+}
+
 static tutti_status exchange_sums(distributed *d, tutti_error *err)
 {
     const uint64_t bytes = most_values(d) * sizeof(double);
@@ -185,6 +206,8 @@ tutti_status rank_end_evaluation(trainer *t, tutti_status status, tutti_error *e
         return status;
     tutti_status s = distributed_agree(d, status, err);
     if (!s)
+        s = exchange_signals(d, err);
+    if (!s && !trainer_signal()) /* half of the sums are none */
         s = exchange_sums(d, err);
     loader_choose_rows(e->loader, NULL, NULL);
     d->batches.evaluation = NULL;
