@@ -218,6 +218,13 @@ const tutti_world_v1 *world_service(const world *w)
     return &w->service;
 }
 
+void world_extend(world *w, double seconds)
+{
+    const double limit = w->options.timeout_s;
+    if (limit > 0.0)
+        w->table->set_timeout(w->self, milliseconds(limit + seconds));
+}
+
 void world_hurry(world *w)
 {
     const double most = 10.0, limit = w->options.timeout_s;
@@ -282,6 +289,12 @@ tutti_status world_agree(world *w, tutti_status status, tutti_error *err)
 bool world_has_agreed(const world *w)
 {
     return w && w->agreed;
+}
+
+void world_forget_failure(world *w)
+{
+    if (w)
+        w->agreed = false;
 }
 
 enum { ITEM_BYTES = 480 };

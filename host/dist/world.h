@@ -55,6 +55,9 @@ uint64_t world_bucket_bytes(int64_t numbers);
 /* Where the options leave it open, world_bucket becomes that of `numbers`.  All ranks call it at the same place, and nothing
  * is under way or in shards. */
 void world_fit_bucket(world *w, int64_t numbers);
+/* From now on waits may last so much longer than the limit, as for what another rank writes; 0: no longer.  Where waits
+ * have no limit that stays. */
+void world_extend(world *w, double seconds);
 /* This rank has failed and asks who has not come: from now on it waits for 10 s at most. */
 void world_hurry(world *w);
 /* Where this rank is, for the others' messages; buckets are counted from here on.  Nothing is under way.  [step] */
@@ -71,6 +74,8 @@ TUTTI_NODISCARD tutti_status world_broadcast(world *w, void *data, uint64_t byte
 TUTTI_NODISCARD tutti_status world_agree(world *w, tutti_status status, tutti_error *err);
 /* Whether every rank has been told of this run's failure. */
 bool world_has_agreed(const world *w);
+/* A run begins anew behind a failure that its caller has survived. */
+void world_forget_failure(world *w);
 
 /* What must be equal on all ranks, with its name. */
 typedef struct world_item {

@@ -137,7 +137,7 @@ def kill_many(tutti, folder, report, filename, dice, count):
 
 
 # Where a rank of a run that trains may be last seen: a file is saved and an evaluation made behind the last sum.
-SEEN = r"step ([1-9]\d*), (?:computing|summing gradients, bucket [1-9]\d*)"
+SEEN = r"step ([1-9]\d*), (?:computing|updating weights|saving a checkpoint|evaluating|summing gradients, bucket [1-9]\d*)"
 
 
 def state_of(process):

@@ -199,6 +199,8 @@ def refusals(tutti, folder, report):
              "run.json:1: train.shuffle: has lanes, and a sampler has an order of its own\n"),
             ("an evaluation", {"eval": [{"dataset": mds, "shuffle": {"lanes": 1}}]},
              "run.json:1: eval[0].shuffle: has lanes, which are for training data, want true or false\n"),
+            ("too many microbatches", {"train": run_on(mds)["train"] | {"batch_size": 70000, "shuffle": False}, "microbatch_size": 1},
+             "run.json:1: microbatch_size: is 1, which cuts a batch of 70000 into 70000 microbatches, want at most 65535\n"),
             ("a word", {"train": run_on(mds)["train"] | {"shuffle": "lanes"}},
              'run.json:1: train.shuffle: is "lanes", want true, false or an object with lanes\n')):
         where = os.path.join(folder, what)

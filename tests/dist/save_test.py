@@ -332,6 +332,28 @@ def slow(tutti, folder, report):
         report.check("which is told once", len(slower) == 1, f"{messages(where)}")
 
 
+def patient(tutti, folder, report):
+    """A rank that writes may take longer than `timeout_s`, by what it has to write; one that stands still there ends the run."""
+    run = changed(model={"name": "mlp", "hidden": [2048, 2048]}, max_duration="1ba", eval=[],
+                  callbacks=[{"name": "checkpoint_saver", "interval": "1ba"}])
+    run["distributed"]["timeout_s"] = 2  # and 7 s for 70 MB
+    for what, hold_s in (("released", 4), ("held", None)):
+        where = os.path.join(folder, what)
+        world = held(tutti, where, run, 2)
+        wait_until(lambda w=world: any(".tmp-" in name for name in w.saved()), world.ranks[0])
+        if hold_s:
+            time.sleep(hold_s)
+            release(where)
+        else:
+            report.check("the other rank does not wait for ever", wait_until(lambda w=world: w.ranks[1].poll() is not None, world.ranks[0], 60), "")
+            release(where)
+        status, _, err = world.end()
+        if hold_s:
+            report.check(f"a save of {hold_s} s is waited for", status == [0, 0] and len(whole(world)) == 1, f"{status} {err}")
+        else:
+            report.check("and says who writes", status[1] == 1 and re.search(r"rank 0 .*saving a checkpoint", err[1]), f"{status} {err}")
+
+
 def killed(tutti, folder, report):
     """A file that was not finished does not count."""
     plain = os.path.join(folder, "plain")
@@ -388,4 +410,4 @@ def fails(tutti, folder, report):
 
 
 if __name__ == "__main__":
-    sys.exit(main([bits, shards, apart, broken, damaged, full_disk, slow, killed, stopped, fails, elsewhere]))
+    sys.exit(main([bits, shards, apart, broken, damaged, full_disk, slow, patient, killed, stopped, fails, elsewhere]))

@@ -115,6 +115,8 @@ static tutti_status collect(trainer *t, saved_state *w, bool copies, tutti_error
     tutti_status s = contents_collect(t, &w->shards, w->clock, &w->contents, err);
     if (!s)
         contents_select(&w->contents, w->weights, w->part->ignore_keys);
+    if (shards) /* all name theirs, or nobody does */
+        s = distributed_agree(&t->distributed, s, err);
     if (!s && shards)
         s = name_shards(t, w, err);
     if (s)
@@ -147,6 +149,7 @@ static tutti_status take(trainer *t, saved_state *w, bool copies, tutti_error *e
                        "nothing is saved: the other ranks have a part of what is to be");
     if (s || (s = weights_gather_all(&t->distributed.gradients.weights, err)))
         return s;
+    distributed_tell(&t->distributed, "saving a checkpoint");
     clock_write(t, w->clock);
     run_log_sync(&t->run.log);
     w->run = t->run.file->text;
@@ -224,7 +227,12 @@ static tutti_status saved_new(const char *path, const tutti_save_part *part, sav
 /* Any rank's failure, unless the others are not waited for. */
 static tutti_status agree(trainer *t, tutti_status s, tutti_error *err)
 {
-    return trainer_hurries() ? s : distributed_agree(&t->distributed, s, err);
+    if (trainer_hurries())
+        return s;
+    distributed_await_files(&t->distributed, true);
+    s = distributed_agree(&t->distributed, s, err);
+    distributed_await_files(&t->distributed, false);
+    return s;
 }
 
 /* What is written behind comes to its end; what all ranks write does so together. */

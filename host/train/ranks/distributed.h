@@ -86,6 +86,11 @@ TUTTI_NODISCARD tutti_status distributed_check(distributed *d, tutti_error *err)
 TUTTI_NODISCARD tutti_status distributed_join_devices(distributed *d, tutti_error *err);
 /* Once loggers have begun: what rank 0 warns of.  [control] */
 void distributed_advise(const distributed *d);
+/* Before and behind waits for a rank that reads, fetches or writes the model and the optimizer's state, which may take longer
+ * than `timeout_s`: by a second for each 10 MB of them. */
+void distributed_await_files(const distributed *d, bool awaits);
+/* Where this rank is, for the others.  Nothing is under way.  [step] */
+void distributed_tell(const distributed *d, const char *phase);
 /* Sums under way end, and what is computed together is freed; the ranks are still there.  `failed`: the run ends with an
  * error here. */
 void distributed_close(distributed *d, bool failed);

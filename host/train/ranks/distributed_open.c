@@ -145,6 +145,25 @@ void distributed_fit_buckets(const distributed *d)
     world_fit_bucket(d->world, n);
 }
 
+void distributed_await_files(const distributed *d, bool awaits)
+{
+    const double slowest = 10e6; /* bytes a second of a disk or server that many share */
+    const double bytes = 3.0 * sizeof(float); /* a weight with the state of Adam */
+    float *weights, *gradients;
+    int64_t n = 0;
+    if (!d->world)
+        return;
+    if (awaits && d->run->net)
+        net_arena(d->run->net, &weights, &gradients, &n);
+    world_extend(d->world, floor((double)n * bytes / slowest));
+}
+
+void distributed_tell(const distributed *d, const char *phase)
+{
+    if (d->world)
+        world_tell(d->world, (uint64_t)d->run->clock.now.batch, phase);
+}
+
 tutti_status distributed_open(distributed *d, tutti_error *err)
 {
     run_file *file = d->run->file;

@@ -109,7 +109,8 @@ static tutti_status fit(slot_gradients *g, const plan *p, tutti_error *err)
     net_arena(n, &weights, &gradients, &g->ngradients);
     if (g->rules.buffers_only)
         g->ngradients = 0;
-    if (g->run->file->distributed.sharding == SHARDING_NONE) /* else shards are there */
+    if (g->run->file->distributed.sharding == SHARDING_NONE && /* else shards are there */
+        !g->rules.buffers_only)
         world_fit_bucket(g->world, g->ngradients);
     tutti_status s = take_lists(g, net_weight_count(n), err);
     if (s)

@@ -1,4 +1,4 @@
-/* run_conflicts.c - objects of a run file that cannot be used together. */
+/* run_conflicts.c - members of a run file that cannot be used together. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/run_file/run_reader.h"
 
@@ -91,8 +91,22 @@ static void check_names(run_reader *r)
                 }
 }
 
-void run_check_conflicts(run_reader *r)
+/* Random numbers within a step are told apart by 16 bits of the microbatch's number. */
+static void check_microbatches(run_reader *r, const json_node *root)
 {
+    const json_node *at = json_get(root, "microbatch_size");
+    const int64_t batch = r->run->train.batch_size, size = run_slot_size(r->run);
+    const int64_t most = 65535, count = size > 0 ? (batch + size - 1) / size : 0;
+    if (at && count > most)
+        faults_add(r->faults, at,
+                   "is %lld, which cuts a batch of %lld into %lld microbatches, want at most "
+                   "%lld",
+                   (long long)size, (long long)batch, (long long)count, (long long)most);
+}
+
+void run_check_conflicts(run_reader *r, const json_node *root)
+{
+    check_microbatches(r, root);
     check_names(r);
     check_plugins(r);
     check_wrappers(r);

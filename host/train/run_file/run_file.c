@@ -110,7 +110,7 @@ static void read_objects(run_reader *r, const json_node *root)
     run_read_parts(r, root, "loggers", TUTTI_KIND_LOGGER, &run->participants.loggers);
     run_read_parts(r, root, "passes", TUTTI_KIND_PASS, &run->participants.passes);
     run_read_observers(r, root);
-    run_check_conflicts(r);
+    run_check_conflicts(r, root);
     run_check_width(r, root);
 }
 

@@ -48,7 +48,7 @@ void run_read_algorithms(run_reader *r, const json_node *root);
 /* ---- run_conflicts.c ---- */
 
 /* Objects that cannot be used together, after all of them are read. */
-void run_check_conflicts(run_reader *r);
+void run_check_conflicts(run_reader *r, const json_node *root);
 /* run_width.c: events that more hear than an engine takes. */
 void run_check_width(run_reader *r, const json_node *root);
 

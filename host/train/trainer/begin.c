@@ -77,7 +77,7 @@ static tutti_status look_back(trainer *t, bool finds, tutti_error *err)
     return s;
 }
 
-tutti_status trainer_begin(trainer *t, const char *resume, tutti_error *err)
+static tutti_status begin(trainer *t, const char *resume, tutti_error *err)
 {
     run_log_own(&t->run.log);
     tutti_status s = t->run.stage.fits && distributed_first(&t->distributed)
@@ -137,5 +137,13 @@ tutti_status trainer_begin(trainer *t, const char *resume, tutti_error *err)
         s = distributed_compare_start(&t->distributed, err);
     if (!s && t->hooks.begun.call && distributed_first(&t->distributed))
         t->hooks.begun.call(t->hooks.begun.ctx, t);
+    return s;
+}
+
+tutti_status trainer_begin(trainer *t, const char *resume, tutti_error *err)
+{
+    distributed_await_files(&t->distributed, true);
+    const tutti_status s = begin(t, resume, err);
+    distributed_await_files(&t->distributed, false);
     return s;
 }

@@ -305,6 +305,8 @@ tutti_status trainer_fit(trainer *t, const fit_options *o, tutti_error *err)
     if (sigsetjmp(*trainer_escape(), 1))
         return leave(t, err);
     tutti_error cause = TUTTI_ERROR_INIT;
+    world_forget_failure(t->distributed.world);
+    t->run.file->distributed.told = false;
     const tutti_status s = fit(t, o, &cause);
     trainer_escape_end();
     training_over(t, s);

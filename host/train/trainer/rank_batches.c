@@ -86,6 +86,7 @@ tutti_status rank_begin_evaluation(trainer *t, data_source *e,
     rank_batches *b = &d->batches;
     if (!distributed_on(d))
         return TUTTI_OK;
+    distributed_tell(d, "evaluating");
     b->count = loader_batches(e->loader);
     b->mine = slots_in_row(b->count, world_size(d->world), world_rank(d->world));
     b->compute = compute;
