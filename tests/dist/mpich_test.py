@@ -16,13 +16,18 @@ LAUNCHER = Launcher(MPIEXEC)
 
 
 def build(folder):
-    """A folder of plugins with mpi, of that MPI."""
-    source, where = os.path.join(ROOT, "plugins/comm/mpi"), os.path.join(folder, "mpi")
-    os.makedirs(where)
-    shutil.copy(os.path.join(source, "plugin.json"), where)
-    subprocess.run([COMPILER, "-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", "-fPIC", "-shared", "-I", os.path.join(ROOT, "sdk/include"),
-                    *(os.path.join(source, name) for name in ("plugin.c", "missing.c")), "-o", os.path.join(where, "mpi.so")], check=True)
-    return folder
+    """A folder of plugins with mpi alone, of that MPI: by the command of docs/distributed.md, in a build folder of its own."""
+    with open(os.path.join(ROOT, "docs/distributed.md"), encoding="utf-8") as page:
+        command = f"cmake --preset release -DMPI_C_COMPILER={COMPILER}"
+        if f"{command} && tools/build release\n" not in page.read():
+            raise SystemExit(f"docs/distributed.md does not build with {COMPILER} by {command}")
+    binary, where = os.path.join(folder, "build"), os.path.join(folder, "plugins")
+    for words in ([*command.split(), "-B", binary], ["cmake", "--build", binary, "--target", "plugin_mpi"]):
+        done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise SystemExit(f"{' '.join(words)}: {done.stdout}{done.stderr}")
+    shutil.copytree(os.path.join(binary, "lib/tutti/plugins/mpi"), os.path.join(where, "mpi"))
+    return where
 
 
 def bits(tutti, folder, report):

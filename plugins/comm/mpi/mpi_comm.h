@@ -34,7 +34,7 @@ typedef struct mpi {
     uint64_t asked; /* missing.c: what MPI reads until it is sent */
     uint64_t *answers; /* by rank; each asks once */
     int began;      /* MPI by this object, which ends it */
-    int joined;
+    int joined, left;
 } mpi;
 
 static inline int64_t mpi_now_ms(void)

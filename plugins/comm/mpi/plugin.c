@@ -151,30 +151,10 @@ static tutti_status mpi_join(void *self, const tutti_join *how, tutti_world_info
     return TUTTI_OK;
 }
 
-/* After an operation that failed the others are ended: MPI cannot go on without a rank. */
-static tutti_status mpi_close(void *self, tutti_error *err)
-{
-    mpi *m = self;
-    int ended = 0;
-    (void)err;
-    (void)MPI_Finalized(&ended); /* by an application */
-    if (m->broken && !ended)
-        (void)MPI_Abort(MPI_COMM_WORLD, 1);
-    if (m->joined && !ended)
-        (void)MPI_Comm_free(&m->comm);
-    if (m->began && !ended)
-        (void)MPI_Finalize();
-    for (int k = 0; k < MPI_OPERATIONS; k++)
-        free(m->operations[k].counts[0]);
-    free(m->answers);
-    free(m);
-    return TUTTI_OK;
-}
-
-/* MPI_Finalize waits for all. */
 static void mpi_leave(void *self, int32_t failed)
 {
     mpi *m = self;
+    m->left = 1;
     if (failed && !m->broken)
         m->broken = TUTTI_E_STATE;
 }
@@ -362,6 +342,35 @@ static tutti_status mpi_test(void *self, uint64_t request, int32_t *ret_done, tu
         mpi_answer(m);
     *ret_done = done;
     return s || code == MPI_SUCCESS ? s : mpi_break(m, o->what, code, err);
+}
+
+/* MPI_Finalize waits for all, without a limit: they meet before it. */
+static tutti_status mpi_meet(mpi *m, tutti_error *err)
+{
+    MPI_Request request;
+    const uint64_t number = ++m->begun;
+    const int code = MPI_Ibarrier(m->comm, &request);
+    return mpi_finish(m, "MPI_Ibarrier", code, &request, number, err);
+}
+
+/* After an operation that failed the others are ended: MPI cannot go on without a rank. */
+static tutti_status mpi_close(void *self, tutti_error *err)
+{
+    mpi *m = self;
+    int ended = 0;
+    (void)MPI_Finalized(&ended); /* by an application */
+    const tutti_status s = m->left && !m->broken && !ended ? mpi_meet(m, err) : TUTTI_OK;
+    if (m->broken && !ended)
+        (void)MPI_Abort(MPI_COMM_WORLD, 1);
+    if (m->joined && !ended)
+        (void)MPI_Comm_free(&m->comm);
+    if (m->began && !ended)
+        (void)MPI_Finalize();
+    for (int k = 0; k < MPI_OPERATIONS; k++)
+        free(m->operations[k].counts[0]);
+    free(m->answers);
+    free(m);
+    return s;
 }
 
 static const void *mpi_query(void *self, const char *interface_id)

@@ -127,6 +127,20 @@ static tutti_status check_stopped(const tutti_join *how, int32_t rank, tutti_err
                    : TUTTI_OK;
 }
 
+/* Whether the process is stopped: one that stands still after it has said that it is there is waited for, too. */
+static int stands_still(int32_t pid)
+{
+    char path[32], text[512] = "";
+    (void)snprintf(path, sizeof path, "/proc/%d/stat", pid);
+    FILE *f = fopen(path, "re");
+    if (!f)
+        return 0;
+    (void)!fgets(text, sizeof text, f);
+    (void)fclose(f);
+    const char *name_end = strrchr(text, ')');
+    return name_end && strncmp(name_end, ") T", 3) == 0;
+}
+
 /* Looks for whom barrier `round` waits in vain: a rank that has not come, or one that came and was killed there. */
 static tutti_status segment_look(segment *s, uint32_t round, int64_t began, tutti_error *err)
 {
@@ -138,6 +152,8 @@ static tutti_status segment_look(segment *s, uint32_t round, int64_t began, tutt
         if ((int32_t)(atomic_load(&r->arrived) - round) > 0) {
             if (was_killed_waiting(s, k, round))
                 return break_off(s, k, FATE_ENDED, err);
+            if (late && k != s->rank && stands_still(atomic_load(&r->pid)))
+                return break_off(s, k, FATE_LATE, err);
             continue;
         }
         if (atomic_load(&r->left))
@@ -290,7 +306,7 @@ tutti_status segment_open(segment *s, const char *name, int32_t rank, int32_t si
         status = segment_wait(s, err);
         s->joins = NULL;
     }
-    if (rank == 0)
+    if (rank == 0 || (status && s->shared && has_ended(s, 0)))
         (void)shm_unlink(s->name); /* all that will come have it */
     if (status)
         segment_close(s);
