@@ -197,7 +197,9 @@ const char *world_comm(const world *w)
 uint64_t world_bucket_bytes(int64_t numbers)
 {
     const uint64_t quarter = (uint64_t)(numbers + 3) / 4 * sizeof(float);
-    return quarter < LEAST_BUCKET ? LEAST_BUCKET : quarter > MOST_BUCKET ? MOST_BUCKET : quarter;
+    return quarter < LEAST_BUCKET  ? LEAST_BUCKET
+           : quarter > MOST_BUCKET ? MOST_BUCKET
+                                   : quarter;
 }
 
 void world_fit_bucket(world *w, int64_t numbers)

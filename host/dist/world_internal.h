@@ -76,11 +76,11 @@ struct world {
     world_machines machines;
     world_place place;
     pipeline pipeline;
-    bucket alone;        /* of operations that are waited for at once */
+    bucket alone;          /* of operations that are waited for at once */
     uint64_t bucket_bytes; /* world_bucket */
-    uint64_t step;       /* world_tell */
-    uint64_t buckets[2]; /* pieces since then: sums, gathers */
-    world_counts counts; /* of whoever speaks with the other ranks */
+    uint64_t step;         /* world_tell */
+    uint64_t buckets[2];   /* pieces since then: sums, gathers */
+    world_counts counts;   /* of whoever speaks with the other ranks */
     background background;
 };
 

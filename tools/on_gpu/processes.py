@@ -14,6 +14,7 @@ WORLD = {"comm": {"name": "shared_memory", "mailbox_mib": 1}, "device_comm": "nc
 OTHER_MACHINES = {"NCCL_SOCKET_IFNAME": "lo", "NCCL_IB_DISABLE": "1", "NCCL_DEBUG": "WARN"}
 CASES = {"cnn": {"max_duration": "3ba"}, "cnn, amp_bf16": {"max_duration": "3ba", "precision": "amp_bf16"},
          "cnn, amp_fp16": {"max_duration": "3ba", "precision": "amp_fp16"},
+         "cnn, sharded states": {"max_duration": "3ba", "distributed": {"sharding": "states"}},
          "mlp, 3 slots": {"max_duration": "4ba", "model": {"name": "mlp", "hidden": [64]}, "microbatch_size": 10}}
 
 
@@ -28,7 +29,8 @@ def environment(m, size, apart):
 def train(m, folder, size, changes, apart=True):
     """Exit statuses and what all ranks say."""
     folder.mkdir(parents=True)
-    dist.write(str(folder), dist.changed(device="cuda", distributed=WORLD, **changes))
+    settings = {**WORLD, **changes.get("distributed", {})}
+    dist.write(str(folder), dist.changed(**{**changes, "device": "cuda", "distributed": settings}))
     world = dist.World(str(m.build / "tutti"), str(folder), size, env=environment(m, size, apart))
     try:
         status, out, err = world.end(min(60, max(5, m.left())))

@@ -364,7 +364,8 @@ tutti_status loader_next(loader *l, tutti_tensor *columns, uint32_t *ret_ncolumn
     if (p->state != BATCH_READY || p->number != l->taken) {
         (void)pthread_mutex_unlock(&l->lock);
         return tutti_fail(err, TUTTI_E_INTERRUPTED,
-                          "stopped by signal %d while data was awaited", trainer_first_signal());
+                          "stopped by signal %d while data was awaited",
+                          trainer_first_signal());
     }
     l->taken++;
     l->held = true;

@@ -448,7 +448,7 @@ tutti_status distributed_end(distributed *d, tutti_status status, double *ret_lo
         status = tutti_fail(err, d->device.error.status, "%s", d->device.error.text);
     if (failed)
         return distributed_agree(d, status, err);
-    distributed_tell(d, "updating weights");
+    world_tell(d->world, (uint64_t)d->run->clock.now.batch, "updating weights");
     gradients_take_buffers(&d->gradients);
     if (d->gradients.error.status) /* of a device */
         return tutti_fail(err, d->gradients.error.status, "%s", d->gradients.error.text);

@@ -55,7 +55,8 @@ static void load_whole(trainer *t)
 static bool is_own(const rank_batches *b, int64_t number)
 {
     const int64_t behind = number - b->mine.first;
-    return !__atomic_load_n(&b->stopped, __ATOMIC_RELAXED) && behind >= 0 && behind % b->mine.step == 0 && behind / b->mine.step < b->mine.count;
+    return !__atomic_load_n(&b->stopped, __ATOMIC_RELAXED) && behind >= 0 &&
+           behind % b->mine.step == 0 && behind / b->mine.step < b->mine.count;
 }
 
 static loader_rows own_batch(const void *ctx, int64_t number, int64_t samples)

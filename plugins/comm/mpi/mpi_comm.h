@@ -30,10 +30,10 @@ typedef struct mpi {
     tutti_status broken; /* what every wait says once one has failed */
     tutti_error why;
     mpi_operation operations[MPI_OPERATIONS];
-    uint64_t begun; /* operations so far, which all ranks begin in one order */
-    uint64_t asked; /* missing.c: what MPI reads until it is sent */
+    uint64_t begun;    /* operations so far, which all ranks begin in one order */
+    uint64_t asked;    /* missing.c: what MPI reads until it is sent */
     uint64_t *answers; /* by rank; each asks once */
-    int began;      /* MPI by this object, which ends it */
+    int began;         /* MPI by this object, which ends it */
     int joined, left;
 } mpi;
 
