@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 
+from bits_test import ALGORITHMS
 from ranks import World, changed, difference, main, messages, write
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -117,6 +118,18 @@ def divided(tutti, folder, report):
     report.check("3, then 2 with shards, then one without: the bits of one", not text, text)
 
 
+def algorithms(tutti, folder, report):
+    """Algorithms, each with others."""
+    for some in ALGORITHMS:
+        what = some[0]["name"]
+        run = changed(device="cuda", distributed=WORLD, model={"name": "cnn", "channels": [4, 4]}, algorithms=some, eval=[], max_duration="4ba")
+        run["train"]["batch_size"] = 12
+        for size in (1, 2):
+            train(tutti, os.path.join(folder, f"{what}{size}"), size, run, report)
+        text = difference(os.path.join(folder, f"{what}1"), os.path.join(folder, f"{what}2"))
+        report.check(f"{' and '.join(one['name'] for one in some)}: the bits of one rank", not text, text)
+
+
 def near(tutti, folder, report):
     """Other kernels, so not the bits of CPUs, but their weights; which a run file with a device_comm may take too."""
     last = "runs/ranks/checkpoints/latest.safetensors"
@@ -218,4 +231,4 @@ if __name__ == "__main__":
     if not os.path.isdir(STANDIN):
         print("skipped: the stand-in is not built")
         sys.exit(77)
-    sys.exit(main([bits, overlapped, divided, near, scaled, resumed, lost, stuck, refused]))
+    sys.exit(main([bits, overlapped, divided, algorithms, near, scaled, resumed, lost, stuck, refused]))
