@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST = 40, NUMBERS = 3 };
+enum { MOST = 64, NUMBERS = 3 };
 
 /* Numbers of very different size, so that another order gives other bits. */
 static float number(int64_t slot, int64_t i)
