@@ -249,7 +249,7 @@ int cli_failure_status(const cli_options *o, const trainer *t, bool stopped)
 
 int cli_creation_status(const tutti_error *e)
 {
-    return e->status == TUTTI_E_INTERRUPTED ? 128 + trainer_pending_signal() : CLI_USAGE;
+    return e->status == TUTTI_E_INTERRUPTED ? cli_signal_status() : CLI_USAGE;
 }
 
 int cli_finish(int status, const registry *r)

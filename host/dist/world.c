@@ -223,14 +223,21 @@ const tutti_world_v1 *world_service(const world *w)
 void world_extend(world *w, double seconds)
 {
     const double limit = w->options.timeout_s;
-    if (limit > 0.0)
-        w->table->set_timeout(w->self, milliseconds(limit + seconds));
+    if (limit <= 0.0)
+        return;
+    background_drain(&w->background);
+    w->table->set_timeout(w->self, milliseconds(limit + seconds));
 }
 
 void world_hurry(world *w)
 {
     const double most = 10.0, limit = w->options.timeout_s;
     w->table->set_timeout(w->self, milliseconds(limit > 0.0 && limit < most ? limit : most));
+}
+
+void world_drain(world *w)
+{
+    background_drain(&w->background);
 }
 
 void world_tell(world *w, uint64_t step, const char *phase)

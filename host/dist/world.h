@@ -60,6 +60,8 @@ void world_fit_bucket(world *w, int64_t numbers);
 void world_extend(world *w, double seconds);
 /* This rank has failed and asks who has not come: from now on it waits for 10 s at most. */
 void world_hurry(world *w);
+/* What goes on beside the caller comes to its end. */
+void world_drain(world *w);
 /* Where this rank is, for the others' messages; buckets are counted from here on.  Nothing is under way.  [step] */
 void world_tell(world *w, uint64_t step, const char *phase);
 

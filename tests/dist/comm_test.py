@@ -13,7 +13,7 @@ CALLS = ("exchange", "broadcast", "all_to_all", "all_gather")
 SECONDS = 30
 # Of large microbatches: between two buckets the thread that sums asks what is under way, in one batch of seven or more.
 LONG, ENDLESS = "200ba", "100000ba"
-BUCKET = r"; it was last seen at step \d+, (summing gradients|gathering weights), bucket \d+$"
+BUCKET = r"; it was last seen at step \d+, (?:(?:summing gradients|gathering weights), bucket \d+|updating weights)$"
 GIVEN = re.compile(r"shared_memory: rank (\d) (?:gives|sends) (\d+) bytes(?: to rank \d, which|, of which rank \d) expects (\d+)$", re.M)
 
 

@@ -221,6 +221,22 @@ def stop(tutti, folder, report):
         report.check("which is saved", any(f"-ba{batches[0][0] if batches[0] else '?'}." in name for name in world.saved()), f"{world.saved()}")
 
 
+def computed(world):
+    """Seconds of processor time of each rank so far."""
+    found = []
+    for one in world.ranks:
+        with open(f"/proc/{one.pid}/stat", encoding="ascii", errors="replace") as f:
+            found.append(sum(map(int, f.read().rpartition(")")[2].split()[11:13])) / os.sysconf("SC_CLK_TCK"))
+    return found
+
+
+def compute(world, seconds):
+    """Until each rank has computed for so long from now on."""
+    before, until = computed(world), time.monotonic() + 100
+    while time.monotonic() < until and min(now - then for now, then in zip(computed(world), before)) < seconds:
+        time.sleep(0.02)
+
+
 def stop_evaluating(tutti, folder, report):
     """Ranks that are told to stop while all evaluate or predict end with 143, where all are told at once, and an evaluation that
     was cut comes again."""
@@ -232,9 +248,9 @@ def stop_evaluating(tutti, folder, report):
     for what, victims, samples in (("all ranks", (0, 1, 2), 4000000), ("rank 0", (0,), 200000), ("rank 1", (1,), 200000)):
         where = os.path.join(folder, what.replace(" ", "_"))
         write(where, run)
-        world = World(tutti, where, 3, options=["--set", f"eval.0.dataset.samples={samples}"])  # all of them take a minute and longer
+        world = World(tutti, where, 3, options=["--set", f"eval.0.dataset.samples={samples}"])  # for seconds, or a minute and longer
         world.wait_for_loss(2)  # of the batch before the evaluation
-        time.sleep(0.5)
+        compute(world, 0.5)
         began = time.monotonic()
         for victim in victims:
             world.signal(victim, signal.SIGTERM)
@@ -243,13 +259,15 @@ def stop_evaluating(tutti, folder, report):
         said = ["stopped by signal 15 after batch 3, which is saved" in text for text in err]
         report.check(f"SIGTERM at {what} in an evaluation ends all with 143", status == [143] * 3 and all(said) and late < 30,
                      f"{status} {late} s {err}")
+        logged = {name for name, _ in numbers(where) if name.startswith("metrics/test/")}
+        report.check("half of one gives no metric", not logged, f"{logged}")
         status, _, err = World(tutti, where, 2, options=["--resume", "auto"]).end()
         text = f"{status} {err}" if any(status) else difference(alone, where)
         report.check("and it comes again: the bits of a run that nobody has stopped", not text, text)
     for command, victims in (("eval", (0, 1, 2)), ("predict", (1,))):
         output = ["--output", os.path.join(folder, "outputs.npy")] if command == "predict" else []
         world = World(tutti, alone, 3, command=command, options=["--checkpoint", "auto", "--set", "eval.0.dataset.samples=4000000", *output])
-        time.sleep(1.5)
+        compute(world, 1.0)  # which takes them beyond their start
         began = time.monotonic()
         for victim in victims:
             world.signal(victim, signal.SIGTERM)

@@ -336,8 +336,8 @@ def patient(tutti, folder, report):
     """A rank that writes may take longer than `timeout_s`, by what it has to write; one that stands still there ends the run."""
     run = changed(model={"name": "mlp", "hidden": [2048, 2048]}, max_duration="1ba", eval=[],
                   callbacks=[{"name": "checkpoint_saver", "interval": "1ba"}])
-    run["distributed"]["timeout_s"] = 2  # and 7 s for 70 MB
-    for what, hold_s in (("released", 4), ("held", None)):
+    run["distributed"]["timeout_s"] = 4  # and 6 s for 70 MB
+    for what, hold_s in (("released", 7), ("held", None)):
         where = os.path.join(folder, what)
         world = held(tutti, where, run, 2)
         wait_until(lambda w=world: any(".tmp-" in name for name in w.saved()), world.ranks[0])

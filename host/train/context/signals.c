@@ -70,8 +70,9 @@ static void on_stop(int number)
 
 static void on_save(int number)
 {
-    pending_save = number;
-    if (!deferred)
+    if (deferred)
+        pending_save = number;
+    else
         asked = number;
 }
 
@@ -108,6 +109,7 @@ int trainer_signal(void)
 void trainer_defer_signals(void)
 {
     deferred = 1;
+    caught = 0; /* what came while the ranks joined is pending */
 }
 
 int trainer_pending_signal(void)

@@ -89,7 +89,7 @@ void distributed_advise(const distributed *d);
 /* Before and behind waits for a rank that reads, fetches or writes the model and the optimizer's state, which may take longer
  * than `timeout_s`: by a second for each 10 MB of them. */
 void distributed_await_files(const distributed *d, bool awaits);
-/* Where this rank is, for the others.  Nothing is under way.  [step] */
+/* Where this rank is, for the others, once nothing is under way.  [step] */
 void distributed_tell(const distributed *d, const char *phase);
 /* Sums under way end, and what is computed together is freed; the ranks are still there.  `failed`: the run ends with an
  * error here. */

@@ -160,8 +160,10 @@ void distributed_await_files(const distributed *d, bool awaits)
 
 void distributed_tell(const distributed *d, const char *phase)
 {
-    if (d->world)
-        world_tell(d->world, (uint64_t)d->run->clock.now.batch, phase);
+    if (!d->world)
+        return;
+    world_drain(d->world);
+    world_tell(d->world, (uint64_t)d->run->clock.now.batch, phase);
 }
 
 tutti_status distributed_open(distributed *d, tutti_error *err)

@@ -142,6 +142,7 @@ static tutti_status begin(trainer *t, const char *resume, tutti_error *err)
 
 tutti_status trainer_begin(trainer *t, const char *resume, tutti_error *err)
 {
+    world_forget_failure(t->distributed.world);
     distributed_await_files(&t->distributed, true);
     const tutti_status s = begin(t, resume, err);
     distributed_await_files(&t->distributed, false);

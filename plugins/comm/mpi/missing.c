@@ -36,42 +36,62 @@ void mpi_answer(mpi *m)
     uint64_t number = 0;
     const int asks = mpi_take_number(m, MPI_ASKS_TAG, &number);
     if (asks >= 0) {
+        m->waits[asks] = number;
         m->answers[asks] = m->begun;
         mpi_send_number(m, asks, MPI_ANSWERS_TAG, &m->answers[asks]);
     }
 }
 
-/* Which ranks have begun it, as far as they say so in a second. */
-static void mpi_ask(mpi *m, uint64_t number, char *came)
+/* Of a rank: it says nothing; it waits for an earlier operation, as for one who says nothing; it has begun this one. */
+enum { MPI_SILENT, MPI_BEHIND, MPI_THERE };
+
+static void mpi_note(const mpi *m, char *state, int rank, uint64_t begun)
+{
+    const char now = begun >= m->asked ? MPI_THERE : MPI_BEHIND;
+    state[rank] = now > state[rank] ? now : state[rank];
+}
+
+static int mpi_count(const mpi *m, const char *state, int which)
+{
+    int count = 0;
+    for (int k = 0; k < m->world.size; k++)
+        count += state[k] == which;
+    return count;
+}
+
+/* What the others say in a second. */
+static void mpi_ask(mpi *m, uint64_t number, char *state)
 {
     const int64_t began = mpi_now_ms();
-    int left = m->world.size - 1;
     m->asked = number;
-    came[m->world.rank] = 1;
+    state[m->world.rank] = MPI_THERE;
     for (int k = 0; k < m->world.size; k++)
         if (k != m->world.rank)
             mpi_send_number(m, k, MPI_ASKS_TAG, &m->asked);
-    while (left > 0 && mpi_now_ms() - began < MPI_LISTEN_MS) {
+    while (mpi_count(m, state, MPI_SILENT) > 0 && mpi_now_ms() - began < MPI_LISTEN_MS) {
         uint64_t begun = 0;
         const int from = mpi_take_number(m, MPI_ANSWERS_TAG, &begun);
-        if (from >= 0 && begun >= number && !came[from]) {
-            came[from] = 1;
-            left--;
-        }
+        if (from >= 0)
+            mpi_note(m, state, from, begun);
         mpi_answer(m); /* others may have waited for as long */
+        for (int k = 0; k < m->world.size; k++)
+            if (m->waits[k])
+                mpi_note(m, state, k, m->waits[k]);
         if (from < 0)
             (void)usleep(MPI_PAUSE_US);
     }
 }
 
-/* "rank 2 has", "ranks 1 and 3 have", "4 ranks, the first of them rank 1, have"; "": none of them is missing. */
-static void mpi_name_missing(const mpi *m, const char *came, char *text, size_t size)
+/* "rank 2 has", "ranks 1 and 3 have", "4 ranks, the first of them rank 1, have"; "": all have begun it.  Who is behind waits
+ * for those who say nothing. */
+static void mpi_name_missing(const mpi *m, const char *state, char *text, size_t size)
 {
+    const int which = mpi_count(m, state, MPI_SILENT) > 0 ? MPI_SILENT : MPI_BEHIND;
     int missing[2] = {0, 0}, count = 0;
     for (int k = 0; k < m->world.size; k++) {
-        if (!came[k] && count < 2)
+        if (state[k] == which && count < 2)
             missing[count] = k;
-        count += !came[k];
+        count += state[k] == which;
     }
     text[0] = 0;
     if (count == 1)
@@ -83,15 +103,17 @@ static void mpi_name_missing(const mpi *m, const char *came, char *text, size_t 
                        missing[0]);
 }
 
-tutti_status mpi_break_off(mpi *m, uint64_t number, tutti_error *err)
+tutti_status mpi_break_off(mpi *m, uint64_t number, int last, tutti_error *err)
 {
     char who[64] = "a rank has";
-    char *came = calloc((size_t)m->world.size, 1);
-    if (came) {
-        mpi_ask(m, number, came);
-        mpi_name_missing(m, came, who, sizeof who);
+    char *state = calloc((size_t)m->world.size, 1);
+    if (state) {
+        mpi_ask(m, number, state);
+        mpi_name_missing(m, state, who, sizeof who);
     }
-    free(came);
+    free(state);
+    if (!who[0] && !last)
+        return TUTTI_OK;
     m->why = (tutti_error)TUTTI_ERROR_INIT;
     m->broken = who[0] ? tutti_fail(&m->why, TUTTI_E_STATE,
                                     "%s not come in %g s; this one is at step %llu, %s", who,

@@ -33,8 +33,10 @@ typedef struct mpi {
     uint64_t begun;    /* operations so far, which all ranks begin in one order */
     uint64_t asked;    /* missing.c: what MPI reads until it is sent */
     uint64_t *answers; /* by rank; each asks once */
-    int began;         /* MPI by this object, which ends it */
-    int joined, left;
+    uint64_t
+        *waits; /* by rank: the operation that it has asked for, so that it has begun that */
+    int began;  /* MPI by this object, which ends it */
+    int joined;
 } mpi;
 
 static inline int64_t mpi_now_ms(void)
@@ -46,7 +48,8 @@ static inline int64_t mpi_now_ms(void)
 
 /* missing.c.  Tells a rank that asks which operations this one has begun.  [step] */
 void mpi_answer(mpi *m);
-/* Operation `number` has not ended in time: asks who has not begun it, and says so for good; returns the status.  [step] */
-tutti_status mpi_break_off(mpi *m, uint64_t number, tutti_error *err);
+/* Operation `number` has not ended in time: asks who has not begun it, and says so for good.  TUTTI_OK: all have, and it is
+ * not the `last` time that this one waits.  [step] */
+tutti_status mpi_break_off(mpi *m, uint64_t number, int last, tutti_error *err);
 
 #endif

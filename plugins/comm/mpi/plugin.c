@@ -10,6 +10,7 @@
 
 /* A large message goes in pieces of some 32 KiB, and only while both sides ask: longer pauses take longer than it. */
 enum { MPI_LEAST_PAUSE_US = 20, MPI_MOST_PAUSE_US = 50 };
+enum { MPI_STOPPED_MS = 500 }; /* a process that has not looked for so long was stopped */
 
 static tutti_status mpi_failed(const char *what, int code, tutti_error *err)
 {
@@ -135,9 +136,10 @@ static tutti_status mpi_join(void *self, const tutti_join *how, tutti_world_info
         return m->broken = s;
     const size_t size = (size_t)m->world.size;
     m->answers = calloc(size, sizeof *m->answers);
+    m->waits = calloc(size, sizeof *m->waits);
     for (int k = 0; k < MPI_OPERATIONS; k++) {
         mpi_operation *o = &m->operations[k];
-        if (!m->answers || !(o->counts[0] = calloc(4 * size, sizeof(int))))
+        if (!m->answers || !m->waits || !(o->counts[0] = calloc(4 * size, sizeof(int))))
             return m->broken = tutti_fail(err, TUTTI_E_NOMEM, "mpi: no memory for %d ranks",
                                           m->world.size);
         o->offsets[0] = o->counts[0] + size;
@@ -151,10 +153,10 @@ static tutti_status mpi_join(void *self, const tutti_join *how, tutti_world_info
     return TUTTI_OK;
 }
 
+/* MPI_Finalize waits for all. */
 static void mpi_leave(void *self, int32_t failed)
 {
     mpi *m = self;
-    m->left = 1;
     if (failed && !m->broken)
         m->broken = TUTTI_E_STATE;
 }
@@ -183,9 +185,9 @@ static tutti_status mpi_break(mpi *m, const char *what, int code, tutti_error *e
 static tutti_status mpi_finish(mpi *m, const char *what, int code, MPI_Request *request,
                                uint64_t number, tutti_error *err)
 {
-    const int64_t began = mpi_now_ms();
+    int64_t waited = 0, last = mpi_now_ms();
     useconds_t pause = MPI_LEAST_PAUSE_US;
-    int done = 0;
+    int done = 0, asked = 0;
     if (code != MPI_SUCCESS)
         return mpi_break(m, what, code, err);
     for (int k = 0;; k++) {
@@ -193,8 +195,15 @@ static tutti_status mpi_finish(mpi *m, const char *what, int code, MPI_Request *
             return mpi_break(m, what, code, err);
         if (done)
             return TUTTI_OK;
-        if (m->timeout_ms && mpi_now_ms() - began > m->timeout_ms)
-            return mpi_break_off(m, number, err);
+        const int64_t now = mpi_now_ms();
+        waited += now - last < MPI_STOPPED_MS ? now - last : MPI_STOPPED_MS;
+        last = now;
+        if (m->timeout_ms && waited > m->timeout_ms) {
+            const tutti_status s = mpi_break_off(m, number, asked++ > 0, err);
+            if (s)
+                return s;
+            waited = 0; /* all have come at last */
+        }
         if (k < 100)
             continue;
         mpi_answer(m);
@@ -344,22 +353,13 @@ static tutti_status mpi_test(void *self, uint64_t request, int32_t *ret_done, tu
     return s || code == MPI_SUCCESS ? s : mpi_break(m, o->what, code, err);
 }
 
-/* MPI_Finalize waits for all, without a limit: they meet before it. */
-static tutti_status mpi_meet(mpi *m, tutti_error *err)
-{
-    MPI_Request request;
-    const uint64_t number = ++m->begun;
-    const int code = MPI_Ibarrier(m->comm, &request);
-    return mpi_finish(m, "MPI_Ibarrier", code, &request, number, err);
-}
-
 /* After an operation that failed the others are ended: MPI cannot go on without a rank. */
 static tutti_status mpi_close(void *self, tutti_error *err)
 {
     mpi *m = self;
     int ended = 0;
+    (void)err;
     (void)MPI_Finalized(&ended); /* by an application */
-    const tutti_status s = m->left && !m->broken && !ended ? mpi_meet(m, err) : TUTTI_OK;
     if (m->broken && !ended)
         (void)MPI_Abort(MPI_COMM_WORLD, 1);
     if (m->joined && !ended)
@@ -369,8 +369,9 @@ static tutti_status mpi_close(void *self, tutti_error *err)
     for (int k = 0; k < MPI_OPERATIONS; k++)
         free(m->operations[k].counts[0]);
     free(m->answers);
+    free(m->waits);
     free(m);
-    return s;
+    return TUTTI_OK;
 }
 
 static const void *mpi_query(void *self, const char *interface_id)

@@ -152,8 +152,6 @@ static tutti_status segment_look(segment *s, uint32_t round, int64_t began, tutt
         if ((int32_t)(atomic_load(&r->arrived) - round) > 0) {
             if (was_killed_waiting(s, k, round))
                 return break_off(s, k, FATE_ENDED, err);
-            if (late && k != s->rank && stands_still(atomic_load(&r->pid)))
-                return break_off(s, k, FATE_LATE, err);
             continue;
         }
         if (atomic_load(&r->left))
@@ -166,6 +164,9 @@ static tutti_status segment_look(segment *s, uint32_t round, int64_t began, tutt
         if (status)
             return status;
     }
+    for (int32_t k = 0; late && k < s->size; k++) /* all have come */
+        if (k != s->rank && stands_still(atomic_load(&s->shared->ranks[k].pid)))
+            return break_off(s, k, FATE_LATE, err);
     return TUTTI_OK;
 }
 
@@ -306,7 +307,7 @@ tutti_status segment_open(segment *s, const char *name, int32_t rank, int32_t si
         status = segment_wait(s, err);
         s->joins = NULL;
     }
-    if (rank == 0 || (status && s->shared && has_ended(s, 0)))
+    if (rank == 0)
         (void)shm_unlink(s->name); /* all that will come have it */
     if (status)
         segment_close(s);
