@@ -222,6 +222,23 @@ void background_wait(background *b, uint64_t n)
     b->waited_ns += monotonic_ns() - began;
 }
 
+void background_flush(background *b)
+{
+    if (!b->running)
+        return;
+    (void)pthread_mutex_lock(&b->lock);
+    ask_for_end(b);
+    (void)pthread_mutex_unlock(&b->lock);
+}
+
+bool background_is_over(background *b, uint64_t n)
+{
+    (void)pthread_mutex_lock(&b->lock);
+    const bool over = b->done >= n;
+    (void)pthread_mutex_unlock(&b->lock);
+    return over;
+}
+
 void background_drain(background *b)
 {
     const int64_t waited = b->waited_ns;

@@ -58,6 +58,10 @@ TUTTI_NODISCARD tutti_status background_start(background *b, const background_wo
 TUTTI_NODISCARD tutti_status background_finish(background *b, tutti_error *err);
 /* Piece number `n`, from 1, is over. */
 void background_wait(background *b, uint64_t n);
+/* All pieces so far come to their end without being waited for; all ranks call it at the same place of their order. */
+void background_flush(background *b);
+/* Whether piece number `n` is over. */
+bool background_is_over(background *b, uint64_t n);
 /* No piece is under way or waits. */
 void background_drain(background *b);
 

@@ -26,14 +26,43 @@ static tutti_status follow(const world_device *d, tutti_error *err)
     return s ? s : t->event_wait(d->options.device, d->stream, d->event, err);
 }
 
+static tutti_status convert(const world_device *d, void *stream, void *to, int32_t to_dtype,
+                            const void *from, int64_t n, tutti_error *err)
+{
+    return d->options.convert(d->options.ctx, stream, to, to_dtype, from, n, err);
+}
+
+/* By way of 16 bits.  Two streams do not do so at a time. */
+static tutti_status round_on(const world_device *d, void *stream, float *numbers, int64_t n,
+                             tutti_error *err)
+{
+    void *half = d->memory + d->regions.sent + d->regions.received + d->regions.narrow;
+    tutti_status s = TUTTI_OK;
+    for (int64_t at = 0; d->options.convert && at < n && !s; at += d->most) {
+        const int64_t some = n - at < d->most ? n - at : d->most;
+        s = convert(d, stream, half, TUTTI_BF16, numbers + at, some, err);
+        if (!s)
+            s = convert(d, stream, numbers + at, TUTTI_F32, half, some, err);
+    }
+    return s;
+}
+
+/* A node of the tree. */
+static tutti_status add(const world_device *d, void *stream, float *to, const float *from,
+                        int64_t n, tutti_error *err)
+{
+    const tutti_status s =
+        d->options.table->add(d->options.device, stream, to, from, (uint64_t)n, err);
+    return s ? s : round_on(d, stream, to, n, err);
+}
+
 static tutti_status join_last(const world_device *d, void *stream, slot_stack *s, int64_t n,
                               tutti_error *err)
 {
     slot_sum *left = &s->sums[s->count - 2];
     left->span.count += left[1].span.count;
     s->count--;
-    return d->options.table->add(d->options.device, stream, left->data, left[1].data,
-                                 (uint64_t)n, err);
+    return add(d, stream, left->data, left[1].data, n, err);
 }
 
 static tutti_status push(const world_device *d, void *stream, slot_stack *s, slot_sum sum,
@@ -53,13 +82,19 @@ tutti_status world_device_push(world_device *d, slot_stack *s, slot_sum sum, int
     return push(d, NULL, s, sum, n, err);
 }
 
-tutti_status world_device_add_part(world_device *d, const slot_stack *s, const float *part,
+tutti_status world_device_round(world_device *d, float *numbers, int64_t n, tutti_error *err)
+{
+    return round_on(d, NULL, numbers, n, err);
+}
+
+tutti_status world_device_add_part(world_device *d, const slot_stack *s, float *part,
                                    int64_t at, int64_t n, tutti_error *err)
 {
     tutti_status status = follow(d, err);
+    if (!status)
+        status = round_on(d, d->stream, part, n, err);
     for (uint32_t k = s->count; k > 0 && !status; k--) {
-        status = d->options.table->add(d->options.device, d->stream, s->sums[k - 1].data + at,
-                                       part, (uint64_t)n, err);
+        status = add(d, d->stream, s->sums[k - 1].data + at, part, n, err);
         part = s->sums[k - 1].data + at;
     }
     return status;
@@ -77,6 +112,21 @@ static tutti_status finish_stack(world_device *d, slot_stack *s, float *result, 
     return copy(d, result, s->sums[0].data, n, err);
 }
 
+/* The same, or where rounds follow what there is of it to the piece's rounds. */
+static tutti_status put_down(world_device *d, const world_piece *p, slot_stack *s,
+                             float *result, int64_t n, tutti_error *err)
+{
+    tutti_status status = TUTTI_OK;
+    if (sum_is_over(d->world, p))
+        return finish_stack(d, s, result, n, err);
+    for (uint32_t k = 0; k < s->count && !status; k++) {
+        float *to = p->rounds->sums[k] + p->own_at;
+        if (to != s->sums[k].data)
+            status = copy(d, to, s->sums[k].data, n, err);
+    }
+    return status;
+}
+
 static tutti_status sum_alone(world_device *d, const world_piece *p, tutti_error *err)
 {
     slot_stack stack = {.count = 0};
@@ -87,8 +137,41 @@ static tutti_status sum_alone(world_device *d, const world_piece *p, tutti_error
     return s ? s : finish_stack(d, &stack, p->result + p->at, p->n, err);
 }
 
-/* Lays this rank's blocks out by shard, and says where what is received will lie. */
-static tutti_status pack(world_device *d, const world_piece *p, int64_t shard, tutti_error *err)
+/* ---- what travels: F32, or BF16 of numbers that have no more ---- */
+
+static uint64_t unit(const world_device *d)
+{
+    return d->options.convert ? sizeof(uint16_t) : sizeof(float);
+}
+
+/* Number `at` of what is sent, or received. */
+static void *wire(const world_device *d, float *memory, uint64_t at)
+{
+    return (char *)memory + at * unit(d);
+}
+
+static tutti_status narrow(const world_device *d, void *to, const float *from, int64_t n,
+                           tutti_error *err)
+{
+    return d->options.convert ? convert(d, d->stream, to, TUTTI_BF16, from, n, err)
+                              : copy(d, to, from, n, err);
+}
+
+static tutti_status widen(const world_device *d, float *to, const void *from, int64_t n,
+                          tutti_error *err)
+{
+    return d->options.convert ? convert(d, d->stream, to, TUTTI_F32, from, n, err) : TUTTI_OK;
+}
+
+/* Where numbers are received that are then added at `received`. */
+static float *receiver(const world_device *d, float *received)
+{
+    return d->options.convert ? received + d->regions.received : received;
+}
+
+/* Lays this rank's blocks out by shard, and says where what is received will lie: so many numbers. */
+static tutti_status pack(world_device *d, const world_piece *p, int64_t shard,
+                         int64_t *ret_received, tutti_error *err)
 {
     const world *w = d->world;
     slot_span blocks[SLOT_BLOCKS];
@@ -96,15 +179,17 @@ static tutti_status pack(world_device *d, const world_piece *p, int64_t shard, t
     tutti_status s = TUTTI_OK;
     for (int32_t r = 0; r < w->info.size && !s; r++) {
         const int64_t first = world_shard_begin(w, p->n, r), n = world_shard_length(w, p->n, r);
-        d->offsets[0][r] = (uint64_t)end * sizeof(float);
-        d->bytes[0][r] = (uint64_t)n * p->count * sizeof(float);
+        d->offsets[0][r] = (uint64_t)end * unit(d);
+        d->bytes[0][r] = (uint64_t)n * p->count * unit(d);
         for (uint32_t k = 0; k < p->count && !s; k++, end += n)
-            s = copy(d, d->memory + end, p->mine[k].data + p->at + first, n, err);
+            s = narrow(d, wire(d, d->memory, (uint64_t)end), p->mine[k].data + p->at + first, n,
+                       err);
         const int64_t from = shard * sum_blocks(w, p, r, blocks);
-        d->offsets[1][r] = (uint64_t)received * sizeof(float);
-        d->bytes[1][r] = (uint64_t)from * sizeof(float);
+        d->offsets[1][r] = (uint64_t)received * unit(d);
+        d->bytes[1][r] = (uint64_t)from * unit(d);
         received += from;
     }
+    *ret_received = received;
     return s;
 }
 
@@ -137,22 +222,24 @@ static tutti_status add_shard(world_device *d, const world_piece *p, float *rece
     slot_span blocks[SLOT_BLOCKS];
     slot_stack stack = {.count = 0};
     tutti_status s = TUTTI_OK;
+    sum_take_up(w, p, &stack);
     for (int32_t r = 0; n > 0 && r < w->info.size && !s; r++) {
         const uint32_t count = sum_blocks(w, p, r, blocks);
         for (uint32_t k = 0; k < count && !s; k++, received += n)
             s = push(d, d->stream, &stack, (slot_sum){received, blocks[k]}, n, err);
     }
-    return s ? s : finish_stack(d, &stack, result, n, err);
+    return s || n == 0 ? s : put_down(d, p, &stack, result, n, err);
 }
 
-static tutti_status gather(world_device *d, float *data, int64_t n, tutti_error *err)
+static tutti_status gather(world_device *d, void *data, int64_t n, uint64_t bytes,
+                           tutti_error *err)
 {
     uint64_t request = 0;
     world *w = d->world;
     for (int32_t r = 0; r < w->info.size; r++) {
         const int64_t first = world_shard_begin(w, n, r);
-        d->offsets[0][r] = (uint64_t)first * sizeof(float);
-        d->bytes[0][r] = (uint64_t)world_shard_length(w, n, r) * sizeof(float);
+        d->offsets[0][r] = (uint64_t)first * bytes;
+        d->bytes[0][r] = (uint64_t)world_shard_length(w, n, r) * bytes;
     }
     const tutti_parts parts = {.struct_size = sizeof parts,
                                .data = data,
@@ -165,6 +252,22 @@ static tutti_status gather(world_device *d, float *data, int64_t n, tutti_error 
         s = d->table->order(d->self, request, err);
     instance_leave(&c);
     return s;
+}
+
+/* The sums of this rank's shard to all. */
+static tutti_status gather_sums(world_device *d, const world_piece *p, tutti_error *err)
+{
+    const world *w = d->world;
+    const int64_t first = world_shard_begin(w, p->n, w->info.rank);
+    const int64_t n = world_shard_length(w, p->n, w->info.rank);
+    float *result = p->result + p->at;
+    void *sent = d->options.convert ? (void *)d->memory : result;
+    tutti_status s = d->options.convert ? narrow(d, wire(d, d->memory, (uint64_t)first),
+                                                 result + first, n, err)
+                                        : TUTTI_OK;
+    if (!s)
+        s = gather(d, sent, p->n, unit(d), err);
+    return s ? s : widen(d, result, sent, p->n, err);
 }
 
 /* The comm hears what the other ranks are told. */
@@ -186,16 +289,19 @@ tutti_status world_device_sum(world_device *d, const world_piece *p, tutti_error
     const world *w = d->world;
     const int64_t first = world_shard_begin(w, p->n, w->info.rank);
     const int64_t n = world_shard_length(w, p->n, w->info.rank);
+    int64_t count = 0;
     if (!d->table)
         return sum_alone(d, p, err);
-    float *received = d->memory + (uint64_t)p->n * p->count;
+    float *received = d->memory + d->regions.sent;
     tell(d);
     d->world->counts.sums++;
     tutti_status s = follow(d, err);
-    if (s || (s = pack(d, p, n, err)) || (s = transpose(d, received, err)) ||
+    if (s || (s = pack(d, p, n, &count, err)) ||
+        (s = transpose(d, receiver(d, received), err)) ||
+        (s = widen(d, received, receiver(d, received), count, err)) ||
         (s = add_shard(d, p, received, n, p->result + p->at + first, err)))
         return s;
-    return p->shard_only ? TUTTI_OK : gather(d, p->result + p->at, p->n, err);
+    return p->shard_only || !sum_is_over(w, p) ? TUTTI_OK : gather_sums(d, p, err);
 }
 
 tutti_status world_device_gather_shards(world_device *d, float *data, int64_t n,
@@ -206,6 +312,6 @@ tutti_status world_device_gather_shards(world_device *d, float *data, int64_t n,
         return TUTTI_OK;
     tutti_status s = follow(d, err);
     for (int64_t first = 0; first < n && !s; first += most)
-        s = gather(d, data + first, n - first < most ? n - first : most, err);
+        s = gather(d, data + first, n - first < most ? n - first : most, sizeof *data, err);
     return s ? s : world_device_settle(d, err);
 }

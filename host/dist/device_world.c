@@ -1,9 +1,8 @@
-/* device_world.c - joining the devices of all ranks, the memory of their sums, waiting for them. */
+/* device_world.c - joining the devices of all ranks, and the memory of their sums. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "dist/device_internal.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,7 +22,7 @@ static tutti_status take_tables(world_device *d, tutti_error *err)
     const size_t size = (size_t)d->world->info.size;
     uint64_t *all = calloc(4 * size, sizeof *all);
     d->offsets[0] = all;
-    if (!all)
+    if (!all || !meetings_take(&d->meetings, size))
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for the world of ranks");
     d->offsets[1] = all + size;
     d->bytes[0] = all + 2 * size;
@@ -54,8 +53,10 @@ static tutti_status take_stream(world_device *d, tutti_error *err)
     const tutti_device_v1 *t = d->options.table;
     if (!d->table)
         return TUTTI_OK;
-    const tutti_status s = t->stream_create(d->options.device, &d->stream, err);
-    return s ? s : t->event_create(d->options.device, &d->event, err);
+    tutti_status s = t->stream_create(d->options.device, &d->stream, err);
+    if (!s)
+        s = t->event_create(d->options.device, &d->event, err);
+    return s ? s : t->event_create(d->options.device, &d->done, err);
 }
 
 static tutti_status join(world_device *d, tutti_error *err)
@@ -112,8 +113,10 @@ void world_device_leave(world_device *d, bool failed)
         instance_leave(&c);
     }
     d->options.table->event_destroy(d->options.device, d->event);
+    d->options.table->event_destroy(d->options.device, d->done);
     d->options.table->stream_destroy(d->options.device, d->stream);
     d->options.table->release(d->options.device, d->memory);
+    meetings_fini(&d->meetings, d->world);
     free(d->offsets[0]);
     free(d);
 }
@@ -130,26 +133,40 @@ static uint64_t largest_shard(const world *w, int64_t n)
     return (uint64_t)most;
 }
 
-static uint64_t count_blocks(const world *w, int64_t slots)
+static uint64_t count_blocks(const world *w, const world_piece *any)
 {
-    const world_piece any = {.slots = slots};
     slot_span blocks[SLOT_BLOCKS];
     uint64_t all = 0;
     for (int32_t r = 0; r < w->info.size; r++)
-        all += sum_blocks(w, &any, r, blocks);
+        all += sum_blocks(w, any, r, blocks);
     return all;
 }
 
-tutti_status world_device_reserve(world_device *d, int64_t slots, int64_t n, tutti_error *err)
+/* Numbers that a piece sends, and receives; what travels in 16 bits has a place of its own behind them. */
+static sum_regions regions_for(const world *w, const world_piece *any)
 {
     slot_span blocks[SLOT_BLOCKS];
-    const world_piece any = {.slots = slots};
-    const world *w = d->world;
+    const uint64_t n = (uint64_t)any->n;
+    sum_regions all = {.sent = n * sum_blocks(w, any, w->info.rank, blocks),
+                       .received = largest_shard(w, any->n) * count_blocks(w, any)};
+    if (!any->half)
+        return all;
+    if (all.sent < n) /* a gather sends the sums from there */
+        all.sent = n;
+    all.narrow = (all.received + 1) / 2;
+    all.rounded = (n + 1) / 2;
+    return all;
+}
+
+tutti_status world_device_reserve(world_device *d, const world_piece *any, tutti_error *err)
+{
     void *memory = NULL;
-    if (!d->table)
+    if (!d->table && !any->half)
         return TUTTI_OK;
-    const uint64_t numbers = (uint64_t)n * sum_blocks(w, &any, w->info.rank, blocks) +
-                             largest_shard(w, n) * count_blocks(w, slots);
+    d->regions = regions_for(d->world, any);
+    d->most = any->n;
+    const uint64_t numbers =
+        d->regions.sent + d->regions.received + d->regions.narrow + d->regions.rounded;
     if (numbers <= d->capacity)
         return TUTTI_OK;
     d->options.table->release(d->options.device, d->memory);
@@ -162,65 +179,4 @@ tutti_status world_device_reserve(world_device *d, int64_t slots, int64_t n, tut
     d->memory = memory;
     d->capacity = numbers;
     return TUTTI_OK;
-}
-
-/* ---- waiting ---- */
-
-/* Behind `mine`, what this rank has failed with: `why`, who does not come. */
-static void add_reason(tutti_error *err, const tutti_error *why)
-{
-    if (!err)
-        return;
-    const size_t used = strlen(err->text);
-    (void)snprintf(err->text + used, sizeof err->text - used, "; %s", why->text);
-}
-
-static tutti_status read_failures(const char *failed, int32_t size, tutti_error *err)
-{
-    for (int32_t r = 0; r < size; r++)
-        if (failed[r])
-            return tutti_fail(err, TUTTI_E_STATE, "rank %d could not do its part on its device",
-                              r);
-    return TUTTI_OK;
-}
-
-/* The processes, which know who has ended or hangs, meet; a device would wait for its rank.  `mine`: this rank's status,
- * whose sentence is in `err`. */
-static tutti_status meet(world_device *d, tutti_status mine, tutti_error *err)
-{
-    const int32_t size = world_size(d->world);
-    const char failed = mine != TUTTI_OK;
-    tutti_error why = TUTTI_ERROR_INIT;
-    char *all = size > 1 ? malloc((size_t)size) : NULL;
-    if (!all)
-        return size == 1 ? mine : tutti_fail(err, TUTTI_E_NOMEM, "no memory for the ranks");
-    if (mine)
-        world_hurry(d->world);
-    const tutti_status s =
-        world_exchange(d->world, &failed, all, sizeof failed, mine ? &why : err);
-    if (s && mine)
-        add_reason(err, &why);
-    const tutti_status others = s || mine ? TUTTI_OK : read_failures(all, size, err);
-    free(all);
-    return mine ? mine : s ? s : others;
-}
-
-static tutti_status finish(world_device *d, tutti_error *err)
-{
-    if (!d->table)
-        return TUTTI_OK;
-    instance_call c = instance_enter(d->options.comm, "finish");
-    tutti_status s = d->table->finish(d->self, err);
-    instance_leave(&c);
-    /* What the stream adds behind the last operation. */
-    const tutti_device_v1 *t = d->options.table;
-    if (!s)
-        s = t->event_record(d->options.device, d->event, d->stream, err);
-    return s ? s : t->event_wait(d->options.device, NULL, d->event, err);
-}
-
-tutti_status world_device_settle(world_device *d, tutti_error *err)
-{
-    const tutti_status s = meet(d, TUTTI_OK, err);
-    return s ? s : meet(d, finish(d, err), err);
 }

@@ -38,6 +38,16 @@ uint64_t world_started(const world *w)
     return w->background.started;
 }
 
+void world_flush(world *w)
+{
+    background_flush(&w->background);
+}
+
+bool world_is_over(world *w, uint64_t n)
+{
+    return background_is_over(&w->background, n);
+}
+
 void world_wait(world *w, uint64_t n)
 {
     background_wait(&w->background, n);

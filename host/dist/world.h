@@ -134,6 +134,10 @@ TUTTI_NODISCARD tutti_status world_start_exchange(world *w, const void *mine, vo
                                                   uint64_t bytes, tutti_error *err);
 /* What has begun, sums and gathers, is counted from 1: the number of the last one. */
 uint64_t world_started(const world *w);
+/* What has begun comes to its end without being waited for; a place in the pieces' order, the same on all ranks.  [step] */
+void world_flush(world *w);
+/* Whether number `n` is over; an error is world_finish's.  [step] */
+bool world_is_over(world *w, uint64_t n);
 /* Waits until number `n` is over; an error is world_finish's.  [step] */
 void world_wait(world *w, uint64_t n);
 /* Waits for all sums that have begun.  The first error of any; nothing is left to wait for then.  [step] */

@@ -1,6 +1,7 @@
 """cuda_test.py - ranks on GPUs, on stand-ins for CUDA and NCCL: the bits of one rank, and what fails is named: cuda_test.py
 TUTTI [NAME]..."""
 # SPDX-License-Identifier: Apache-2.0
+import json
 import os
 import re
 import signal
@@ -118,6 +119,85 @@ def divided(tutti, folder, report):
     report.check("3, then 2 with shards, then one without: the bits of one", not text, text)
 
 
+def kept(folder):
+    """What the record says of rank 0's last step."""
+    with open(os.path.join(folder, "runs/ranks/record.json"), encoding="utf-8") as f:
+        return json.load(f)["ranks"]["last_step"]
+
+
+def collectives(tutti, folder, report):
+    """A step waits for its own sums alone: processes tell each other beside them how it goes."""
+    for size in (2, 3):
+        for sharding in ("none", "states"):
+            where = os.path.join(folder, f"{sharding}{size}")
+            train(tutti, where, size, changed(**SMALL | {"max_duration": "4ba", "distributed": {**WORLD, "sharding": sharding}}), report)
+            step = kept(where)
+            report.check(f"{size} ranks, sharding {sharding}: nothing else blocks", step["blocking"] == 0 < step["sums"], step)
+
+
+def halves(tutti, folder, report):
+    """Gradients in 16 bits on their way: the bits of one rank for any number of them, half the bytes."""
+    cases = {"plain": ({}, {}, (2, 3)), "more ranks than slots": ({"microbatch_size": 15}, {}, (3,)),
+             "states": ({}, {"sharding": "states"}, (3,)), "rounds": ({}, {"sync": "multi_auto_sync"}, (2,)),
+             "scaled": ({"precision": "amp_fp16"}, {}, (3,))}
+    for what, (more, settings, sizes) in cases.items():
+        run = changed(**SMALL | {"max_duration": "4ba", "distributed": {**WORLD, "reduce_dtype": "bf16", **settings}} | more)
+        where = os.path.join(folder, what.replace(" ", "_"))
+        for size in (1, *sizes):
+            train(tutti, f"{where}{size}", size, run, report, ahead=size == 3)
+        for size in sizes:
+            text = difference(f"{where}1", f"{where}{size}")
+            report.check(f"bf16, {what}: {size} ranks have the bits of one", not text, text)
+    full = os.path.join(folder, "full")
+    train(tutti, full, 2, changed(**SMALL | {"max_duration": "4ba"}), report)
+    text = difference(full, os.path.join(folder, "plain2"))
+    report.check("sums in 16 bits are others than in 32", "tensors differ" in text, text)
+    bytes_of = [kept(one)["bytes"] for one in (full, os.path.join(folder, "plain2"))]
+    report.check("and take half the bytes", abs(bytes_of[1] / bytes_of[0] - 0.5) < 0.05, bytes_of)
+
+
+def rounds(tutti, folder, report):
+    """Sums of each microbatch: the bits of one rank, as often as there are rounds, while each backward pass runs."""
+    run = changed(device="cuda", distributed={**WORLD, "bucket_mib": 0.001}, max_duration="5ba", eval=[],
+                  model={"name": "cnn", "channels": [8, 8]})
+    train(tutti, os.path.join(folder, "whole"), 1, run, report)
+    for size, ahead, more in ((2, False, {}), (3, True, {}), (3, False, {"sharding": "states"}), (8, False, {})):
+        run["distributed"] = {**WORLD, "bucket_mib": 0.001, "sync": "multi_auto_sync", **more}
+        where = os.path.join(folder, f"{size}{more.get('sharding', 'none')}")
+        env = {r: {"TUTTI_CUDA_TRACE": os.path.join(where, f"cuda{r}")} for r in range(size)}
+        train(tutti, where, size, run, report, env=env, ahead=ahead)
+        text = difference(os.path.join(folder, "whole"), where)
+        report.check(f"{size} ranks in rounds{', sharded states' * bool(more)}: the bits of one", not text, text)
+    few = {**run, "microbatch_size": 15}
+    for size in (1, 3):
+        train(tutti, os.path.join(folder, f"few{size}"), size, few, report)
+    text = difference(os.path.join(folder, "few1"), os.path.join(folder, "few3"))
+    report.check("3 ranks for 2 microbatches: the bits of one", not text, text)
+    once = os.path.join(folder, "once")
+    run["distributed"] = {**WORLD, "bucket_mib": 0.001}
+    train(tutti, once, 2, run, report)
+    often = kept(os.path.join(folder, "2none"))["sums"]
+    report.check("each of four rounds is summed", often == 4 * kept(once)["sums"] > 0, often)
+    launches, graphs = beside(os.path.join(folder, "2none"))
+    report.check("beside the backward pass", 0 < graphs < launches, f"{launches} launches, {graphs} of graphs")
+
+
+def broken(tutti, folder, report):
+    """One rank alone cannot compute a microbatch, in any round of the first batch or of the second one: all end, and hear why."""
+    options = ["--plugin-path", os.path.join(os.environ["FIXTURES"], "ranker")]
+    for sync in ("single_auto_sync", "multi_auto_sync"):
+        for size, victim, call in ((2, 1, 1), (2, 0, 2), (2, 1, 3), (2, 1, 5), (2, 0, 6), (3, 2, 3), (3, 1, 4), (4, 0, 4), (4, 3, 2)):
+            run = changed(**SMALL | {"microbatch_size": 5, "max_duration": "4ba", "distributed": {**WORLD, "sync": sync}})
+            run["handlers"] = [{"on": "before_forward", "call": "ranker.fail_at", "args": [victim, call]}]
+            if call % 2:  # with batch norm, whose buffers are summed beside
+                run["model"] = {"name": "cnn", "channels": [4]}
+            del run["train"]["metrics"]
+            status, _, err = world(tutti, os.path.join(folder, f"{sync}{size}-{victim}-{call}"), size, run, options=options).end()
+            report.check(f"{sync}: rank {victim} of {size} fails with its microbatch {call}: all end", status == [1] * size, f"{status} {err}")
+            want = f"tutti: {f'[rank {victim}] ' * bool(victim)}ranker.fail_at on before_forward: this rank fails\n"
+            report.check("rank 0 says once why", err == [want] + [""] * (size - 1), err)
+
+
 def algorithms(tutti, folder, report):
     """Algorithms, each with others."""
     for some in ALGORITHMS:
@@ -180,16 +260,19 @@ def ends(world_, others, report, what, texts):
 
 def lost(tutti, folder, report):
     """A rank that is killed, or stands still, is named by the other, wherever it was."""
-    cases = ((signal.SIGKILL, 1, "none", "has ended"), (signal.SIGKILL, 0, "states", "has ended"),
-             (signal.SIGSTOP, 1, "none", "has not come in 2 s; it was last seen at step"),
-             (signal.SIGSTOP, 0, "none", "has not come in 2 s; it was last seen at step"))
-    for number, victim, sharding, text in cases:
-        where = os.path.join(folder, f"{int(number)}{victim}{sharding}")
-        run = changed(**SMALL | {"max_duration": "4000ep", "distributed": {**WORLD, "timeout_s": 2, "sharding": sharding}})
+    hangs = "has not come in 2 s; it was last seen at step"
+    cases = ((signal.SIGKILL, 1, {}, "has ended"), (signal.SIGKILL, 0, {"sharding": "states"}, "has ended"),
+             (signal.SIGKILL, 1, {"sync": "multi_auto_sync"}, "has ended"), (signal.SIGSTOP, 1, {}, hangs),
+             (signal.SIGSTOP, 0, {}, hangs), (signal.SIGSTOP, 0, {"sharding": "states"}, hangs),
+             (signal.SIGSTOP, 1, {"sync": "multi_auto_sync"}, hangs))
+    for number, victim, more, text in cases:
+        what = f"{''.join(more.values()) or 'plain'}, rank {victim}, signal {int(number)}"
+        where = os.path.join(folder, what.replace(", ", "_").replace(" ", "_"))
+        run = changed(**SMALL | {"max_duration": "4000ep", "distributed": {**WORLD, "timeout_s": 2, **more}})
         two = world(tutti, where, 2, run)
         two.wait_for_batch(1)
         two.signal(victim, number)
-        ends(two, [1 - victim], report, f"rank {victim}, signal {int(number)}, sharding {sharding}: named",
+        ends(two, [1 - victim], report, f"{what}: named",
              [f"rank {victim} (process {two.ranks[victim].pid}) {text}"])
 
 
@@ -200,6 +283,11 @@ def stuck(tutti, folder, report):
     ends(hangs, [0, 1], report, "an operation that does not end", ["nccl: all-to-all of step 1, summing gradients, bucket 2, "
                                                                    "has not ended in 2 s"])
     fails = world(tutti, os.path.join(folder, "fails"), 2, run, env={1: {"TUTTI_NCCL_STANDIN": "fail_call=4,stall_call=4"}})
+    rounds_ = {**run, "distributed": {**run["distributed"], "sync": "multi_auto_sync"}}
+    for what, fault, texts in (("hangs", "stall_call=31", ["has not ended in 2 s"]),
+                               ("fails", "fail_call=30,stall_call=30", ["remote process exited or there was a network error"])):
+        one = world(tutti, os.path.join(folder, f"{what}_in_rounds"), 2, rounds_, env={1: {"TUTTI_NCCL_STANDIN": fault}})
+        ends(one, [0, 1] if what == "hangs" else [1], report, f"in rounds, what {what}", texts)
     ends(fails, [1], report, "an error of NCCL's", ["nccl: all-to-all: remote process exited or there was a network error; "
                                                     "this rank is at step 0, summing gradients, bucket"])
 
@@ -215,8 +303,6 @@ def refused(tutti, folder, report):
     says("a comm of processes", 2, "device_comm shared_memory has no tutti.device_collectives/1, want one that moves memory of "
          "devices, such as nccl", device_comm="shared_memory")
     says("sharded gradients", 2, "on which gradients are summed where sharding is none or states alone", sharding="gradients")
-    says("bf16", 1, "on which gradients are summed where reduce_dtype is f32 alone", reduce_dtype="bf16")
-    says("a sum for each microbatch", 2, "where sync is another than multi_auto_sync alone", sync="multi_auto_sync")
     says("two ranks on a GPU", 2, "invalid usage: Duplicate GPU detected : rank", gpus=1)
     says("a rank without a GPU", 3, "[rank 2] there is no device 2, this machine has 2", gpus=2)
     says("no NCCL", 2, "nccl: NCCL is not installed: /nowhere/libnccl.so.2",
@@ -231,4 +317,4 @@ if __name__ == "__main__":
     if not os.path.isdir(STANDIN):
         print("skipped: the stand-in is not built")
         sys.exit(77)
-    sys.exit(main([bits, overlapped, divided, algorithms, near, scaled, resumed, lost, stuck, refused]))
+    sys.exit(main([bits, overlapped, divided, collectives, halves, rounds, broken, algorithms, near, scaled, resumed, lost, stuck, refused]))

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/ranks/device_gradients.h"
 
+#include "dist/shards.h"
 #include "graph/runtime/device_memory.h"
 
 #include <inttypes.h>
@@ -22,12 +23,24 @@ static void free_pool(device_gradients *g)
     g->npool = 0;
 }
 
+static void free_rounds(device_gradients *g)
+{
+    device_rounds *r = &g->rounds;
+    for (uint32_t k = 0; k < r->nsums; k++)
+        device_free(context_device(g->run), r->sums.sums[k]);
+    free((void *)r->sums.sums);
+    r->sums.sums = NULL;
+    r->nsums = 0;
+}
+
 void device_gradients_close(device_gradients *g, bool failed)
 {
     world_device_leave(g->device, failed);
     g->device = NULL;
     if (g->run)
         free_pool(g);
+    free_rounds(g);
+    cast_close(&g->cast);
     free((void *)g->pool);
     g->pool = NULL;
     buckets_free(&g->buckets);
@@ -62,12 +75,37 @@ static tutti_status fit(device_gradients *g, const plan *p, tutti_error *err)
     return s;
 }
 
+/* Places for what rounds come to. */
+static tutti_status begin_rounds(device_gradients *g, int64_t slots, tutti_error *err)
+{
+    device_rounds *r = &g->rounds;
+    const int64_t own = world_own(g->world, g->numbers);
+    const uint32_t count = slots_waiting(slots, world_size(g->world));
+    const uint64_t bytes = ((uint64_t)own + 1) * sizeof(float);
+    if (own != r->own)
+        free_rounds(g);
+    r->own = own;
+    r->round = 0;
+    float **sums = realloc((void *)r->sums.sums, (count + 1) * sizeof *sums);
+    r->sums.sums = sums ? sums : r->sums.sums;
+    for (; sums && r->nsums < count; r->nsums++)
+        if (!(sums[r->nsums] = device_try_alloc(context_device(g->run), bytes, err)))
+            break;
+    return sums && r->nsums >= count
+               ? TUTTI_OK
+               : tutti_fail(err, TUTTI_E_NOMEM, "no memory for %llu bytes of gradients",
+                            (unsigned long long)count * bytes);
+}
+
 tutti_status device_gradients_begin(device_gradients *g, int64_t slots, slot_list mine,
                                     const plan *p, tutti_error *err)
 {
-    const tutti_status s = fit(g, p, err);
+    tutti_status s = fit(g, p, err);
+    if (!s && g->rounds.on)
+        s = begin_rounds(g, slots, err);
     if (s)
         return s;
+    g->stopped = false;
     g->slots = slots;
     g->mine = mine;
     g->nblocks = g->started = 0;
@@ -75,7 +113,20 @@ tutti_status device_gradients_begin(device_gradients *g, int64_t slots, slot_lis
     g->stack = (slot_stack){.count = 0};
     g->error = (tutti_error)TUTTI_ERROR_INIT;
     const int64_t most = world_bucket(g->world);
-    return world_device_reserve(g->device, slots, g->numbers < most ? g->numbers : most, err);
+    const world_piece any = {.slots = slots,
+                             .n = g->numbers < most ? g->numbers : most,
+                             .half = g->half,
+                             .rounds = g->rounds.on ? &g->rounds.sums : NULL};
+    return world_device_reserve(g->device, &any, err);
+}
+
+/* This rank's blocks of the tree; in rounds the slot of the present one is its only one. */
+static uint32_t own_blocks(const device_gradients *g, slot_span blocks[SLOT_BLOCKS])
+{
+    if (!g->rounds.on)
+        return slots_blocks((slot_span){g->mine.first, g->mine.count}, blocks);
+    blocks[0] = (slot_span){g->mine.first + g->rounds.round * g->mine.step, 1};
+    return g->rounds.round < g->mine.count;
 }
 
 /* An array that nothing is in. */
@@ -116,7 +167,7 @@ static tutti_status keep(device_gradients *g, int64_t slot, float **ret_array, t
 static void end_block(device_gradients *g, int64_t slot)
 {
     slot_span blocks[SLOT_BLOCKS];
-    (void)slots_blocks((slot_span){g->mine.first, g->mine.count}, blocks);
+    (void)own_blocks(g, blocks);
     const slot_span *block = &blocks[g->nblocks];
     if (slot + 1 < block->first + block->count)
         return;
@@ -130,7 +181,7 @@ static void name_last_block(device_gradients *g)
 {
     slot_span blocks[SLOT_BLOCKS];
     int64_t numbers;
-    const uint32_t count = slots_blocks((slot_span){g->mine.first, g->mine.count}, blocks);
+    const uint32_t count = own_blocks(g, blocks);
     if (g->named || count == 0)
         return;
     float *data = g->stack.count ? g->stack.sums[0].data : arena(g, &numbers);
@@ -138,25 +189,10 @@ static void name_last_block(device_gradients *g)
     g->named = true;
 }
 
-static bool is_last(const device_gradients *g, int64_t slot)
+/* Sums begin with this slot's gradients. */
+static bool starts(const device_gradients *g, int64_t slot)
 {
-    return slot == g->mine.first + g->mine.count - 1;
-}
-
-tutti_status device_gradients_end_slot(device_gradients *g, int64_t slot, tutti_error *err)
-{
-    float *array = NULL;
-    if (is_last(g, slot)) {
-        name_last_block(g);
-        return TUTTI_OK;
-    }
-    tutti_status s = keep(g, slot, &array, err);
-    if (!s)
-        s = world_device_push(g->device, &g->stack, (slot_sum){array, {slot, 1}}, g->numbers,
-                              err);
-    if (!s)
-        end_block(g, slot);
-    return s;
+    return g->rounds.on || slot == g->mine.first + g->mine.count - 1;
 }
 
 /* ---- sums ---- */
@@ -173,7 +209,11 @@ static tutti_status start_bucket(device_gradients *g, tutti_error *err)
                                .at = b->first,
                                .n = b->count,
                                .result = gradients,
-                               .shard_only = g->shard_only};
+                               .shard_only = g->shard_only,
+                               .half = g->half,
+                               .rounds = g->rounds.on ? &g->rounds.sums : NULL,
+                               .round = g->rounds.round,
+                               .own_at = b->own};
     const tutti_status s =
         g->nblocks ? world_device_add_part(g->device, &g->stack, gradients + b->first, b->first,
                                            b->count, err)
@@ -192,10 +232,25 @@ static void passed(void *ctx, uint32_t step)
             g->error = why;
 }
 
-void device_gradients_begin_rest(device_gradients *g)
+tutti_status device_gradients_end_slot(device_gradients *g, int64_t slot, tutti_error *err)
 {
-    if (g->connected)
-        passed(g, UINT32_MAX);
+    float *array = NULL;
+    int64_t numbers;
+    if (starts(g, slot)) {
+        name_last_block(g);
+        if (g->rounds.on && g->connected)
+            passed(g, UINT32_MAX);
+        return TUTTI_OK;
+    }
+    tutti_status s = world_device_round(g->device, arena(g, &numbers), g->numbers, err);
+    if (!s)
+        s = keep(g, slot, &array, err);
+    if (!s)
+        s = world_device_push(g->device, &g->stack, (slot_sum){array, {slot, 1}}, g->numbers,
+                              err);
+    if (!s)
+        end_block(g, slot);
+    return s;
 }
 
 /* Where the backward pass is cut: steps that buckets wait for. */
@@ -212,7 +267,7 @@ static uint32_t list_marks(device_gradients *g)
 
 bool device_gradients_watch(device_gradients *g, int64_t slot, plan *p)
 {
-    if (!is_last(g, slot) || !g->connected || !plan_has_run_backward(p))
+    if (!starts(g, slot) || !g->connected || !plan_has_run_backward(p))
         return false;
     buckets_fit_plan(&g->buckets, p);
     const uint32_t n = list_marks(g);
@@ -233,15 +288,58 @@ static tutti_status start_rest(device_gradients *g, tutti_error *err)
     return s;
 }
 
-tutti_status device_gradients_sum(device_gradients *g, tutti_error *err)
+static tutti_status sum(device_gradients *g, tutti_error *err)
 {
     tutti_status s = start_rest(g, err);
     if (!s)
         s = world_device_settle(g->device, err);
-    if (s)
-        device_gradients_give_up(g);
     g->connected = !s && world_size(g->world) > 1;
     return s;
+}
+
+tutti_status device_gradients_sum(device_gradients *g, tutti_error *err)
+{
+    const tutti_status s = sum(g, err);
+    if (s)
+        device_gradients_give_up(g);
+    return s;
+}
+
+/* A rank that cannot go on tells the others here, and none waits for its device.  In the first batch sums begin behind that:
+ * ranks connect. */
+void device_gradients_end_round(device_gradients *g, bool failed)
+{
+    bool stopped = false;
+    const bool mine = failed || g->error.status;
+    tutti_error heard = TUTTI_ERROR_INIT;
+    if (!g->device)
+        return;
+    tutti_status s = world_device_meet(g->device, mine, &stopped, &heard);
+    if (!s)
+        s = g->connected ? world_device_finish(g->device, &heard) : sum(g, &heard);
+    if (s && !stopped && !mine) /* the others hear of it where they come next */
+        g->error = heard;
+    g->stopped = stopped && !mine;
+    if (stopped)
+        device_gradients_give_up(g);
+    g->rounds.round++;
+    g->named = false;
+    g->started = g->nblocks = 0;
+}
+
+tutti_status device_gradients_check(const device_gradients *g, tutti_error *err)
+{
+    if (g->error.status)
+        return tutti_fail(err, g->error.status, "%s", g->error.text);
+    return g->stopped
+               ? tutti_fail(err, TUTTI_E_STATE, "another rank could not go on with the batch")
+               : TUTTI_OK;
+}
+
+void device_gradients_begin_rest(device_gradients *g)
+{
+    if (g->connected && !g->error.status)
+        passed(g, UINT32_MAX);
 }
 
 void device_gradients_give_up(device_gradients *g)

@@ -5,7 +5,18 @@
 
 #include "dist/device_sum.h"
 #include "train/context/run_context.h"
+#include "train/ranks/device_cast.h"
 #include "train/ranks/gradient_buckets.h"
+
+/* Slots come in rounds (slots_in_turn), each summed while its backward pass runs: what the rounds have come to each rank keeps
+ * for its shards alone. */
+typedef struct device_rounds {
+    bool on;
+    int64_t round; /* the one under way */
+    int64_t own;   /* this rank's numbers of the gradients */
+    world_rounds sums;
+    uint32_t nsums;
+} device_rounds;
 
 /* Buffers of the net are slot_gradients' here too, by way of the host. */
 typedef struct device_gradients {
@@ -17,9 +28,13 @@ typedef struct device_gradients {
     int64_t numbers;  /* of each */
     uint64_t version; /* of the net that what follows fits */
     gradient_buckets buckets;
-    uint32_t *marks; /* steps of a backward pass behind which sums begin */
-    bool shard_only; /* each rank gets the sums of its own shards alone */
-    bool connected;  /* devices of all ranks have summed before */
+    uint32_t *marks;  /* steps of a backward pass behind which sums begin */
+    bool shard_only;  /* each rank gets the sums of its own shards alone */
+    bool connected;   /* devices of all ranks have summed before */
+    bool half;        /* all nodes of the tree are rounded to BF16 */
+    bool stopped;     /* another rank could not go on with the batch: it tells why */
+    device_cast cast; /* where `half` */
+    device_rounds rounds;
 
     int64_t slots; /* of the batch under way */
     slot_list mine;
@@ -46,6 +61,12 @@ bool device_gradients_watch(device_gradients *g, int64_t slot, plan *p);
  * [step] */
 TUTTI_NODISCARD tutti_status device_gradients_end_slot(device_gradients *g, int64_t slot,
                                                        tutti_error *err);
+/* Between two rounds: the sums of the one that has begun are there on all ranks, unless one of them, as `failed` says of this
+ * one, cannot go on.  [step] */
+void device_gradients_end_round(device_gradients *g, bool failed);
+/* What this rank could not do, in that or while a backward pass ran; or E_STATE: another one has stopped. */
+TUTTI_NODISCARD tutti_status device_gradients_check(const device_gradients *g,
+                                                    tutti_error *err);
 /* Behind the last slot of a rank that has not failed, before it tells the others anything: it has nothing left to begin when
  * one of them waits for its device.  Not in the first batch.  `g->error` says what this rank could not begin.  [step] */
 void device_gradients_begin_rest(device_gradients *g);

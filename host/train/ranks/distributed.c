@@ -205,7 +205,8 @@ tutti_status distributed_begin(distributed *d, int64_t slots, const plan *p, tut
 tutti_status distributed_begin_slot(distributed *d, tutti_error *err)
 {
     metric_set_reset(d->metrics);
-    return gradients_begin_slot(&d->gradients, err);
+    const tutti_status s = gradients_begin_slot(&d->gradients, err);
+    return s || !d->gradients.rules.buffers_only ? s : device_gradients_check(&d->device, err);
 }
 
 bool distributed_overlap(distributed *d, int64_t slot, plan *p)
@@ -340,6 +341,12 @@ static tutti_status start_record(distributed *d, bool failed, char *all, tutti_e
     return world_start_exchange(d->world, mine, all, record_bytes(d), err);
 }
 
+/* Where this rank's gradients are on a device: whether it, or another rank, cannot sum them. */
+static bool device_failed(const distributed *d)
+{
+    return d->device.error.status || (d->gradients.rules.buffers_only && !d->device.device);
+}
+
 /* All sums and records are there.  A rank that could not begin its sums ends, and the others find it gone. */
 static tutti_status settle(distributed *d, bool failed, bool *ret_failed, tutti_error *err)
 {
@@ -352,7 +359,7 @@ static tutti_status settle(distributed *d, bool failed, bool *ret_failed, tutti_
     if (!s && !failed && d->device.device)
         device_gradients_begin_rest(&d->device);
     if (!s && !d->gradients.error.status)
-        s = start_record(d, failed || d->device.error.status, all, err);
+        s = start_record(d, failed || device_failed(d), all, err);
     const tutti_status end = gradients_end(&d->gradients, s ? &unheard : err);
     s = s ? s : end;
     if (!s)
@@ -426,6 +433,15 @@ static double sum_values(distributed *d)
     return loss;
 }
 
+/* Each rank whose device has failed says so: which of them was the first one is not known. */
+static tutti_status tell_device(distributed *d, tutti_error *err)
+{
+    tutti_error heard = d->device.error;
+    const tutti_status s = distributed_agree(d, heard.status, &heard);
+    d->run->file->distributed.told = false;
+    return tutti_fail(err, s, "%s", d->device.error.text);
+}
+
 tutti_status distributed_end(distributed *d, tutti_status status, double *ret_loss,
                              tutti_error *err)
 {
@@ -436,7 +452,8 @@ tutti_status distributed_end(distributed *d, tutti_status status, double *ret_lo
     if (!d->begun) /* the others find this rank gone */
         return status;
     d->begun = false;
-    if (d->sums.stopped && status) { /* that is the other's failure, who tells it */
+    if ((d->sums.stopped || d->device.stopped) &&
+        status) { /* that is the other's failure, who tells it */
         status = TUTTI_OK;
         other = err;
         *err = (tutti_error)TUTTI_ERROR_INIT;
@@ -444,8 +461,8 @@ tutti_status distributed_end(distributed *d, tutti_status status, double *ret_lo
     const tutti_status s = settle(d, status != TUTTI_OK, &failed, other);
     if (s)
         return status ? status : s;
-    if (failed && !status && d->device.error.status)
-        status = tutti_fail(err, d->device.error.status, "%s", d->device.error.text);
+    if (failed && d->device.error.status)
+        return tell_device(d, err);
     if (failed)
         return distributed_agree(d, status, err);
     world_tell(d->world, (uint64_t)d->run->clock.now.batch, "updating weights");

@@ -26,16 +26,12 @@ static tutti_status check_device(const distributed *d, tutti_error *err)
             "from rank to rank; want \"device_comm\": \"nccl\" of \"distributed\", "
             "or \"device\": \"cpu\"",
             file->device.part.name);
-    const char *what = r->sharding > SHARDING_STATES   ? "sharding is none or states"
-                       : r->reduce_dtype != REDUCE_F32 ? "reduce_dtype is f32"
-                       : r->sync == SYNC_MULTI         ? "sync is another than multi_auto_sync"
-                                                       : NULL;
-    return what ? tutti_fail(
-                      err, TUTTI_E_UNSUPPORTED,
-                      "distributed: the run's device is %s, on which gradients are summed "
-                      "where %s alone",
-                      file->device.part.name, what)
-                : TUTTI_OK;
+    return r->sharding > SHARDING_STATES
+               ? tutti_fail(err, TUTTI_E_UNSUPPORTED,
+                            "distributed: the run's device is %s, on which gradients are "
+                            "summed where sharding is none or states alone",
+                            file->device.part.name)
+               : TUTTI_OK;
 }
 
 static tutti_status open_device_comm(distributed *d, tutti_error *err)
@@ -72,22 +68,37 @@ tutti_status distributed_check(distributed *d, tutti_error *err)
     return open_device_comm(d, err);
 }
 
+static void end_device_round(void *ctx, bool failed)
+{
+    distributed *d = ctx;
+    device_gradients_end_round(&d->device, failed);
+}
+
 tutti_status distributed_join_devices(distributed *d, tutti_error *err)
 {
     const run_distributed *r = &d->run->file->distributed;
     const tutti_device *device = context_device(d->run);
     if (!d->world || !context_is_remote(d->run))
         return TUTTI_OK;
+    d->device.half = d->gradients.rules.half;
+    const tutti_status s = d->device.half ? cast_open(&d->device.cast, d->run, err) : TUTTI_OK;
     const world_device_options options = {.comm = d->device_comm,
                                           .table = device->table,
                                           .device = device->device,
+                                          .convert = d->device.half ? cast_numbers : NULL,
+                                          .ctx = &d->device.cast,
                                           .join_s = r->join_timeout_s,
                                           .timeout_s = r->timeout_s};
     d->device.run = d->run;
     d->device.world = d->world;
+    d->device.rounds.on = d->gradients.shards.on;
     d->gradients.rules.buffers_only = true;
-    return distributed_agree(d, world_device_join(d->world, &options, &d->device.device, err),
-                             err);
+    d->gradients.rules.end_round = end_device_round;
+    d->gradients.rules.ctx = d;
+    const tutti_status all = distributed_agree(d, s, err);
+    return all ? all
+               : distributed_agree(
+                     d, world_device_join(d->world, &options, &d->device.device, err), err);
 }
 
 void distributed_advise(const distributed *d)

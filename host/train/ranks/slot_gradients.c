@@ -155,9 +155,11 @@ tutti_status gradients_begin(slot_gradients *g, int64_t slots, const plan *p, tu
     return TUTTI_OK;
 }
 
-/* The round's sums are there, before the next slot's backward pass writes gradients. */
-static tutti_status end_round(slot_gradients *g, tutti_error *err)
+/* The round's sums are there, before the next slot's backward pass writes gradients.  `failed`: this rank has. */
+static tutti_status end_round(slot_gradients *g, bool failed, tutti_error *err)
 {
+    if (g->rules.end_round)
+        g->rules.end_round(g->rules.ctx, failed);
     const tutti_status s = world_finish(g->world, err);
     if (!g->error.status)
         g->error = g->weights.error;
@@ -170,7 +172,7 @@ static tutti_status end_round(slot_gradients *g, tutti_error *err)
 
 tutti_status gradients_begin_slot(slot_gradients *g, tutti_error *err)
 {
-    const tutti_status s = g->shards.begun ? end_round(g, err) : TUTTI_OK;
+    const tutti_status s = g->shards.begun ? end_round(g, false, err) : TUTTI_OK;
     buffers_copy(g, true);
     return s;
 }
@@ -355,13 +357,13 @@ static void take_part(slot_gradients *g)
 }
 
 /* The same in all rounds that are left; the last one is one of all ranks. */
-static tutti_status take_part_in_rounds(slot_gradients *g, tutti_error *err)
+static tutti_status take_part_in_rounds(slot_gradients *g, bool failed, tutti_error *err)
 {
     const int64_t last = slots_rounds(g->slots, world_size(g->world)) - 1;
     tutti_status s = TUTTI_OK;
     while (!s && (!g->shards.begun || g->shards.round < last)) {
         if (g->shards.begun) {
-            s = end_round(g, err);
+            s = end_round(g, failed, err);
         } else {
             take_part(g);
             g->shards.begun = true;
@@ -374,7 +376,7 @@ tutti_status gradients_begin_all(slot_gradients *g, bool failed, tutti_error *er
 {
     tutti_status s = TUTTI_OK;
     if (g->shards.on)
-        s = take_part_in_rounds(g, err);
+        s = take_part_in_rounds(g, failed, err);
     else if (failed || g->mine.count == 0)
         take_part(g);
     if (!g->error.status)

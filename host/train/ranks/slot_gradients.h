@@ -13,6 +13,9 @@ typedef struct slot_rules {
     bool half;          /* gradients of slots and all their sums are rounded to bf16 */
     bool first_buffers; /* buffers are the first slot's */
     bool buffers_only;  /* gradients are on a device, and not summed here */
+    /* Before the end of a round is waited for here; NULL: nothing. */
+    void (*end_round)(void *ctx, bool failed);
+    void *ctx;
 } slot_rules;
 
 /* Buffers that the net's forward pass assigns are summed with the gradients, as the slots' mean weighted by
