@@ -166,4 +166,5 @@ const tutti_op tutti_op_matmul_act_grad = {.struct_size = sizeof(tutti_op),
                                            .reference = grad_reference,
                                            .cpu = &matmul_act_grad_cpu,
                                            .cuda = &matmul_act_grad_cuda,
-                                           .cpu_algorithms = &matmul_act_grad_algorithms};
+                                           .cpu_algorithms = &matmul_act_grad_algorithms,
+                                           .cpu_packing = &matmul_packing};

@@ -341,8 +341,10 @@ SHARDED = {"plain": ({}, ""),
 def sharded_gradients(tutti, folder, report):
     """Sharded gradients, whose slots come in rounds, give the bits of whole gradients in every world; who reads them gets
     all of them, which is said."""
-    for what, (more, reader) in SHARDED.items():
+    for what, (more, reader) in {**SHARDED, "deep bf16": ({"model": WIDE, "precision": "amp_bf16"}, "")}.items():
         run = changed(optimizer=ADAM, max_duration="7ba", **more)
+        if "deep" in what:  # with weights that stay packed from slot to slot, and are gathered beside the first one
+            run["distributed"]["bucket_mib"] = 0.25
         whole = os.path.join(folder, what.replace(" ", "_"))
         write(whole, run)
         World(tutti, whole, 1).end()

@@ -115,6 +115,7 @@ void net_touch_trained(net *n)
 void net_touch_weights(net *n)
 {
     net_touch_trained(n);
+    n->storage.packed.frozen_version++;
     if (n->storage.half)
         n->storage.half->areas[HALF_FROZEN].old = true;
 }

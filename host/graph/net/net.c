@@ -15,7 +15,7 @@ tutti_status net_create(const net_options *options, net **ret_net, tutti_error *
     net *n = calloc(1, sizeof *n);
     if (n) {
         n->options = *options;
-        packed_weights_init(&n->storage.packed, &n->limits.memory);
+        packed_weights_init(n);
         if (n->options.threads < 1)
             n->options.threads = cpus_available();
         n->sources.make_layer = layer_source_open;

@@ -105,8 +105,10 @@ TUTTI_NODISCARD tutti_status net_fill_weights(net *n, tutti_error *err);
 void net_overwrites(net *n, const void *at);
 /* Whether weights may still be blank: memory that only a run touches is not touched. */
 bool net_is_blank(const net *n);
-/* Weights that are kept packed for plans without a backward pass, on a CPU: bytes, and how many, each once for every
- * layout. */
+/* Training plans that are made from now on run several times between two changes of the weights, as for microbatches: these
+ * are kept packed for them too, on a CPU. */
+void net_repeat_training(net *n, bool repeats);
+/* Weights that are kept packed, on a CPU: bytes, and how many, each once for every layout. */
 uint64_t net_count_packed(const net *n, uint32_t *ret_weights);
 /* Weights have been written, or may have been, and their copies have not: the next forward pass makes
  * them anew.  [step] */

@@ -35,14 +35,17 @@ struct half_weights {
     bool exposed; /* may become old at any time */
 };
 
-/* packed_weights.c: weights as kernels of plans without a backward pass read them.  What writes weights says so, or that
- * they may be written at any time, by the same calls as for copies in 16 bits. */
+/* packed_weights.c: weights as kernels read them, for plans that run several times before they change.  What writes weights
+ * says so, or that they may be written at any time, by the same calls as for copies in 16 bits. */
 typedef struct packed_weights {
-    weight_packs store;
+    const net *of;
+    weight_packs store;          /* of plans without a backward pass: all weights */
+    weight_packs training;       /* of the others: frozen ones, and all where `repeats` */
     struct packed_weight *first; /* NULL: none */
-    const uint64_t *limit;       /* of the net's memory; 0: what the machine has */
     uint64_t version;            /* of the weights, from 1 */
-    bool exposed;                /* until the next commit */
+    uint64_t frozen_version;
+    bool exposed; /* until the next commit */
+    bool repeats; /* net_repeat_training */
 } packed_weights;
 
 /* The modules and their weights. */
@@ -130,7 +133,7 @@ float *half_weights_source(const net *n, int area);
 /* half_refresh.c.  Before a forward pass: makes copies that are old anew. */
 tutti_status half_weights_refresh(net *n, const tutti_step *step, tutti_error *err);
 
-void packed_weights_init(packed_weights *w, const uint64_t *limit); /* once, where it stays */
+void packed_weights_init(net *n); /* once */
 
 /* op_source.c: the operation of that name out of a plugin, opened once; NULL: there is none, or it cannot be
  * used.  What is opened is closed with the net. */

@@ -30,17 +30,26 @@ static packed_weight *find(const packed_weights *w, uint32_t id, const tutti_pac
 /* They only save time: no more than a quarter of what there is. */
 static bool may_hold(const packed_weights *w, uint64_t bytes)
 {
-    const uint64_t limit = *w->limit ? *w->limit : host_memory_available();
+    const uint64_t most = w->of->limits.memory;
+    const uint64_t limit = most ? most : host_memory_available();
     uint64_t all = bytes;
     for (const packed_weight *p = w->first; p; p = p->next)
-        all += *w->limit || !p->pack.data ? p->pack.bytes : 0;
+        all += most || !p->pack.data ? p->pack.bytes : 0;
     return all <= limit / 4;
+}
+
+static bool is_frozen(const weight *of)
+{
+    return of->parameter && of->offset < 0;
 }
 
 static weight_pack *take(void *ctx, uint32_t id, const tutti_packing *packing,
                          const char *layout, uint64_t bytes)
 {
     packed_weights *w = ctx;
+    const weight *of = w->of->tree.weights[id];
+    if (!of->parameter) /* runs write buffers */
+        return NULL;
     packed_weight *p = find(w, id, packing, layout, bytes);
     if (!p) {
         p = may_hold(w, bytes) ? calloc(1, sizeof *p) : NULL;
@@ -55,6 +64,15 @@ static weight_pack *take(void *ctx, uint32_t id, const tutti_packing *packing,
     }
     p->users++;
     return &p->pack;
+}
+
+static weight_pack *take_for_training(void *ctx, uint32_t id, const tutti_packing *packing,
+                                      const char *layout, uint64_t bytes)
+{
+    const packed_weights *w = ctx;
+    return w->repeats || is_frozen(w->of->tree.weights[id])
+               ? take(ctx, id, packing, layout, bytes)
+               : NULL;
 }
 
 static bool fill(void *ctx, weight_pack *pack)
@@ -78,18 +96,28 @@ static void give(void *ctx, weight_pack *pack)
     free(p);
 }
 
-static uint64_t version(const void *ctx)
+static uint64_t version(const void *ctx, const weight_pack *pack)
 {
     const packed_weights *w = ctx;
-    return w->exposed ? 0 : w->version;
+    const uint32_t id = ((const packed_weight *)(const void *)pack)->id;
+    return w->exposed ? 0 : is_frozen(w->of->tree.weights[id]) ? w->frozen_version : w->version;
 }
 
-void packed_weights_init(packed_weights *w, const uint64_t *limit)
+void packed_weights_init(net *n)
 {
+    packed_weights *w = &n->storage.packed;
     *w = (packed_weights){
+        .of = n,
         .store = {.ctx = w, .take = take, .give = give, .fill = fill, .version = version},
-        .limit = limit,
-        .version = 1};
+        .version = 1,
+        .frozen_version = 1};
+    w->training = w->store;
+    w->training.take = take_for_training;
+}
+
+void net_repeat_training(net *n, bool repeats)
+{
+    n->storage.packed.repeats = repeats;
 }
 
 uint64_t net_count_packed(const net *n, uint32_t *ret_weights)

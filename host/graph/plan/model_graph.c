@@ -306,7 +306,8 @@ tutti_status model_graph_compile(net *n, model_graph *b, int rematerialize, uint
                          .nstores = list_stores(n, b, stores),
                          .copy = half_weights_exist(n) ? copy_of : NULL,
                          .copy_ctx = n,
-                         .packs = model_graph_trains(b) ? NULL : &n->storage.packed.store,
+                         .packs = model_graph_trains(b) ? &n->storage.packed.training
+                                                        : &n->storage.packed.store,
                          .nexternal = b->ninputs,
                          .cut_bytes = cut_bytes,
                          .rematerialize = rematerialize};

@@ -15,9 +15,8 @@ tutti_status packed_operands_take(program *p, const weight_packs *of, step *s, t
     for (uint32_t k = 0; packing && k < s->call->nin; k++) {
         const graph_value *x = graph_value_at(p->g, s->node->in[k]);
         char layout[TUTTI_PACKED_LAYOUT] = "";
-        const bool weight =
-            x->kind == VALUE_WEIGHT && x->trainable; /* no buffer: runs write those */
-        const uint64_t bytes = weight ? packing->bytes(s->state, s->call, k, layout) : 0;
+        const uint64_t bytes =
+            x->kind == VALUE_WEIGHT ? packing->bytes(s->state, s->call, k, layout) : 0;
         layout[TUTTI_PACKED_LAYOUT - 1] = '\0'; /* a plugin may have filled it */
         packed_operand *o = bytes ? pool_take(&p->memory, sizeof *o) : NULL;
         if (bytes && !o)
@@ -25,44 +24,40 @@ tutti_status packed_operands_take(program *p, const weight_packs *of, step *s, t
         weight_pack *pack = o ? of->take(of->ctx, x->index, packing, layout, bytes) : NULL;
         if (!pack)
             continue; /* each run packs it */
-        *o = (packed_operand){.next = s->packed, .pack = pack, .operand = k};
+        *o =
+            (packed_operand){.next = s->packed, .pack = pack, .told = UINT64_MAX, .operand = k};
         s->packed = o;
-        p->packs.of = of;
+        p->packs = of;
     }
     return TUTTI_OK;
 }
 
 void packed_operands_give(program *p)
 {
-    for (uint32_t k = 0; k < p->nsteps && p->packs.of; k++)
+    for (uint32_t k = 0; k < p->nsteps && p->packs; k++)
         for (packed_operand *o = p->steps[k].packed; o; o = o->next)
-            p->packs.of->give(p->packs.of->ctx, o->pack);
-    p->packs.of = NULL;
+            p->packs->give(p->packs->ctx, o->pack);
+    p->packs = NULL;
 }
 
-/* Without memory, and where weights may change at any time, each run packs. */
-static void refresh(const weight_packs *of, const step *s, uint64_t version)
+/* Without memory, and where the weight may change at any time, each run packs. */
+static void refresh(const weight_packs *of, const step *s, packed_operand *o, uint64_t version)
 {
     const tutti_packing *packing = packing_of(s);
-    for (packed_operand *o = s->packed; o; o = o->next) {
-        weight_pack *pack = o->pack;
-        const bool there = version && (pack->data || of->fill(of->ctx, pack));
-        if (there && pack->version != version)
-            packing->pack(s->state, s->call, o->operand, s->in[o->operand], pack->data);
-        pack->version = there ? version : pack->version;
-        packing->use(s->state, o->operand, there ? pack->data : NULL);
-    }
+    weight_pack *pack = o->pack;
+    const bool there = version && (pack->data || of->fill(of->ctx, pack));
+    if (there && pack->version != version)
+        packing->pack(s->state, s->call, o->operand, s->in[o->operand], pack->data);
+    pack->version = there ? version : pack->version;
+    packing->use(s->state, o->operand, there ? pack->data : NULL);
+    o->told = version;
 }
 
-void packed_operands_refresh(program *p)
+void packed_operands_refresh(const program *p, const step *s)
 {
-    const weight_packs *of = p->packs.of;
-    const uint64_t version = of ? of->version(of->ctx) : 0;
-    if (!of || (p->packs.fresh && version == p->packs.version))
-        return;
-    for (uint32_t k = 0; k < p->cut; k++)
-        if (p->steps[k].packed)
-            refresh(of, &p->steps[k], version);
-    p->packs.version = version;
-    p->packs.fresh = true;
+    for (packed_operand *o = s->packed; o; o = o->next) {
+        const uint64_t version = p->packs->version(p->packs->ctx, o->pack);
+        if (version != o->told)
+            refresh(p->packs, s, o, version);
+    }
 }

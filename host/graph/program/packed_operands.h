@@ -9,7 +9,7 @@
 TUTTI_NODISCARD tutti_status packed_operands_take(program *p, const weight_packs *of, step *s,
                                                   tutti_error *err);
 void packed_operands_give(program *p);
-/* Before segment 0 runs on the host, and once its operands have their places: packs what has changed. */
-void packed_operands_refresh(program *p);
+/* Before the step runs on the host: packs what has changed. */
+void packed_operands_refresh(const program *p, const step *s);
 
 #endif

@@ -35,6 +35,8 @@ static tutti_status run_step(const program *p, int32_t segment, const step *s, t
     const bool skipped = is_skipped(s);
     if (skipped)
         program_skip_step(s);
+    else if (s->packed)
+        packed_operands_refresh(p, s);
     const tutti_status status =
         skipped ? TUTTI_OK : s->run(s->state, s->call, s->in, s->out, s->scratch);
     if (status)
@@ -79,8 +81,6 @@ tutti_status program_run_part(program *p, int32_t segment, uint32_t *at, const t
     if (p->base.dirty)
         program_bind(p);
     p->now = *now;
-    if (!segment && *at == 0)
-        packed_operands_refresh(p);
     return run_part(p, segment, at, ret_pause, err);
 }
 

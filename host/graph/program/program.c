@@ -31,11 +31,8 @@ tutti_status program_run(program *p, int32_t segment, const tutti_step *now, tut
     if (p->base.dirty)
         program_bind(p);
     p->now = *now;
-    if (!p->device) {
-        if (!segment)
-            packed_operands_refresh(p);
+    if (!p->device)
         return program_run_here(p, segment, err);
-    }
     p->captures.ran = p->captures.ran || segment;
     return program_run_on_device(p, segment, p->steps + (segment ? p->cut : 0),
                                  p->steps + (segment ? p->nsteps : p->cut), err);
@@ -109,12 +106,12 @@ tutti_status program_find_unsound(program *p, const tutti_step *now, const char 
     if (p->base.dirty)
         program_bind(p);
     p->now = *now;
-    packed_operands_refresh(p);
     for (const step *s = p->steps; s < p->steps + p->cut; s++) {
         if (s->guard && **s->guard == 0.0f) {
             program_skip_step(s);
             continue;
         }
+        packed_operands_refresh(p, s);
         const tutti_status status = s->run(s->state, s->call, s->in, s->out, s->scratch);
         if (status)
             return program_fail_step(s, status, err);

@@ -31,6 +31,7 @@ typedef struct alias_set {
 typedef struct packed_operand {
     struct packed_operand *next; /* of the step; NULL: none */
     weight_pack *pack;
+    uint64_t told; /* the version that the kernel reads; UINT64_MAX: it has not been told yet */
     uint32_t operand;
 } packed_operand;
 
@@ -84,13 +85,6 @@ typedef struct program_captures {
     bool ran; /* segment 1, by whatever graph */
 } program_captures;
 
-/* The packed weights of its steps. */
-typedef struct program_packs {
-    const weight_packs *of; /* NULL: there are none */
-    uint64_t version;       /* that steps use; 0: they read weights as these lie */
-    bool fresh;             /* they have been told */
-} program_packs;
-
 /* Where it runs. */
 typedef struct program_base {
     unsigned char *arena;
@@ -114,7 +108,7 @@ struct program {
     const tutti_device *device; /* NULL: the host */
     void **constants;           /* by value, on the device; NULL where the graph's own serve */
     program_captures captures;
-    program_packs packs;
+    const weight_packs *packs; /* of its steps; NULL: none */
     program_base base;
     program_rematerialization rematerialization;
     uint64_t bytes;

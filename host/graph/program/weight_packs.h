@@ -18,14 +18,14 @@ typedef struct weight_pack {
 /* Who keeps them. */
 typedef struct weight_packs {
     void *ctx;
-    /* Weight `id` in the layout that `packing` tells, one for all who take it; NULL: there is no memory for it. */
+    /* Weight `id` in the layout that `packing` tells, one for all who take it; NULL: it is not kept packed. */
     weight_pack *(*take)(void *ctx, uint32_t id, const tutti_packing *packing,
                          const char *layout, uint64_t bytes);
     void (*give)(void *ctx, weight_pack *pack);
     /* Takes memory for pack->data, which is NULL.  False: there is none. */
     bool (*fill)(void *ctx, weight_pack *pack);
-    /* Of all weights, grows when any of them changes; 0: they may change at any time, so that packs are of no use. */
-    uint64_t (*version)(const void *ctx);
+    /* Of the weight, grows when it may have changed; 0: it may at any time, so that the pack is of no use. */
+    uint64_t (*version)(const void *ctx, const weight_pack *pack);
 } weight_packs;
 
 #endif

@@ -278,6 +278,7 @@ static void adopt(net *n, gathering *g)
     n->storage.buffers = g->buffers;
     n->storage.half = g->half;
     n->storage.packed.version++;
+    n->storage.packed.frozen_version++;
     n->storage.packed.exposed = false; /* nobody has the new addresses */
     n->storage.count = g->narena;
     n->tree.norder = g->norder;

@@ -243,6 +243,7 @@ tutti_status trainer_preview_plan(trainer *t, plan **ret_plan, tutti_error *err)
     int64_t rows = run->train.batch_size;
     if (run->microbatch_size > 0 && run->microbatch_size < rows)
         rows = run->microbatch_size;
+    net_repeat_training(t->run.net, rows < run->train.batch_size);
     plan_request r;
     memset(&r, 0, sizeof r);
     r.kind = PLAN_TRAIN;

@@ -218,6 +218,51 @@ START_TEST(plans_that_train_read_weights_as_they_lie)
 }
 END_TEST
 
+/* As for the microbatches of a batch. */
+START_TEST(plans_that_train_several_times_between_changes_keep_weights)
+{
+    toy_model m;
+    net *n = minus_net(&m);
+    net_repeat_training(n, true);
+    for (int round = 0; round < 3; round++)
+        ck_assert(gives(plan_of(n, PLAN_TRAIN, B), 1.0f) &&
+                  gives(plan_of(n, PLAN_EVAL, B), 1.0f));
+    ck_assert_uint_eq(packed, 1);
+    ck_assert_uint_eq(kept(n), 1);
+    double_weights(n);
+    ck_assert(gives(plan_of(n, PLAN_TRAIN, B), 0.5f)); /* nobody has told */
+    net_touch_trained(n);
+    ck_assert(gives(plan_of(n, PLAN_TRAIN, B), 1.0f));
+    ck_assert_uint_eq(packed, 2);
+    net_expose_weights(n);
+    double_weights(n);
+    ck_assert(gives(plan_of(n, PLAN_TRAIN, B), 1.0f));
+    ck_assert_uint_eq(packed, 2);
+    net_destroy(n);
+}
+END_TEST
+
+START_TEST(frozen_weights_stay_packed_while_others_are_trained)
+{
+    toy_model m;
+    net *n = minus_net(&m);
+    tutti_error err = TUTTI_ERROR_INIT;
+    net_freeze(n, 0);
+    ck_assert_ok(net_commit(n, &err), err);
+    for (int round = 0; round < 3; round++) {
+        ck_assert(gives(plan_of(n, PLAN_TRAIN, B), 1.0f));
+        net_touch_trained(n);
+    }
+    ck_assert_uint_eq(packed, 1);
+    for (int k = 0; k < WIDTH; k++)
+        ((float *)net_weight(n, 0)->data.data)[k] = (float)k;
+    net_touch_weights(n);
+    ck_assert(gives(plan_of(n, PLAN_TRAIN, B), 1.0f));
+    ck_assert_uint_eq(packed, 2);
+    net_destroy(n);
+}
+END_TEST
+
 START_TEST(weights_that_may_change_at_any_time_are_read_as_they_lie_until_a_commit)
 {
     toy_model m;
@@ -336,6 +381,45 @@ START_TEST(products_of_packed_weights_have_the_same_bits)
 }
 END_TEST
 
+/* Row: rows of x.  The forward pass reads both weights, the backward pass one of them, in another layout. */
+START_TEST(gradients_of_packed_weights_have_the_same_bits)
+{
+    const int64_t rows = rows_of[_i];
+    if (!gemm_microkernel_at(1, 0)) {
+        tutti_skip("this CPU has no units for products of bf16");
+        return;
+    }
+    toy_model m = {.weights = matrices, .trace = products, .loss = tutti_softmax_cross_entropy};
+    net *n = toy_net(tutti_op_table, &m);
+    float *w, *gradients;
+    int64_t numbers;
+    uint32_t count;
+    n->options.precision = NET_AMP_BF16;
+    net_drop_plans(n);
+    net_repeat_training(n, true);
+    plan *p = toy_plan(n, PLAN_TRAIN, toy_desc(TUTTI_F32, 2, rows, IN, 0, 0),
+                       toy_desc(TUTTI_I32, 1, rows, 0, 0, 0));
+    toy_fill(plan_input(p, 0), 1);
+    toy_fill(plan_target(p, 0), 2);
+    toy_run(p, 1.0f);
+    net_arena(n, &w, &gradients, &numbers);
+    const uint64_t bytes = (uint64_t)numbers * sizeof(float);
+    float *once = malloc(bytes);
+    ck_assert_ptr_nonnull(once);
+    memcpy(once, gradients, bytes);
+    (void)net_count_packed(n, &count);
+    ck_assert_uint_eq(count, rows <= 256 ? 3 : 0);
+    for (int again = 0; again < 2; again++) { /* packed before, then as they lie */
+        memset(gradients, 0, bytes);
+        toy_run(p, 1.0f);
+        ck_assert_mem_eq(once, gradients, bytes);
+        net_expose_weights(n);
+    }
+    free(once);
+    net_destroy(n);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("packed_weights");
@@ -344,10 +428,14 @@ int main(void)
     tcase_add_test(tc, a_weight_is_packed_once_for_all_plans_until_it_changes);
     tcase_add_test(tc, each_layout_of_a_weight_is_packed);
     tcase_add_test(tc, plans_that_train_read_weights_as_they_lie);
+    tcase_add_test(tc, plans_that_train_several_times_between_changes_keep_weights);
+    tcase_add_test(tc, frozen_weights_stay_packed_while_others_are_trained);
     tcase_add_test(tc, weights_that_may_change_at_any_time_are_read_as_they_lie_until_a_commit);
     tcase_add_loop_test(tc, what_plugins_write_by_the_module_service_is_seen, 0, 2);
     tcase_add_test(tc, without_memory_for_copies_weights_are_read_as_they_lie);
     tcase_add_loop_test(tc, products_of_packed_weights_have_the_same_bits, 0,
+                        (int)(sizeof rows_of / sizeof *rows_of));
+    tcase_add_loop_test(tc, gradients_of_packed_weights_have_the_same_bits, 0,
                         (int)(sizeof rows_of / sizeof *rows_of));
     return tutti_run(suite);
 }
