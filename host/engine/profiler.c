@@ -31,11 +31,20 @@ int32_t profile_action(const profile_schedule *s, int64_t batch, int64_t batches
 
 /* ---- markers ---- */
 
-/* The place of `name` in the table: its own, or the empty one where it belongs. */
-static uint32_t *place_of(const profiler *p, const char *name)
+/* Categories are a marker's own, or with `apart` what tells it from others of its name. */
+static bool is_marker(const marker *m, const char *name, const char *categories, bool apart)
 {
-    uint32_t k = (uint32_t)tutti_hash(name) & (p->table_size - 1);
-    while (p->table[k] && strcmp(p->markers[p->table[k] - 1].name, name) != 0)
+    return m->apart == apart && strcmp(m->name, name) == 0 &&
+           (!apart || strcmp(m->categories, categories) == 0);
+}
+
+/* The place of a marker in the table: its own, or the empty one where it belongs. */
+static uint32_t *place_of(const profiler *p, const char *name, const char *categories,
+                          bool apart)
+{
+    const uint64_t hash = tutti_hash(name) ^ (apart ? 31 * tutti_hash(categories) : 0);
+    uint32_t k = (uint32_t)hash & (p->table_size - 1);
+    while (p->table[k] && !is_marker(&p->markers[p->table[k] - 1], name, categories, apart))
         k = (k + 1) & (p->table_size - 1);
     return &p->table[k];
 }
@@ -57,19 +66,21 @@ static bool grow_table(profiler *p)
     p->table = table;
     p->table_size = size;
     for (uint32_t k = 0; k < p->nmarkers; k++)
-        *place_of(p, p->markers[k].name) = k + 1;
+        *place_of(p, p->markers[k].name, p->markers[k].categories, p->markers[k].apart) = k + 1;
     return true;
 }
 
-static tutti_status find_marker(profiler *p, const char *name, const char *categories,
-                                uint32_t actions, uint32_t *ret_marker, tutti_error *err)
+static tutti_status take_marker(profiler *p, const char *name, const char *categories,
+                                bool apart, uint32_t actions, uint32_t *ret_marker,
+                                tutti_error *err)
 {
     if (!grow_table(p))
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for marker %s", name);
-    uint32_t *place = place_of(p, name);
+    uint32_t *place = place_of(p, name, categories, apart);
     if (!*place) {
         marker m = {.name = strdup(name),
                     .categories = strdup(categories ? categories : ""),
+                    .apart = apart,
                     .actions = actions};
         if (!m.name || !m.categories) {
             free(m.name);
@@ -81,6 +92,13 @@ static tutti_status find_marker(profiler *p, const char *name, const char *categ
     }
     *ret_marker = *place - 1;
     return TUTTI_OK;
+}
+
+/* One for each name. */
+static tutti_status find_marker(profiler *p, const char *name, const char *categories,
+                                uint32_t actions, uint32_t *ret_marker, tutti_error *err)
+{
+    return take_marker(p, name, categories, false, actions, ret_marker, err);
 }
 
 /* ---- events ---- */
@@ -209,7 +227,7 @@ void profiler_span(profiler *p, const char *name, const char *categories, int64_
                    int64_t end_ns)
 {
     uint32_t m;
-    if (!find_marker(p, name, categories, TUTTI_PROFILE_DEFAULT, &m, NULL))
+    if (!take_marker(p, name, categories, true, TUTTI_PROFILE_DEFAULT, &m, NULL))
         profile_span(p, m, begin_ns, end_ns);
 }
 

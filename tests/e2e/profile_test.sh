@@ -50,6 +50,8 @@ begun = [e for e in trace if e["ph"] == "B"]
 measured = [e for e in begun if e["name"].startswith("op/") and e["args"]["batch"] >= 2]
 assert len(measured) == round(3 * total[0]), (len(measured), total[0])
 assert sum(e["name"] == "event/batch" for e in begun) == 4, "one batch warms up"
+layers = {e["cat"] for e in measured if e["name"].startswith("op/matmul")}
+assert len(layers) > 1 and all(one.startswith("op,") for one in layers), f"each operation names its module: {layers}"
 live = [e["args"]["live_mb"] for e in trace if e["ph"] == "C" and e["name"] == "memory/arena"]
 assert live and max(live) > 0
 around = []

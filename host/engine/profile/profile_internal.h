@@ -17,6 +17,7 @@ typedef struct marker {
     char *name;
     char *categories;
     uint32_t actions; /* bits */
+    bool apart;       /* another one with that name has other categories */
     int32_t open;     /* started and not finished */
     profile_sum sum;  /* of spans that began in a measured batch */
 } marker;

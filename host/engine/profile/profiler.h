@@ -71,8 +71,8 @@ uint32_t profiler_begin(profiler *p, const char *kind, const char *name, const c
 uint32_t profiler_begin_work(profiler *p, const char *name);
 void profiler_end(profiler *p, uint32_t marker);
 
-/* Of work that is over, right inside of the innermost open span: its time line's part, and values at its end (`n` may
- * be 0) as a counter.  Times are CLOCK_MONOTONIC's.  [step] */
+/* Of work that is over, right inside of the innermost open span: its time line's part, with categories of its own, and values
+ * at its end (`n` may be 0) as a counter.  Times are CLOCK_MONOTONIC's.  [step] */
 void profiler_span(profiler *p, const char *name, const char *categories, int64_t begin_ns,
                    int64_t end_ns);
 void profiler_count(profiler *p, const char *name, const char *categories,
@@ -80,7 +80,7 @@ void profiler_count(profiler *p, const char *name, const char *categories,
 /* Whether the batch under way is recorded and no warm-up. */
 bool profiler_measures(const profiler *p);
 
-/* What the spans of one name took that began in measured batches. */
+/* What the spans of one name took that began in measured batches; of profiler_span those with the same categories. */
 typedef struct profiler_total {
     const char *name; /* borrowed: "event/forward", "algorithm/mixup/event/before_forward" */
     uint64_t count;
