@@ -194,46 +194,126 @@ APPLY(batch_norm_grad_apply_8, BATCH_NORM_BLOCKS, (grad_apply<8, -1, 1, -1>));
 APPLY(batch_norm_grad_apply_8_bf16, BATCH_NORM_BLOCKS_BF16, (grad_apply<8, TUTTI_BF16, 2, 0>));
 APPLY(batch_norm_grad_apply_8_bf16_act, BATCH_NORM_BLOCKS, (grad_apply<8, TUTTI_BF16, 2, 1>));
 
-/* Statistics out of the sums.  What the gradient will read counts, rounded as it is stored. */
+/* Statistics, and the scale that comes of them.  What the gradient will read counts, rounded as it is stored. */
+__device__ static inline void set_statistics(const batch_norm_cuda_args &a, int64_t k,
+                                             double mean, double raw, double momentum,
+                                             double unbiased)
+{
+    const double var = raw < 0.0 ? 0.0 : raw, kept = 1.0 - momentum;
+    const double m = (double)cuda_get(a.old_mean, k), v = (double)cuda_get(a.old_var, k);
+    cuda_set(a.mean, k, (float)mean);
+    cuda_set(a.invstd, k, (float)(1.0 / sqrt(var + a.eps)));
+    a.scale[k] = cuda_get(a.invstd, k) * cuda_get(a.gamma, k);
+    cuda_set(a.new_mean, k, (float)(kept * m + momentum * mean));
+    cuda_set(a.new_var, k, (float)(kept * v + momentum * var * unbiased));
+}
+
+/* dgamma and dbeta of these rows. */
+__device__ static inline void set_gradients(const batch_norm_cuda_args &a, int64_t k,
+                                            double sum, double product)
+{
+    cuda_set(a.dgamma, k, (float)(product * (double)cuda_get(a.invstd, k)));
+    cuda_set(a.dbeta, k, (float)sum);
+}
+
+/* Factors of dx: `each` is 1 / N for sums over N rows. */
+__device__ static inline void set_factors(const batch_norm_cuda_args &a, int64_t k, double sum,
+                                          double product, double each)
+{
+    const int64_t n = a.apply.columns;
+    const double invstd = (double)cuda_get(a.invstd, k);
+    const double by_dy = (double)cuda_get(a.gamma, k) * invstd;
+    a.scale[k] = (float)by_dy;
+    a.scale[n + k] = (float)(-by_dy * invstd * invstd * product * each);
+    a.scale[2 * n + k] = (float)(-by_dy * sum * each);
+}
+
 CUDA_KERNEL(batch_norm_finish)(batch_norm_cuda_args a)
 {
     CUDA_SHARED(double, shared, 512);
     const double count = a.sums.rows ? (double)a.sums.rows : 1.0;
-    cuda_column_finish(
-        a.sums.columns, a.sums.rows ? a.sums.parts : 0, a.partials, shared,
-        [&](int64_t k, double sum, double square) {
-            const double shift = a.sums.rows ? (double)cuda_get(a.x, k) : 0.0;
-            const double off = sum / count, mean = shift + off;
-            const double raw = square / count - off * off, var = raw < 0.0 ? 0.0 : raw;
-            cuda_set(a.mean, k, (float)mean);
-            cuda_set(a.invstd, k, (float)(1.0 / sqrt(var + a.eps)));
-            a.scale[k] = cuda_get(a.invstd, k) * cuda_get(a.gamma, k);
-            const double kept = 1.0 - a.momentum;
-            const double m = (double)cuda_get(a.old_mean, k),
-                         v = (double)cuda_get(a.old_var, k);
-            cuda_set(a.new_mean, k, (float)(kept * m + a.momentum * mean));
-            cuda_set(a.new_var, k, (float)(kept * v + a.momentum * var * a.unbiased));
-        });
+    cuda_column_finish(a.sums.columns, a.sums.rows ? a.sums.parts : 0, a.partials, shared,
+                       [&](int64_t k, double sum, double square) {
+                           const double shift = a.sums.rows ? (double)cuda_get(a.x, k) : 0.0;
+                           const double off = sum / count;
+                           set_statistics(a, k, shift + off, square / count - off * off,
+                                          a.momentum, a.unbiased);
+                       });
 }
 CUDA_ENTRY(batch_norm_finish);
 
 CUDA_KERNEL(batch_norm_grad_finish)(batch_norm_cuda_args a)
 {
     CUDA_SHARED(double, shared, 512);
-    const int64_t n = a.sums.columns;
     const double each = a.sums.rows ? 1.0 / (double)a.sums.rows : 0.0;
-    cuda_column_finish(n, a.sums.rows ? a.sums.parts : 0, a.partials, shared,
+    cuda_column_finish(a.sums.columns, a.sums.rows ? a.sums.parts : 0, a.partials, shared,
                        [&](int64_t k, double sum, double product) {
-                           const double invstd = (double)cuda_get(a.invstd, k);
-                           const double by_dy = (double)cuda_get(a.gamma, k) * invstd;
-                           cuda_set(a.dgamma, k, (float)(product * invstd));
-                           cuda_set(a.dbeta, k, (float)sum);
-                           a.scale[k] = (float)by_dy;
-                           a.scale[n + k] = (float)(-by_dy * invstd * invstd * product * each);
-                           a.scale[2 * n + k] = (float)(-by_dy * sum * each);
+                           set_gradients(a, k, sum, product);
+                           set_factors(a, k, sum, product, each);
                        });
 }
 CUDA_ENTRY(batch_norm_grad_finish);
+
+/* ---- over all slots of a batch, whose totals others add up ---- */
+
+__device__ static inline void set_total_rows(const batch_norm_cuda_args &a)
+{
+    if (blockIdx.x == 0 && threadIdx.x == 0)
+        a.totals[2 * a.sums.columns] = (double)a.sums.rows;
+}
+
+/* Sums of x and x^2 out of those less the first row, in f64: other slots have other first rows. */
+CUDA_KERNEL(batch_norm_totals_finish)(batch_norm_cuda_args a)
+{
+    CUDA_SHARED(double, shared, 512);
+    const double count = (double)a.sums.rows;
+    set_total_rows(a);
+    cuda_column_finish(a.sums.columns, a.sums.rows ? a.sums.parts : 0, a.partials, shared,
+                       [&](int64_t k, double sum, double square) {
+                           const double shift = a.sums.rows ? (double)cuda_get(a.x, k) : 0.0;
+                           a.totals[k] = sum + count * shift;
+                           a.totals[a.sums.columns + k] =
+                               square + shift * (2.0 * sum + count * shift);
+                       });
+}
+CUDA_ENTRY(batch_norm_totals_finish);
+
+CUDA_KERNEL(batch_norm_across_totals_finish)(batch_norm_cuda_args a)
+{
+    CUDA_SHARED(double, shared, 512);
+    set_total_rows(a);
+    cuda_column_finish(a.sums.columns, a.sums.rows ? a.sums.parts : 0, a.partials, shared,
+                       [&](int64_t k, double sum, double product) {
+                           set_gradients(a, k, sum, product);
+                           a.totals[k] = sum;
+                           a.totals[a.sums.columns + k] = product;
+                       });
+}
+CUDA_ENTRY(batch_norm_across_totals_finish);
+
+CUDA_KERNEL(batch_norm_across_finish)(batch_norm_cuda_args a)
+{
+    const int64_t n = a.apply.columns;
+    const double rows = a.totals[2 * n], count = rows > 0.0 ? rows : 1.0;
+    CUDA_EACH(k, n)
+    {
+        const double mean = a.totals[k] / count;
+        set_statistics(a, k, mean, a.totals[n + k] / count - mean * mean,
+                       rows > 0.0 ? a.momentum : 0.0, rows > 1.0 ? rows / (rows - 1.0) : 1.0);
+    }
+}
+CUDA_ENTRY(batch_norm_across_finish);
+
+CUDA_KERNEL(batch_norm_across_grad_finish)(batch_norm_cuda_args a)
+{
+    const int64_t n = a.apply.columns;
+    const double rows = a.totals[2 * n], each = rows > 0.0 ? 1.0 / rows : 0.0;
+    CUDA_EACH(k, n)
+    {
+        set_factors(a, k, a.totals[k], a.totals[n + k], each);
+    }
+}
+CUDA_ENTRY(batch_norm_across_grad_finish);
 
 /* scale = gamma (var + eps)^-1/2 of given statistics */
 CUDA_KERNEL(batch_norm_scale)(batch_norm_cuda_args a)

@@ -136,7 +136,8 @@ static inline uint64_t batch_norm_scratch(const tutti_op_call *c)
 }
 
 extern const tutti_kernel batch_norm_cuda, batch_norm_eval_cuda, batch_norm_apply_cuda,
-    batch_norm_grad_cuda;
+    batch_norm_grad_cuda, batch_norm_totals_cuda, batch_norm_across_cuda,
+    batch_norm_across_totals_cuda, batch_norm_across_grad_cuda;
 extern const tutti_op tutti_op_batch_norm, tutti_op_batch_norm_grad, tutti_op_batch_norm_eval,
     tutti_op_batch_norm_apply, tutti_op_batch_norm_totals, tutti_op_batch_norm_across,
     tutti_op_batch_norm_across_totals, tutti_op_batch_norm_across_grad;

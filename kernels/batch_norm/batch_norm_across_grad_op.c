@@ -100,4 +100,5 @@ const tutti_op tutti_op_batch_norm_across_grad = {.struct_size = sizeof(tutti_op
                                                   .nfields = sizeof fields / sizeof *fields,
                                                   .infer = infer,
                                                   .reference = reference,
-                                                  .cpu = &cpu};
+                                                  .cpu = &cpu,
+                                                  .cuda = &batch_norm_across_grad_cuda};

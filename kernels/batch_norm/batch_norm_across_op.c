@@ -145,4 +145,5 @@ const tutti_op tutti_op_batch_norm_across = {.struct_size = sizeof(tutti_op),
                                              .infer = infer,
                                              .vjp = vjp,
                                              .reference = reference,
-                                             .cpu = &cpu};
+                                             .cpu = &cpu,
+                                             .cuda = &batch_norm_across_cuda};

@@ -12,9 +12,9 @@ enum { ONE, EIGHT, EIGHT_BF16, EIGHT_BF16_MORE, KINDS };
 
 /* Device functions of one node, in order. */
 typedef struct steps {
-    void *sums;   /* NULL: statistics are given */
-    void *finish; /* a number a channel */
-    void *apply;
+    void *sums;     /* NULL: statistics are given */
+    void *finish;   /* a number a channel */
+    void *apply;    /* NULL: totals are all */
     int32_t blocks; /* a multiprocessor holds */
 } steps;
 
@@ -23,6 +23,11 @@ typedef struct names {
     int32_t blocks[KINDS];
 } names;
 
+#define SUMS                                                                                   \
+    {                                                                                          \
+        "batch_norm_sums_1", "batch_norm_sums_8", "batch_norm_sums_8_bf16",                    \
+            "batch_norm_sums_8_bf16"                                                           \
+    }
 #define APPLY                                                                                  \
     {                                                                                          \
         "batch_norm_apply_1", "batch_norm_apply_8", "batch_norm_apply_8_bf16",                 \
@@ -31,6 +36,21 @@ typedef struct names {
 #define BLOCKS                                                                                 \
     {                                                                                          \
         BATCH_NORM_BLOCKS, BATCH_NORM_BLOCKS, BATCH_NORM_BLOCKS_BF16, BATCH_NORM_BLOCKS_BF16   \
+    }
+
+#define GRAD_SUMS                                                                              \
+    {                                                                                          \
+        "batch_norm_grad_sums_1", "batch_norm_grad_sums_8", "batch_norm_grad_sums_8_bf16",     \
+            "batch_norm_grad_sums_8_bf16_act"                                                  \
+    }
+#define GRAD_APPLY                                                                             \
+    {                                                                                          \
+        "batch_norm_grad_apply_1", "batch_norm_grad_apply_8", "batch_norm_grad_apply_8_bf16",  \
+            "batch_norm_grad_apply_8_bf16_act"                                                 \
+    }
+#define GRAD_BLOCKS                                                                            \
+    {                                                                                          \
+        BATCH_NORM_BLOCKS, BATCH_NORM_BLOCKS, BATCH_NORM_BLOCKS_BF16, BATCH_NORM_BLOCKS        \
     }
 
 static uint64_t aligned(uint64_t bytes)
@@ -44,10 +64,11 @@ static cuda_columns columns_of(const tutti_op_call *c, int32_t fill)
                            c->cuda->multiprocessors, fill);
 }
 
-/* `other`: the input beside x that is as large. */
+/* `other`: the input beside x that is as large.  Totals, which are F64, are not. */
 static int kind_of(const tutti_op_call *c, uint32_t other, int more)
 {
-    const int bf16 = c->in[0].dtype == TUTTI_BF16 && c->out[0].dtype == TUTTI_BF16 &&
+    const int bf16 = c->in[0].dtype == TUTTI_BF16 &&
+                     (c->out[0].dtype == TUTTI_BF16 || c->out[0].dtype == TUTTI_F64) &&
                      (other >= c->nin || c->in[other].dtype == TUTTI_BF16);
     if (batch_norm_channels(&c->in[0]) % 8 != 0)
         return ONE;
@@ -87,11 +108,7 @@ static tutti_status prepare_steps(const tutti_op_call *c, const names *n, int ki
 static tutti_status prepare(const tutti_op_call *c, void **ret_state, uint64_t *ret_scratch,
                             tutti_error *err)
 {
-    static const names n = {{"batch_norm_sums_1", "batch_norm_sums_8", "batch_norm_sums_8_bf16",
-                             "batch_norm_sums_8_bf16"},
-                            "batch_norm_finish",
-                            APPLY,
-                            BLOCKS};
+    static const names n = {SUMS, "batch_norm_finish", APPLY, BLOCKS};
     return prepare_steps(c, &n, kind_of(c, 5, c->nin > 5), ret_state, ret_scratch, err);
 }
 
@@ -112,13 +129,37 @@ static tutti_status prepare_apply(const tutti_op_call *c, void **ret_state,
 static tutti_status prepare_grad(const tutti_op_call *c, void **ret_state,
                                  uint64_t *ret_scratch, tutti_error *err)
 {
-    static const names n = {
-        {"batch_norm_grad_sums_1", "batch_norm_grad_sums_8", "batch_norm_grad_sums_8_bf16",
-         "batch_norm_grad_sums_8_bf16_act"},
-        "batch_norm_grad_finish",
-        {"batch_norm_grad_apply_1", "batch_norm_grad_apply_8", "batch_norm_grad_apply_8_bf16",
-         "batch_norm_grad_apply_8_bf16_act"},
-        {BATCH_NORM_BLOCKS, BATCH_NORM_BLOCKS, BATCH_NORM_BLOCKS_BF16, BATCH_NORM_BLOCKS}};
+    static const names n = {GRAD_SUMS, "batch_norm_grad_finish", GRAD_APPLY, GRAD_BLOCKS};
+    const int act = ((const batch_norm_grad_attr *)c->attr)->act;
+    return prepare_steps(c, &n, kind_of(c, 1, act), ret_state, ret_scratch, err);
+}
+
+static tutti_status prepare_totals(const tutti_op_call *c, void **ret_state,
+                                   uint64_t *ret_scratch, tutti_error *err)
+{
+    static const names n = {SUMS, "batch_norm_totals_finish", {NULL}, BLOCKS};
+    return prepare_steps(c, &n, kind_of(c, 1, 0), ret_state, ret_scratch, err);
+}
+
+static tutti_status prepare_across(const tutti_op_call *c, void **ret_state,
+                                   uint64_t *ret_scratch, tutti_error *err)
+{
+    static const names n = {{NULL}, "batch_norm_across_finish", APPLY, BLOCKS};
+    return prepare_steps(c, &n, kind_of(c, 6, c->nin > 6), ret_state, ret_scratch, err);
+}
+
+static tutti_status prepare_across_totals(const tutti_op_call *c, void **ret_state,
+                                          uint64_t *ret_scratch, tutti_error *err)
+{
+    static const names n = {GRAD_SUMS, "batch_norm_across_totals_finish", {NULL}, GRAD_BLOCKS};
+    const int act = ((const batch_norm_grad_attr *)c->attr)->act;
+    return prepare_steps(c, &n, kind_of(c, 1, act), ret_state, ret_scratch, err);
+}
+
+static tutti_status prepare_across_grad(const tutti_op_call *c, void **ret_state,
+                                        uint64_t *ret_scratch, tutti_error *err)
+{
+    static const names n = {{NULL}, "batch_norm_across_grad_finish", GRAD_APPLY, GRAD_BLOCKS};
     const int act = ((const batch_norm_grad_attr *)c->attr)->act;
     return prepare_steps(c, &n, kind_of(c, 1, act), ret_state, ret_scratch, err);
 }
@@ -141,38 +182,47 @@ static tutti_status launch(const steps *s, const tutti_op_call *c, batch_norm_cu
     const uint32_t sums = (uint32_t)(a->sums.chunks * a->sums.parts);
     const uint32_t apply = (uint32_t)(a->apply.chunks * a->apply.parts);
     tutti_status status = TUTTI_OK;
-    if (a->apply.columns == 0)
+    const uint32_t finish = cuda_finish_blocks(a->apply.columns);
+    if (a->apply.columns == 0 && !a->totals)
         return TUTTI_OK;
     if (s->sums && a->sums.rows)
         status = cuda_launch(c->cuda, s->sums, sums, CUDA_COLUMNS_BLOCK, 0, args);
     if (!status)
-        status = cuda_launch(c->cuda, s->finish, cuda_finish_blocks(a->apply.columns),
-                             CUDA_BLOCK, 0, args);
-    if (!status && a->apply.rows)
+        status = cuda_launch(c->cuda, s->finish, finish ? finish : 1, CUDA_BLOCK, 0, args);
+    if (!status && s->apply && a->apply.rows)
         status = cuda_launch(c->cuda, s->apply, apply, CUDA_COLUMNS_BLOCK, 0, args);
     return status;
+}
+
+/* What training takes and gives; `residual` is the input's number. */
+static void set_training(batch_norm_cuda_args *a, const tutti_op_call *c, const void *const *in,
+                         void *const *out, uint32_t residual)
+{
+    const batch_norm_attr *attr = c->attr;
+    a->x = cuda_in(c, in, 0);
+    a->gamma = cuda_in(c, in, 1);
+    a->beta = cuda_in(c, in, 2);
+    a->old_mean = cuda_in(c, in, 3);
+    a->old_var = cuda_in(c, in, 4);
+    if (c->nin > residual)
+        a->residual = cuda_in(c, in, residual);
+    a->y = cuda_out(c, out, 0);
+    a->mean = cuda_out(c, out, 1);
+    a->invstd = cuda_out(c, out, 2);
+    a->new_mean = cuda_out(c, out, 3);
+    a->new_var = cuda_out(c, out, 4);
+    a->eps = attr->eps;
+    a->momentum = attr->momentum;
+    a->act = attr->act;
 }
 
 static tutti_status run(void *state, const tutti_op_call *c, const void *const *in,
                         void *const *out, void *scratch)
 {
-    const batch_norm_attr *attr = c->attr;
     batch_norm_cuda_args a = args_of(state, c, scratch);
-    a.x = cuda_in(c, in, 0);
-    a.gamma = cuda_in(c, in, 1);
-    a.beta = cuda_in(c, in, 2);
-    a.old_mean = cuda_in(c, in, 3);
-    a.old_var = cuda_in(c, in, 4);
-    if (c->nin > 5)
-        a.residual = cuda_in(c, in, 5);
-    a.y = cuda_out(c, out, 0);
-    a.mean = cuda_out(c, out, 1);
-    a.invstd = cuda_out(c, out, 2);
-    a.new_mean = cuda_out(c, out, 3);
-    a.new_var = cuda_out(c, out, 4);
-    a.eps = attr->eps;
-    a.momentum = a.sums.rows ? attr->momentum : 0.0;
-    a.act = attr->act;
+    set_training(&a, c, in, out, 5);
+    if (a.sums.rows == 0)
+        a.momentum = 0.0;
     if (a.sums.rows > 1)
         a.unbiased = (double)a.sums.rows / (double)(a.sums.rows - 1);
     return launch(state, c, &a);
@@ -212,21 +262,66 @@ static tutti_status run_apply(void *state, const tutti_op_call *c, const void *c
     return launch(state, c, &a);
 }
 
+static void set_grad(batch_norm_cuda_args *a, const tutti_op_call *c, const void *const *in,
+                     uint32_t beta)
+{
+    a->act = ((const batch_norm_grad_attr *)c->attr)->act;
+    a->x = cuda_in(c, in, 0);
+    a->dy = cuda_in(c, in, 1);
+    a->gamma = cuda_in(c, in, 2);
+    a->mean = cuda_in(c, in, 3);
+    a->invstd = cuda_in(c, in, 4);
+    if (a->act)
+        a->beta = cuda_in(c, in, beta);
+}
+
 static tutti_status run_grad(void *state, const tutti_op_call *c, const void *const *in,
                              void *const *out, void *scratch)
 {
     batch_norm_cuda_args a = args_of(state, c, scratch);
-    a.act = ((const batch_norm_grad_attr *)c->attr)->act;
-    a.x = cuda_in(c, in, 0);
-    a.dy = cuda_in(c, in, 1);
-    a.gamma = cuda_in(c, in, 2);
-    a.mean = cuda_in(c, in, 3);
-    a.invstd = cuda_in(c, in, 4);
-    if (a.act)
-        a.beta = cuda_in(c, in, 5);
+    set_grad(&a, c, in, 5);
     a.y = cuda_out(c, out, 0);
     a.dgamma = cuda_out(c, out, 1);
     a.dbeta = cuda_out(c, out, 2);
+    return launch(state, c, &a);
+}
+
+static tutti_status run_totals(void *state, const tutti_op_call *c, const void *const *in,
+                               void *const *out, void *scratch)
+{
+    batch_norm_cuda_args a = args_of(state, c, scratch);
+    a.x = cuda_in(c, in, 0);
+    a.totals = out[0];
+    return launch(state, c, &a);
+}
+
+static tutti_status run_across(void *state, const tutti_op_call *c, const void *const *in,
+                               void *const *out, void *scratch)
+{
+    batch_norm_cuda_args a = args_of(state, c, scratch);
+    set_training(&a, c, in, out, 6);
+    a.totals = (double *)(uintptr_t)in[5];
+    return launch(state, c, &a);
+}
+
+static tutti_status run_across_totals(void *state, const tutti_op_call *c,
+                                      const void *const *in, void *const *out, void *scratch)
+{
+    batch_norm_cuda_args a = args_of(state, c, scratch);
+    set_grad(&a, c, in, 5);
+    a.totals = out[0];
+    a.dgamma = cuda_out(c, out, 1);
+    a.dbeta = cuda_out(c, out, 2);
+    return launch(state, c, &a);
+}
+
+static tutti_status run_across_grad(void *state, const tutti_op_call *c, const void *const *in,
+                                    void *const *out, void *scratch)
+{
+    batch_norm_cuda_args a = args_of(state, c, scratch);
+    set_grad(&a, c, in, 6);
+    a.totals = (double *)(uintptr_t)in[5];
+    a.y = cuda_out(c, out, 0);
     return launch(state, c, &a);
 }
 
@@ -237,3 +332,11 @@ const tutti_kernel batch_norm_apply_cuda = {sizeof(tutti_kernel), 33, prepare_ap
                                             free};
 const tutti_kernel batch_norm_grad_cuda = {sizeof(tutti_kernel), 3, prepare_grad, run_grad,
                                            free};
+const tutti_kernel batch_norm_totals_cuda = {sizeof(tutti_kernel), 0, prepare_totals,
+                                             run_totals, free};
+const tutti_kernel batch_norm_across_cuda = {sizeof(tutti_kernel), 65, prepare_across,
+                                             run_across, free};
+const tutti_kernel batch_norm_across_totals_cuda = {
+    sizeof(tutti_kernel), 0, prepare_across_totals, run_across_totals, free};
+const tutti_kernel batch_norm_across_grad_cuda = {sizeof(tutti_kernel), 3, prepare_across_grad,
+                                                  run_across_grad, free};

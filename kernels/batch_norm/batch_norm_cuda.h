@@ -17,6 +17,7 @@ typedef struct batch_norm_cuda_args {
     cuda_tensor y;                            /* of the gradient: dx */
     cuda_tensor mean, invstd, new_mean, new_var;
     cuda_tensor dgamma, dbeta;
+    double *totals;  /* of batch_norm_across.h; NULL: none */
     float *partials; /* (parts, 2, C) */
     float *scale;    /* (C); of the gradient (3, C): factors of dy, of x - mean, and the rest */
     double eps, momentum, unbiased; /* unbiased: N / (N - 1) */

@@ -97,7 +97,8 @@ static tutti_status prepare(const tutti_op_call *c, void **ret_state, uint64_t *
     const uint64_t n = (uint64_t)batch_norm_channels(&c->in[0]);
     const uint64_t parts = (uint64_t)op_parts(tutti_numel(&c->in[0]));
     *ret_scratch = n * (parts * 2 * sizeof(double) + sizeof(float)) +
-                   (uint64_t)c->threads * batch_norm_scratch(&call) * sizeof(float);
+                   (uint64_t)c->threads * batch_norm_scratch(&call) * sizeof(float) +
+                   sizeof(double); /* there is a place, also without channels */
     return TUTTI_OK;
 }
 
@@ -171,7 +172,8 @@ const tutti_op tutti_op_batch_norm_totals = {.struct_size = sizeof(tutti_op),
                                              .nout = 1,
                                              .infer = infer,
                                              .reference = reference,
-                                             .cpu = &cpu};
+                                             .cpu = &cpu,
+                                             .cuda = &batch_norm_totals_cuda};
 OP_PLAIN(batch_norm_across_totals);
 const tutti_op tutti_op_batch_norm_across_totals = {.struct_size = sizeof(tutti_op),
                                                     .traits = &batch_norm_across_totals_traits,
@@ -186,4 +188,5 @@ const tutti_op tutti_op_batch_norm_across_totals = {.struct_size = sizeof(tutti_
                                                     .nfields = sizeof fields / sizeof *fields,
                                                     .infer = grad_infer,
                                                     .reference = grad_reference,
-                                                    .cpu = &grad_cpu};
+                                                    .cpu = &grad_cpu,
+                                                    .cuda = &batch_norm_across_totals_cuda};

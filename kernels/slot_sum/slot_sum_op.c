@@ -1,5 +1,6 @@
 /* slot_sum_op.c - numbers that the slots of a batch add up: here x itself, what other slots have the host adds. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "common/cuda/strided.h"
 #include "common/op_util.h"
 #include "tutti_internal/op_slots.h"
 
@@ -35,6 +36,13 @@ static tutti_status run(void *state, const tutti_op_call *c, const void *const *
     return TUTTI_OK;
 }
 
+static strided view(const tutti_op_call *c)
+{
+    return strided_dense(&c->in[0]);
+}
+
+CUDA_STRIDED_KERNEL(slot_sum, view)
+
 static const tutti_kernel cpu = {.struct_size = sizeof(tutti_kernel), .inplace = 1, .run = run};
 
 OP_TRAITS(slot_sum, F32, WHOLE, NEVER, NEVER, UNCOUNTED, NONE, SLOT_SUM);
@@ -47,4 +55,5 @@ const tutti_op tutti_op_slot_sum = {.struct_size = sizeof(tutti_op),
                                     .nout = 1,
                                     .infer = infer,
                                     .reference = reference,
-                                    .cpu = &cpu};
+                                    .cpu = &cpu,
+                                    .cuda = &cuda};

@@ -5,19 +5,11 @@
 
 #include <stdio.h>
 
-#define OVER_SLOTS                                                                             \
-    "of statistics over slots, for which a program pauses, as on devices none can"
-
 /* Those without one, and why. */
 static const struct exception {
     const char *op;
     const char *reason;
 } exceptions[] = {
-    {"batch_norm_across", OVER_SLOTS},
-    {"batch_norm_across_grad", OVER_SLOTS},
-    {"batch_norm_across_totals", OVER_SLOTS},
-    {"batch_norm_totals", OVER_SLOTS},
-    {"slot_sum", OVER_SLOTS},
     {NULL, NULL},
 };
 
