@@ -210,6 +210,34 @@ def algorithms(tutti, folder, report):
         report.check(f"{' and '.join(one['name'] for one in some)}: the bits of one rank", not text, text)
 
 
+def of_world(**more):
+    """A run of convolutions with the statistics of batches of 30 and 10 samples in slots of 4, the last ones of 2."""
+    run = changed(**{"device": "cuda", "max_duration": "6ba", "model": {"name": "cnn", "channels": [8, 8]}} | more)
+    run["distributed"] = {**WORLD, "batch_norm": "world", **more.get("distributed", {})}
+    return run
+
+
+def parts(folder):
+    """Of each batch, how often rank 0's device is given work between two copies to the host: lists of "launch" and "graph"."""
+    with open(os.path.join(folder, "cuda0"), encoding="utf-8") as f:
+        return f.read().splitlines()
+
+
+def norm(tutti, folder, report):
+    """Statistics of the whole batch, for which devices pause: the bits of one rank, whose slots run side by side, for two, three
+    and five, more than the slots of some batches; with evaluations and graphs."""
+    residual = {"name": "resnet_cifar", "depth": 8, "shortcut": "conv"}
+    cases = (("fp32", {}, (2, 3, 5)), ("bf16", {"precision": "amp_bf16"}, (2, 3)), ("fp16", {"precision": "amp_fp16"}, (3,)),
+             ("residual", {"model": residual, "recompute": "full", "max_duration": "4ba", "eval": []}, (2,)),
+             ("states", {"optimizer": {"name": "adamw", "lr": 0.01}, "distributed": {"sharding": "states"}}, (2,)))
+    for what, more, sizes in cases:
+        for size in (1, *sizes):
+            train(tutti, os.path.join(folder, f"{what}{size}"), size, of_world(**more), report, ahead=size == 3)
+        for size in sizes:
+            text = difference(os.path.join(folder, f"{what}1"), os.path.join(folder, f"{what}{size}"))
+            report.check(f"{what}: {size} ranks have the bits of one", not text, text)
+
+
 def near(tutti, folder, report):
     """Other kernels, so not the bits of CPUs, but their weights; which a run file with a device_comm may take too."""
     last = "runs/ranks/checkpoints/latest.safetensors"
@@ -317,4 +345,4 @@ if __name__ == "__main__":
     if not os.path.isdir(STANDIN):
         print("skipped: the stand-in is not built")
         sys.exit(77)
-    sys.exit(main([bits, overlapped, divided, collectives, halves, rounds, broken, algorithms, near, scaled, resumed, lost, stuck, refused]))
+    sys.exit(main([bits, overlapped, divided, collectives, halves, rounds, broken, algorithms, norm, near, scaled, resumed, lost, stuck, refused]))

@@ -78,6 +78,11 @@ bool plan_uses_weights_here(const plan *p)
     return !p->loss_graph.penalty && device_is_host(p->model_graph->compiled.device);
 }
 
+bool plan_has_penalty(const plan *p)
+{
+    return p->loss_graph.penalty != NULL;
+}
+
 void plan_reach(plan *p, void (*reached)(void *ctx, int32_t segment, uint32_t step), void *ctx)
 {
     program_reach(p->model_graph->compiled.program, reached, ctx);
@@ -331,7 +336,7 @@ tutti_status plan_run_merged(plan *p, int first, int last, const plan_tail *tail
     tutti_status s = TUTTI_OK;
     for (int segment = first; segment <= last && !s; segment++)
         s = prepare(p, segment, step, loss_scale, err);
-    if (s || !capture_is_supported(d))
+    if (s || !capture_is_supported(d) || plan_watches_sums(p)) /* no graph spans a sum */
         return s ? s : run_merged(&work, err);
     const uint32_t n = list_places(&work, places);
     p->n->merging = true;

@@ -124,6 +124,8 @@ void plan_watch_backward(plan *p, void (*passed)(void *ctx, uint32_t step), void
 program_use plan_weight_use(const plan *p, int32_t segment, int64_t first, int64_t count);
 /* Whether these are all that use it: the plan runs on the host, without a penalty's own passes. */
 bool plan_uses_weights_here(const plan *p);
+/* Whether a penalty on gradients adds passes of its own. */
+bool plan_has_penalty(const plan *p);
 /* As program_reach, of these segments. */
 void plan_reach(plan *p, void (*reached)(void *ctx, int32_t segment, uint32_t step), void *ctx);
 /* Of all plans, from now on: who hears of each step that the host runs.  Borrowed; NULL ends it. */

@@ -4,8 +4,6 @@
 #include "graph/plan/plan_internal.h"
 #include "graph/runtime/host_memory.h"
 
-#include <stdlib.h>
-
 static program *program_of(const plan *p)
 {
     return p->model_graph->compiled.program;
@@ -25,6 +23,11 @@ void plan_watch_sums(plan *p, program_sum_fn sum, void *ctx)
     program_sum(program_of(p), sum, ctx);
 }
 
+bool plan_watches_sums(const plan *p)
+{
+    return program_is_summed(program_of(p));
+}
+
 tutti_status plan_workspace_fit(plan_workspace *w, net *n, tutti_error *err)
 {
     float *weights, *gradients;
@@ -32,8 +35,9 @@ tutti_status plan_workspace_fit(plan_workspace *w, net *n, tutti_error *err)
     net_arena(n, &weights, &gradients, &count);
     if (w->gradients && w->version == net_version(n))
         return TUTTI_OK;
-    free(w->gradients); /* the next ones are zeros between weights */
-    w->gradients = host_memory_alloc((uint64_t)count * sizeof(float) + MEMORY_ALIGN);
+    plan_workspace_fini(w); /* the next gradients are zeros between weights */
+    w->device = n->options.device;
+    w->gradients = device_alloc(w->device, (uint64_t)count * sizeof(float) + MEMORY_ALIGN);
     w->version = net_version(n);
     return w->gradients
                ? TUTTI_OK
@@ -43,8 +47,8 @@ tutti_status plan_workspace_fit(plan_workspace *w, net *n, tutti_error *err)
 
 void plan_workspace_fini(plan_workspace *w)
 {
-    device_free(NULL, w->arena);
-    free(w->gradients);
+    device_free(w->device, w->arena);
+    device_free(w->device, w->gradients);
     *w = (plan_workspace){.arena = NULL};
 }
 

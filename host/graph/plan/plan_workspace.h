@@ -6,18 +6,21 @@
 #include "graph/plan/plan.h"
 #include "graph/program/parts.h"
 
-/* From now on training plans have statistics of all slots of a batch where operations have any (op_slots.h).  Such plans run on
- * the host.  Before the first plan.  Errors: E_NOMEM.  [control] */
+/* From now on training plans have statistics of all slots of a batch where operations have any (op_slots.h).  Before the
+ * first plan.  Errors: E_NOMEM.  [control] */
 TUTTI_NODISCARD tutti_status net_set_across_slots(net *n, tutti_error *err);
 /* How many numbers each sum over slots has that the plan's forward and backward pass make, in order: at most `most`; how many
  * sums there are. */
 uint32_t plan_sums(const plan *p, int64_t *ret_counts, uint32_t most);
 /* As program_sum, of this plan's runs.  NULL for `sum` ends it. */
 void plan_watch_sums(plan *p, program_sum_fn sum, void *ctx);
+/* Whether anybody does. */
+bool plan_watches_sums(const plan *p);
 
-/* Results and gradients of one slot, while others run. */
+/* Results and gradients of one slot, while others run: where the net is. */
 typedef struct plan_workspace {
-    unsigned char *arena; /* NULL: none yet */
+    const tutti_device *device; /* of this memory; NULL: the host */
+    unsigned char *arena;       /* NULL: none yet */
     uint64_t arena_bytes;
     float *gradients; /* as the net's arena of gradients */
     uint64_t version; /* of the net that they are for */

@@ -36,7 +36,7 @@ void program_set_arena(program *p, void *base)
 {
     p->base.dirty = p->base.dirty || p->base.arena != base;
     p->base.arena = base;
-    p->external[p->nexternal] = base;
+    p->external[p->nexternal + PLACE_ARENA] = base;
 }
 
 void program_set_external(program *p, uint32_t k, const void *place)

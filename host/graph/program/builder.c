@@ -239,7 +239,7 @@ static tutti_status reserve(builder *b, tutti_error *err)
     p->slots = calloc(slots, sizeof *p->slots);
     p->slot_alias_set = calloc(slots, sizeof *p->slot_alias_set);
     p->intervals = calloc((size_t)p->nvalues + b->nnodes + 2, sizeof *p->intervals);
-    p->external = calloc((size_t)p->nexternal + 1, sizeof *p->external);
+    p->external = calloc((size_t)p->nexternal + PLACES_BESIDE, sizeof *p->external);
     return b->live && b->direct && b->after && b->wanted && b->escapes && b->solid &&
                    b->preplaced && b->group_ends && p->alias_set_of && p->alias_sets &&
                    p->steps && p->slots && p->slot_alias_set && p->intervals && p->external

@@ -1,4 +1,4 @@
-/* parts.c - runs a segment on the host, at once or in parts. */
+/* parts.c - runs a segment at once or in parts. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/program/parts.h"
 #include "base/monotonic.h"
@@ -66,8 +66,6 @@ static tutti_status run_part(const program *p, int32_t segment, uint32_t *at,
         if (!s->sums)
             continue;
         *ret_pause = (program_pause){s->out[0], tutti_numel(&s->call->out[0])};
-        if (is_skipped(s)) /* this slot has nothing to add */
-            memset(s->out[0], 0, tutti_nbytes(&s->call->out[0]));
         return TUTTI_OK;
     }
     if (w->reached)
@@ -81,6 +79,8 @@ tutti_status program_run_part(program *p, int32_t segment, uint32_t *at, const t
     if (p->base.dirty)
         program_bind(p);
     p->now = *now;
+    if (p->device)
+        return program_run_part_on_device(p, segment, at, ret_pause, err);
     return run_part(p, segment, at, ret_pause, err);
 }
 
@@ -103,6 +103,11 @@ void program_sum(program *p, program_sum_fn sum, void *ctx)
     p->watcher.sum_ctx = ctx;
 }
 
+bool program_is_summed(const program *p)
+{
+    return p->watcher.sum != NULL;
+}
+
 uint32_t program_sums(const program *p, int32_t segment, int64_t *ret_counts, uint32_t most)
 {
     uint32_t n = 0;
@@ -123,4 +128,5 @@ void program_move(program *p, const void *from, uint64_t bytes, void *to)
     base.dirty = p->base.dirty || base.from != p->base.from || base.to != p->base.to ||
                  base.bytes != p->base.bytes;
     p->base = base;
+    p->external[p->nexternal + PLACE_MOVED] = base.to;
 }

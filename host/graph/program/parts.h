@@ -11,18 +11,20 @@
 /* Replaces `count` numbers by their sum over all slots. */
 typedef tutti_status (*program_sum_fn)(void *ctx, double *numbers, int64_t count,
                                        tutti_error *err);
-/* From now on program_run, on the host, calls `sum` behind each of these steps.  NULL ends it: each slot then goes on with
- * its own numbers. */
+/* From now on program_run calls `sum` behind each of these steps, on a device with copies of its numbers.  NULL ends it: each
+ * slot then goes on with its own numbers. */
 void program_sum(program *p, program_sum_fn sum, void *ctx);
+/* Whether it does. */
+bool program_is_summed(const program *p);
 
 typedef struct program_pause {
-    double *numbers; /* NULL: the segment is over */
+    double *numbers; /* where the program runs; NULL: the segment is over */
     int64_t count;
 } program_pause;
 
-/* Runs a segment on the host from step *at, counted from 0, to behind the next of these steps, whose numbers are then to
- * be replaced, or to its end; *at is where to go on.  The places of all results may be others in the next part, with what they
- * hold.  Errors: those of program_run.  [step] */
+/* Runs a segment from step *at, counted from 0, to behind the next of these steps, whose numbers are then to be replaced, or
+ * to its end; *at is where to go on.  A device may still have it to do.  The places of all results may be others in the next
+ * part, with what they hold.  Errors: those of program_run.  [step] */
 TUTTI_NODISCARD tutti_status program_run_part(program *p, int32_t segment, uint32_t *at,
                                               const tutti_step *step, program_pause *ret_pause,
                                               tutti_error *err);

@@ -34,8 +34,7 @@ tutti_status program_run(program *p, int32_t segment, const tutti_step *now, tut
     if (!p->device)
         return program_run_here(p, segment, err);
     p->captures.ran = p->captures.ran || segment;
-    return program_run_on_device(p, segment, p->steps + (segment ? p->cut : 0),
-                                 p->steps + (segment ? p->nsteps : p->cut), err);
+    return program_run_on_device(p, segment, err);
 }
 
 static bool touches(void *const *places, const tutti_desc *descs, uint32_t n,
@@ -266,8 +265,8 @@ void program_destroy(program *p)
 {
     if (!p)
         return;
-    program_drop_marks(p);
     program_leave_device(p);
+    program_drop_parts(p);
     packed_operands_give(p);
     for (uint32_t k = 0; k < p->nsteps; k++)
         program_end_step(&p->steps[k]);

@@ -11,6 +11,8 @@
 #include "graph/runtime/pointwise_kernel.h"
 
 enum { LOCATION_ARENA, LOCATION_FIXED, LOCATION_EXTERNAL };
+/* Behind the external places: what else a graph of the device depends on. */
+enum { PLACE_ARENA, PLACE_MOVED, PLACES_BESIDE };
 #define NEVER UINT32_MAX
 #define NO_ALIAS_SET 0 /* class numbers are value ids; nothing lies in class 0 */
 
@@ -55,7 +57,7 @@ typedef struct step {
     uint32_t time;
     uint32_t zeros; /* bit j: out[j] becomes zeros when the step is skipped */
     bool upcast;    /* `state` is an upcast */
-    bool sums;      /* over slots: a run pauses behind it */
+    bool sums;      /* over slots: a run pauses behind it; skipped, it has zeros */
 } step;
 
 /* program_watch, program_observe. */
@@ -78,11 +80,19 @@ typedef struct program_marks {
     graph_captures *captures; /* of the count + 1 parts; NULL: not cut yet */
 } program_marks;
 
+/* A segment on a device, cut behind its sums over slots. */
+typedef struct program_sum_parts {
+    graph_captures *captures; /* of each part; NULL: not cut yet */
+    uint32_t count;
+} program_sum_parts;
+
 /* Its graphs on a device. */
 typedef struct program_captures {
     graph_captures segments[2]; /* whole ones */
     program_marks marks;
-    bool ran; /* segment 1, by whatever graph */
+    program_sum_parts sums[2];
+    double *numbers; /* of the host's: those of a sum; NULL: none yet */
+    bool ran;        /* segment 1, by whatever graph */
 } program_captures;
 
 /* Where it runs. */
@@ -104,7 +114,7 @@ struct program {
     void **slots;
     uint32_t *slot_alias_set; /* by slot */
     arena_interval *intervals;
-    void **external;            /* behind the last: the arena */
+    void **external;            /* behind the last: PLACE_* */
     const tutti_device *device; /* NULL: the host */
     void **constants;           /* by value, on the device; NULL where the graph's own serve */
     program_captures captures;
@@ -143,10 +153,13 @@ bool program_runs_host_code(const tutti_device *d);
 tutti_status program_place_constants(program *p, const tutti_device *d, capture_log *captures,
                                      tutti_error *err);
 void program_leave_device(program *p);
-/* captured_segment.c: as a graph where the device has them, or several, that end with the marks of who watches. */
-tutti_status program_run_on_device(program *p, int32_t segment, const step *first,
-                                   const step *end, tutti_error *err);
-void program_drop_marks(program *p); /* graphs of such parts */
+/* captured_segment.c: as a graph where the device has them, or several, that end with the marks of who watches or with sums
+ * over slots, where anybody makes these. */
+tutti_status program_run_on_device(program *p, int32_t segment, tutti_error *err);
+/* As program_run_part. */
+tutti_status program_run_part_on_device(program *p, int32_t segment, uint32_t *at,
+                                        program_pause *ret_pause, tutti_error *err);
+void program_drop_parts(program *p); /* graphs of all such parts */
 /* Every step, one by one. */
 tutti_status program_run_steps(const program *p, const step *first, const step *end,
                                tutti_error *err);

@@ -30,7 +30,7 @@ static void add_guard(builder *b, step *s, tutti_value guard)
     s->guard = (const float *const *)slot;
     for (uint32_t j = 0; j < s->call->nout && guard; j++) {
         const tutti_value out = b->p->slot_alias_set[(uint32_t)(s->out + j - b->p->slots)];
-        s->zeros |= (uint32_t)builder_alias_set(b, out)->escapes << j;
+        s->zeros |= (uint32_t)(builder_alias_set(b, out)->escapes || s->sums) << j;
     }
 }
 

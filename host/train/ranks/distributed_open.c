@@ -48,11 +48,6 @@ tutti_status distributed_check(distributed *d, tutti_error *err)
     const tutti_status s = check_device(d, err);
     if (s)
         return s;
-    if (context_device(d->run) && file->distributed.batch_norm == BATCH_NORM_WORLD)
-        return tutti_fail(err, TUTTI_E_UNSUPPORTED,
-                          "distributed.batch_norm is \"world\", which the device %s cannot "
-                          "pause for; want the device cpu",
-                          file->device.part.name);
     if (file->microbatch_size == RUN_MICROBATCH_AUTO)
         return tutti_fail(
             err, TUTTI_E_ARG,

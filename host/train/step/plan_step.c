@@ -6,6 +6,7 @@
 #include "graph/runtime/device_memory.h"
 #include "train/step/trainer_state.h"
 
+#include <math.h>
 #include <string.h>
 
 int trainer_recompute(const trainer *t)
@@ -51,6 +52,23 @@ static bool aligned(const void *p)
     return ((uintptr_t)p & 63) == 0;
 }
 
+/* By the `lane`-th staging memory. */
+static tutti_status send(trainer *t, uint32_t lane, void *to, const tutti_tensor *from,
+                         tutti_error *err)
+{
+    const tutti_device *d = context_device(&t->run);
+    return device_is_host(d) || from->device != TUTTI_DEVICE_CPU
+               ? device_copy(d, to, from->data, tutti_nbytes(&from->desc), TUTTI_COPY_ON_DEVICE,
+                             err)
+               : upload_run(&t->uploads, d, lane, to, from, err);
+}
+
+tutti_status trainer_send_input(trainer *t, uint32_t k, void *to, const tutti_tensor *from,
+                                tutti_error *err)
+{
+    return send(t, k, to, from, err);
+}
+
 /* Where the plan reads column `from`, its k-th input or target. */
 static tutti_status bind_column(trainer *t, plan *p, uint32_t k, const tutti_tensor *from,
                                 bool target, tutti_error *err)
@@ -58,7 +76,6 @@ static tutti_status bind_column(trainer *t, plan *p, uint32_t k, const tutti_ten
     const tutti_device *d = context_device(&t->run);
     const uint64_t bytes = tutti_nbytes(&from->desc);
     void (*set)(plan *, uint32_t, const void *) = target ? plan_set_target : plan_set_input;
-    const bool here = from->device == TUTTI_DEVICE_CPU;
     /* On a device the plan reads its own memory: graphs of a device know their places. */
     if (device_is_host(d) && aligned(from->data)) {
         set(p, k, from->data);
@@ -69,10 +86,7 @@ static tutti_status bind_column(trainer *t, plan *p, uint32_t k, const tutti_ten
     if (!to)
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for a batch's column of %llu bytes",
                           (unsigned long long)bytes);
-    return device_is_host(d) || !here
-               ? device_copy(d, to, from->data, bytes, TUTTI_COPY_ON_DEVICE, err)
-               : upload_run(&t->uploads, d, k + (target ? TUTTI_MAX_COLUMNS : 0), to, from,
-                            err);
+    return send(t, k + (target ? TUTTI_MAX_COLUMNS : 0), to, from, err);
 }
 
 tutti_status trainer_bind_inputs(trainer *t, plan *p, batch *b, tutti_error *err)
@@ -92,6 +106,16 @@ tutti_status trainer_bind_targets(trainer *t, plan *p, batch *b, tutti_error *er
         s = bind_column(t, p, k, &batch_find(b, t->run.model_table->targets[k])->now, true,
                         err);
     return s;
+}
+
+tutti_status trainer_aim_scale(trainer *t, plan *p, double weight, tutti_error *err)
+{
+    if (!t->scaler.on || !t->scalars.on) {
+        t->plans.loss_scale = (float)(weight * scaler_scale(&t->scaler));
+        return TUTTI_OK;
+    }
+    t->plans.loss_scale = NAN;
+    return scalars_loss_scale(&t->scalars, weight, plan_scale(p), err);
 }
 
 tutti_status trainer_run(trainer *t, plan *p, int segment, float loss_scale, tutti_error *err)

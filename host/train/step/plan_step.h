@@ -43,6 +43,12 @@ TUTTI_NODISCARD tutti_status trainer_bind_inputs(trainer *t, plan *p, batch *b,
                                                  tutti_error *err);
 TUTTI_NODISCARD tutti_status trainer_bind_targets(trainer *t, plan *p, batch *b,
                                                   tutti_error *err);
+/* What the loss of `p`, which counts `weight` in the batch's, is multiplied by: plans.loss_scale for its run. */
+TUTTI_NODISCARD tutti_status trainer_aim_scale(trainer *t, plan *p, double weight,
+                                               tutti_error *err);
+/* A tensor of a batch, as input k of the model, to `to` on the run's device. */
+TUTTI_NODISCARD tutti_status trainer_send_input(trainer *t, uint32_t k, void *to,
+                                                const tutti_tensor *from, tutti_error *err);
 /* The last segment that runs as one with `first`, because nobody hears the events in between; `last`:
  * of the batch's last microbatch. */
 int trainer_merges(const trainer *t, int first, bool last);

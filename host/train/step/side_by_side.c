@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/step/side_by_side.h"
 
+#include "graph/runtime/device_memory.h"
 #include "train/step/microbatch.h"
 #include "train/step/plan_step.h"
 #include "train/step/slot_runs.h"
@@ -9,7 +10,6 @@
 #include "train/step/trainer_state.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 tutti_status side_by_side_check(trainer *t, int64_t slots, const plan *p, tutti_error *err)
 {
@@ -17,7 +17,7 @@ tutti_status side_by_side_check(trainer *t, int64_t slots, const plan *p, tutti_
     tutti_status s = TUTTI_OK;
     if (!sums->on || plan_sums(p, NULL, 0) == 0 || gradients_fit(&t->distributed.gradients))
         return TUTTI_OK; /* or it is known */
-    if (!plan_uses_weights_here(p))
+    if (plan_has_penalty(p))
         s = tutti_fail(err, TUTTI_E_UNSUPPORTED,
                        "distributed.batch_norm is \"world\", which has no gradients of "
                        "gradients, as gradient_penalty wants them; want \"slot\"");
@@ -55,12 +55,27 @@ static tutti_status begin_slot(trainer *t, slot_run *one, slot *saved_targets, i
         (s = slot_run_fit(t, one, err)))
         return s;
     one->share = (double)t->tensors.micro.samples / (double)t->tensors.whole.samples;
-    one->scale = (float)(one->share * scaler_scale(&t->scaler));
     plan_watch_sums(one->plan, NULL, NULL);
     return TUTTI_OK;
 }
 
 /* ---- passes ---- */
+
+/* Behind this copies that plugins have are those of other slots. */
+static tutti_status enter(trainer *t, slot_run *one, int64_t size, tutti_error *err)
+{
+    const tutti_status s = mirrors_flush(&t->mirrors, false, err);
+    mirrors_invalidate(&t->mirrors,
+                       1u << MIRROR_RESULTS | 1u << MIRROR_BUFFERS | 1u << MIRROR_GRADIENTS);
+    const tutti_status entered = slot_run_enter(t, one, size, s ? NULL : err);
+    return s ? s : entered;
+}
+
+static tutti_status leave(trainer *t, slot_run *one, tutti_status status, tutti_error *err)
+{
+    const tutti_status s = slot_run_leave(t, one, status ? NULL : err);
+    return status ? status : s;
+}
 
 static tutti_status run_part_of(trainer *t, slot_run *one, int segment, int64_t size,
                                 tutti_error *err)
@@ -69,13 +84,12 @@ static tutti_status run_part_of(trainer *t, slot_run *one, int segment, int64_t 
     tutti_status s = slot_run_enter(t, one, size, err);
     if (!s)
         s = plan_run_part(one->plan, segment, &one->at, &t->run.step, &pause, err);
-    slot_run_leave(t, one);
     one->numbers = pause.numbers;
     one->took = (uint32_t)pause.count;
-    return s;
+    return leave(t, one, s, err);
 }
 
-/* Numbers of all slots where they pause; *ret_over: their pass is over. */
+/* The sum of all slots' numbers where they pause; *ret_over: their pass is over. */
 static tutti_status join(slot_runs *l, slot_sums *sums, bool *ret_over, tutti_error *err)
 {
     const slot_run *first = l->runs;
@@ -87,9 +101,13 @@ static tutti_status join(slot_runs *l, slot_sums *sums, bool *ret_over, tutti_er
                               "microbatches %lld and %lld of a batch make other sums of "
                               "its statistics",
                               (long long)first->slot, (long long)one->slot);
-        l->numbers[k] = one->numbers;
     }
-    return *ret_over ? TUTTI_OK : sums_add(sums, l->numbers, first->took, err);
+    if (*ret_over)
+        return TUTTI_OK;
+    tutti_status s = slot_runs_get(l, first->took, err);
+    if (!s)
+        s = sums_add(sums, l->numbers, first->took, err);
+    return s ? s : slot_runs_put(l, first->took, err);
 }
 
 static tutti_status run_pass(trainer *t, int segment, int64_t size, tutti_error *err)
@@ -117,43 +135,56 @@ static tutti_status run_loss_plan(trainer *t, slot_run *one, tutti_error *err)
         (s = trainer_request(t, PLAN_TRAIN, &t->tensors.micro, &request, err)) ||
         (s = net_plan(t->run.net, &request, &t->plans.loss, err)) ||
         (s = trainer_bind_targets(t, t->plans.loss, &t->tensors.micro, err)) ||
-        (s = trainer_run(t, t->plans.loss, SEGMENT_LOSS, one->scale, err)))
+        (s = trainer_aim_scale(t, t->plans.loss, one->share, err)) ||
+        (s = trainer_run(t, t->plans.loss, SEGMENT_LOSS, t->plans.loss_scale, err)))
         return s;
     one->loss_plan = t->plans.loss;
     tensors_publish(&t->tensors, one->loss_plan);
     if ((s = trainer_event(t, TUTTI_EVENT_AFTER_LOSS, err)) ||
         (s = trainer_event(t, TUTTI_EVENT_BEFORE_BACKWARD, err)))
         return s;
-    one->value = *(const float *)plan_loss(one->loss_plan).data;
-    return guard_plan(&t->guard, one->loss_plan, err);
+    s = device_copy(context_device(&t->run), &one->value, plan_loss(one->loss_plan).data,
+                    sizeof one->value, TUTTI_COPY_FROM_DEVICE, err);
+    return s || context_is_remote(&t->run) ? s : guard_plan(&t->guard, one->loss_plan, err);
 }
 
 static tutti_status run_loss(trainer *t, slot_run *one, int64_t size, tutti_error *err)
 {
-    tutti_status s = slot_run_enter(t, one, size, err);
-    t->plans.loss_scale = one->scale;
+    tutti_status s = enter(t, one, size, err);
     if (!s)
         s = run_loss_plan(t, one, err);
     one->loss = one->share * (double)one->value;
-    slot_run_leave(t, one);
-    return s;
+    return leave(t, one, s, err);
+}
+
+/* Where the net has gradients and loss: those of this slot. */
+static tutti_status put_back(trainer *t, const slot_run *one, tutti_error *err)
+{
+    const tutti_device *d = context_device(&t->run);
+    float *weights, *gradients;
+    int64_t n;
+    net_arena(t->run.net, &weights, &gradients, &n);
+    const tutti_status s =
+        one->memory.gradients
+            ? device_copy(d, gradients, one->memory.gradients, (uint64_t)n * sizeof *gradients,
+                          TUTTI_COPY_ON_DEVICE, err)
+            : TUTTI_OK;
+    return s ? s
+             : device_copy(d, plan_loss(one->loss_plan).data, &one->value, sizeof one->value,
+                           TUTTI_COPY_TO_DEVICE, err);
 }
 
 /* Gradients, buffers, loss and metrics of one slot, in the order of slots. */
 static tutti_status end_slot(trainer *t, slot_run *one, slot *saved_targets, int64_t size,
                              tutti_error *err)
 {
-    float *weights, *gradients;
-    int64_t n;
     tutti_status s = distributed_begin_slot(&t->distributed, err);
     if (s || (s = trainer_begin_microbatch(t, saved_targets, one->slot, size, err)))
         return s;
-    net_arena(t->run.net, &weights, &gradients, &n);
-    if (one->memory.gradients)
-        memcpy(gradients, one->memory.gradients, (size_t)n * sizeof *gradients);
-    s = slot_run_enter(t, one, size, err);
+    s = enter(t, one, size, err);
+    if (!s)
+        s = put_back(t, one, err);
     t->plans.loss = one->loss_plan;
-    *(float *)plan_loss(one->loss_plan).data = one->value;
     tensors_publish(&t->tensors, one->loss_plan);
     if (t->plans.counts)
         t->plans.flops += plan_flops(one->loss_plan);
@@ -163,9 +194,8 @@ static tutti_status end_slot(trainer *t, slot_run *one, slot *saved_targets, int
         s = trainer_update_metrics(t, saved_targets, err);
     if (!s)
         s = distributed_end_slot(&t->distributed, one->slot, one->share, one->loss, err);
-    slot_run_leave(t, one);
     t->tensors.phase = PHASE_BATCH;
-    return s;
+    return leave(t, one, s, err);
 }
 
 static tutti_status begin(trainer *t, slot *saved_targets, int64_t size, tutti_error *err)
@@ -174,6 +204,7 @@ static tutti_status begin(trainer *t, slot *saved_targets, int64_t size, tutti_e
     if (!t->plans.slots && !(t->plans.slots = calloc(1, sizeof *t->plans.slots)))
         return tutti_fail(err, TUTTI_E_NOMEM, "no memory for microbatches side by side");
     slot_runs *l = t->plans.slots;
+    l->device = context_device(&t->run);
     tutti_status s = slot_runs_reserve(l, mine.count, err);
     for (int64_t k = 0; k < l->count && !s; k++) {
         l->runs[k].slot = mine.first + k * mine.step;

@@ -32,17 +32,6 @@ typedef struct part {
     double weight; /* in the loss */
 } part;
 
-/* What the loss of `p` is multiplied by. */
-static tutti_status aim_scale(trainer *t, plan *p, const part *m, tutti_error *err)
-{
-    if (!t->scaler.on || !t->scalars.on) {
-        t->plans.loss_scale = (float)(m->weight * scaler_scale(&t->scaler));
-        return TUTTI_OK;
-    }
-    t->plans.loss_scale = NAN;
-    return scalars_loss_scale(&t->scalars, m->weight, plan_scale(p), err);
-}
-
 bool trainer_overlaps(const trainer *t)
 {
     return distributed_on(&t->distributed) && t->run.file->distributed.sync != SYNC_FORCED &&
@@ -76,7 +65,7 @@ static tutti_status run_forward(trainer *t, const part *m, int *ret_done, tutti_
     if ((s = trainer_bind_inputs(t, t->plans.forward, &t->tensors.micro, err)) ||
         (*ret_done > SEGMENT_FORWARD &&
          ((s = trainer_bind_targets(t, t->plans.forward, &t->tensors.micro, err)) ||
-          (s = aim_scale(t, t->plans.forward, m, err)))) ||
+          (s = trainer_aim_scale(t, t->plans.forward, m->weight, err)))) ||
         (s = trainer_run_merged(t, t->plans.forward, SEGMENT_FORWARD, *ret_done, err)))
         return s;
     tensors_publish(&t->tensors, t->plans.forward);
@@ -98,7 +87,7 @@ static tutti_status run_loss(trainer *t, const part *m, int *ret_done, tutti_err
         return s;
     *ret_done = trainer_merges(t, SEGMENT_LOSS, m->last);
     if ((s = trainer_bind_targets(t, t->plans.loss, &t->tensors.micro, err)) ||
-        (s = aim_scale(t, t->plans.loss, m, err)) ||
+        (s = trainer_aim_scale(t, t->plans.loss, m->weight, err)) ||
         (s = trainer_run_merged(t, t->plans.loss, SEGMENT_LOSS, *ret_done, err)))
         return s;
     tensors_publish(&t->tensors, t->plans.loss);
