@@ -10,6 +10,7 @@ import sys
 import time
 
 from bits_test import ALGORITHMS
+from norm_test import distance
 from ranks import World, changed, difference, main, messages, write
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -211,31 +212,57 @@ def algorithms(tutti, folder, report):
 
 
 def of_world(**more):
-    """A run of convolutions with the statistics of batches of 30 and 10 samples in slots of 4, the last ones of 2."""
+    """A run of convolutions with the statistics of batches of 30 samples in slots of 4, the last one of 2."""
     run = changed(**{"device": "cuda", "max_duration": "6ba", "model": {"name": "cnn", "channels": [8, 8]}} | more)
     run["distributed"] = {**WORLD, "batch_norm": "world", **more.get("distributed", {})}
     return run
 
 
-def parts(folder):
-    """Of each batch, how often rank 0's device is given work between two copies to the host: lists of "launch" and "graph"."""
+def paused(folder, numbers):
+    """How often rank 0's device has copied that many F64 numbers of a sum to the host, and between how many of two such copies
+    that follow each other it was given graphs and no kernel else."""
     with open(os.path.join(folder, "cuda0"), encoding="utf-8") as f:
-        return f.read().splitlines()
+        lines = f.read().splitlines()
+    sums, between, work = 0, 0, None
+    for line in lines:
+        if line.startswith(f"copy {8 * numbers} bytes ") and "-> host" in line:
+            between += bool(work) and all(one.startswith("launch graph") for one in work)
+            sums, work = sums + 1, []
+        elif line.startswith("launch ") and work is not None:
+            work.append(line)
+    return sums, between
 
 
 def norm(tutti, folder, report):
     """Statistics of the whole batch, for which devices pause: the bits of one rank, whose slots run side by side, for two, three
-    and five, more than the slots of some batches; with evaluations and graphs."""
+    and five, with one slot each and with one that has none; with evaluations. Who is killed or stands still is named."""
     residual = {"name": "resnet_cifar", "depth": 8, "shortcut": "conv"}
-    cases = (("fp32", {}, (2, 3, 5)), ("bf16", {"precision": "amp_bf16"}, (2, 3)), ("fp16", {"precision": "amp_fp16"}, (3,)),
-             ("residual", {"model": residual, "recompute": "full", "max_duration": "4ba", "eval": []}, (2,)),
-             ("states", {"optimizer": {"name": "adamw", "lr": 0.01}, "distributed": {"sharding": "states"}}, (2,)))
+    one_each = {"microbatch_size": 15, "max_duration": "6ba"}
+    cases = (("fp32", {}, (2, 3, 5)), ("one_each", one_each, (2,)), ("bf16", {"precision": "amp_bf16", **one_each}, (2, 3)),
+             ("fp16", {"precision": "amp_fp16", "max_duration": "2ba"}, (3,)),
+             ("residual", {"model": residual, "recompute": "full", "max_duration": "1ba", "eval": []}, (2,)),
+             ("states", {"max_duration": "2ba", "distributed": {"sharding": "states"}}, (2,)))
     for what, more, sizes in cases:
         for size in (1, *sizes):
-            train(tutti, os.path.join(folder, f"{what}{size}"), size, of_world(**more), report, ahead=size == 3)
+            where = os.path.join(folder, f"{what}{size}")
+            train(tutti, where, size, of_world(**more), report, ahead=size == 3,
+                  env={0: {"TUTTI_CUDA_TRACE": os.path.join(where, "cuda0")}})
         for size in sizes:
             text = difference(os.path.join(folder, f"{what}1"), os.path.join(folder, f"{what}{size}"))
             report.check(f"{what}: {size} ranks have the bits of one", not text, text)
+    for what, want in (("one_each2", (4 * 6, 3 * 3)), ("fp322", (4 * 4 * 6, 3))):
+        found = paused(os.path.join(folder, what), 2 * 8 + 1)
+        report.check(f"{what}: the device pauses at each sum, and graphs lie between", found[0] == want[0] and found[1] >= want[1],
+                     f"{found}, {want}")
+    train(tutti, os.path.join(folder, "cpu"), 2, of_world(device="cpu"), report)
+    near = distance(os.path.join(folder, "cpu"), os.path.join(folder, "fp322"))
+    report.check("weights and running statistics are near those of CPUs", near < 1e-5, f"{near:.2g}")
+    for number, text in ((signal.SIGKILL, "has ended"), (signal.SIGSTOP, "has not come in 2 s; it was last seen at step")):
+        run = of_world(max_duration="4000ep", eval=[], distributed={"timeout_s": 2})
+        three = world(tutti, os.path.join(folder, f"signal{int(number)}"), 3, run)
+        three.wait_for_batch(3)
+        three.signal(1, number)
+        ends(three, [0, 2], report, f"signal {int(number)}: named", [f"rank 1 (process {three.ranks[1].pid}) {text}"])
 
 
 def near(tutti, folder, report):
