@@ -1,5 +1,4 @@
-/* captured_segment.c - a segment on a device: one graph of it, or one of each part, which ends with a mark of who watches or
- * with a sum over slots. */
+/* captured_segment.c - a segment on a device: one graph of it, or one of each part that ends with a mark of who watches or with a sum over slots. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/program/program_internal.h"
 

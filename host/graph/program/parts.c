@@ -1,4 +1,4 @@
-/* parts.c - runs a segment at once or in parts. */
+/* parts.c - runs a segment on the host, at once or in parts. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/program/parts.h"
 #include "base/monotonic.h"
@@ -49,8 +49,8 @@ static tutti_status run_step(const program *p, int32_t segment, const step *s, t
     return TUTTI_OK;
 }
 
-static tutti_status run_part(const program *p, int32_t segment, uint32_t *at,
-                             program_pause *ret_pause, tutti_error *err)
+tutti_status program_run_part_here(const program *p, int32_t segment, uint32_t *at,
+                                   program_pause *ret_pause, tutti_error *err)
 {
     const step *const first = p->steps + (segment ? p->cut : 0);
     const step *const end = p->steps + (segment ? p->nsteps : p->cut);
@@ -73,24 +73,13 @@ static tutti_status run_part(const program *p, int32_t segment, uint32_t *at,
     return TUTTI_OK;
 }
 
-tutti_status program_run_part(program *p, int32_t segment, uint32_t *at, const tutti_step *now,
-                              program_pause *ret_pause, tutti_error *err)
-{
-    if (p->base.dirty)
-        program_bind(p);
-    p->now = *now;
-    if (p->device)
-        return program_run_part_on_device(p, segment, at, ret_pause, err);
-    return run_part(p, segment, at, ret_pause, err);
-}
-
 tutti_status program_run_here(program *p, int32_t segment, tutti_error *err)
 {
     program_pause pause = {NULL, 0};
     uint32_t at = 0;
     tutti_status s;
     do {
-        s = run_part(p, segment, &at, &pause, err);
+        s = program_run_part_here(p, segment, &at, &pause, err);
         if (!s && pause.numbers && p->watcher.sum)
             s = p->watcher.sum(p->watcher.sum_ctx, pause.numbers, pause.count, err);
     } while (!s && pause.numbers);

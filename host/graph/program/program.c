@@ -37,6 +37,17 @@ tutti_status program_run(program *p, int32_t segment, const tutti_step *now, tut
     return program_run_on_device(p, segment, err);
 }
 
+tutti_status program_run_part(program *p, int32_t segment, uint32_t *at, const tutti_step *now,
+                              program_pause *ret_pause, tutti_error *err)
+{
+    if (p->base.dirty)
+        program_bind(p);
+    p->now = *now;
+    if (p->device)
+        return program_run_part_on_device(p, segment, at, ret_pause, err);
+    return program_run_part_here(p, segment, at, ret_pause, err);
+}
+
 static bool touches(void *const *places, const tutti_desc *descs, uint32_t n,
                     const unsigned char *first, uint64_t bytes)
 {

@@ -137,8 +137,10 @@ void program_bind(program *p);
 tutti_status program_fail_step(const step *s, tutti_status status, tutti_error *err);
 /* What is zeros where the step's guard is 0. */
 void program_skip_step(const step *s);
-/* A segment on the host. */
+/* A segment on the host; a part of it, as program_run_part says. */
 tutti_status program_run_here(program *p, int32_t segment, tutti_error *err);
+tutti_status program_run_part_here(const program *p, int32_t segment, uint32_t *at,
+                                   program_pause *ret_pause, tutti_error *err);
 
 /* Gives back what its kernel prepared. */
 void program_end_step(const step *s);
