@@ -254,9 +254,14 @@ def norm(tutti, folder, report):
         found = paused(os.path.join(folder, what), 2 * 8 + 1)
         report.check(f"{what}: the device pauses at each sum, and graphs lie between", found[0] == want[0] and found[1] >= want[1],
                      f"{found}, {want}")
-    train(tutti, os.path.join(folder, "cpu"), 2, of_world(device="cpu"), report)
-    near = distance(os.path.join(folder, "cpu"), os.path.join(folder, "fp322"))
-    report.check("weights and running statistics are near those of CPUs", near < 1e-5, f"{near:.2g}")
+    train(tutti, os.path.join(folder, "fp32cpu"), 2, of_world(device="cpu"), report)
+    skips = {"name": "stochastic_depth", "target_layer_name": "residual_block", "drop_rate": 0.7}
+    skipping = of_world(model=residual, algorithms=[skips], eval=[], **one_each | {"max_duration": "3ba"})
+    train(tutti, os.path.join(folder, "skips2"), 2, skipping, report)
+    train(tutti, os.path.join(folder, "skipscpu"), 2, {**skipping, "device": "cpu"}, report)
+    for what in ("fp32", "skips"):  # where slots skip blocks they add nothing to a sum
+        near = distance(os.path.join(folder, f"{what}cpu"), os.path.join(folder, f"{what}2"))
+        report.check(f"{what}: weights and running statistics are near those of CPUs", near < 1e-5, f"{near:.2g}")
     for number, text in ((signal.SIGKILL, "has ended"), (signal.SIGSTOP, "has not come in 2 s; it was last seen at step")):
         run = of_world(max_duration="4000ep", eval=[], distributed={"timeout_s": 2})
         three = world(tutti, os.path.join(folder, f"signal{int(number)}"), 3, run)
