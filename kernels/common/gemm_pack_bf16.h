@@ -9,8 +9,9 @@
 #include <immintrin.h>
 #include <string.h>
 
-/* Rows to be packed come from memory. */
-enum { GEMM_ROWS_AHEAD = 8 };
+/* Rows to be packed come from memory.  Of so many, each panel's part is written before the next panel's: panels begin
+ * multiples of 4 KB apart, and lines of all of them at once are more than a set of the first cache holds. */
+enum { GEMM_ROWS_AT_ONCE = 16 };
 
 /* Sixteen pairs: bf16 of `low` in the lower halves, of `high` in the upper ones. */
 SIMD_INLINE __m512i gemm_interleave(__m512i both)
@@ -101,17 +102,19 @@ SIMD_INLINE void gemm_pack_columns_of(int64_t wide, int64_t grain, int64_t k, in
         if (cols - j <= 16 && j % wide == 0)
             gemm_along(1, k, b, (cols - 1) * b->col, b->col, dtype, at + 16, wide);
     }
-    for (int64_t i = 0; i < k && b->col == 1; i += 2) {
-        const char *low = gemm_place(b, i * b->row);
-        const char *next = i + 1 < k ? low + b->row * size : NULL;
+    for (int64_t top = 0; top < k && b->col == 1; top += GEMM_ROWS_AT_ONCE) {
+        const int64_t end = k - top < GEMM_ROWS_AT_ONCE ? k : top + GEMM_ROWS_AT_ONCE;
         for (int64_t j = 0; j < cols; j += wide)
-            for (int64_t r = j; r < j + wide; r += 16) {
-                const int64_t n = cols - r < 0 ? 0 : cols - r < 16 ? cols - r : 16;
-                __builtin_prefetch(low + (GEMM_ROWS_AHEAD * b->row + r) * size);
-                _mm512_storeu_si512(
-                    to + j * words + i / 2 * wide + r - j,
-                    gemm_across(low + r * size, next ? next + r * size : NULL, dtype, n));
-            }
+            for (int64_t i = top; i < end; i += 2)
+                for (int64_t r = j; r < j + wide; r += 16) {
+                    const int64_t n = cols - r < 0 ? 0 : cols - r < 16 ? cols - r : 16;
+                    const char *low = gemm_place(b, i * b->row + r);
+                    const char *next = i + 1 < k ? low + b->row * size : NULL;
+                    __builtin_prefetch(low + GEMM_ROWS_AT_ONCE * b->row * size);
+                    __builtin_prefetch(low + (GEMM_ROWS_AT_ONCE + 1) * b->row * size);
+                    _mm512_storeu_si512(to + j * words + i / 2 * wide + r - j,
+                                        gemm_across(low, next, dtype, n));
+                }
     }
     for (int64_t j = 0; j < cols && some < words; j += wide)
         memset(to + j * words + some * wide, 0, (size_t)((words - some) * wide) * sizeof *to);
