@@ -80,14 +80,32 @@ static void go_on(background *b, const world_piece *one)
     (void)pthread_cond_broadcast(&b->changed);
 }
 
-static void pause_for_piece(background *b)
+static struct timespec after_ns(int64_t ns)
 {
     struct timespec until;
     (void)clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += PAUSE_NS;
-    until.tv_sec += until.tv_nsec / 1000000000;
-    until.tv_nsec %= 1000000000;
+    ns += until.tv_nsec;
+    until.tv_sec += ns / 1000000000;
+    until.tv_nsec = ns % 1000000000;
+    return until;
+}
+
+static void pause_for_piece(background *b)
+{
+    const struct timespec until = after_ns(PAUSE_NS);
     (void)pthread_cond_timedwait(&b->changed, &b->lock, &until);
+}
+
+bool background_is_wanted(background *b, uint32_t ms)
+{
+    const struct timespec until = after_ns((int64_t)ms * 1000000);
+    int late = 0;
+    (void)pthread_mutex_lock(&b->lock);
+    while (!b->count && !b->flush && !b->stop && !late)
+        late = pthread_cond_timedwait(&b->changed, &b->lock, &until);
+    const bool wanted = b->count || b->flush || b->stop;
+    (void)pthread_mutex_unlock(&b->lock);
+    return wanted;
 }
 
 /* What is over is noted in the pieces' order, later. */

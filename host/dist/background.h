@@ -62,6 +62,9 @@ void background_wait(background *b, uint64_t n);
 void background_flush(background *b);
 /* Whether piece number `n` is over. */
 bool background_is_over(background *b, uint64_t n);
+/* For the thread itself, within a piece: waits until the caller begins or waits for something, so many milliseconds at most;
+ * whether it does. */
+bool background_is_wanted(background *b, uint32_t ms);
 /* No piece is under way or waits. */
 void background_drain(background *b);
 

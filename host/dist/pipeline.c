@@ -71,6 +71,8 @@ static tutti_status run_alone(world *w, const world_piece *one, tutti_error *err
 {
     if (one->told)
         return world_tell_all(w, one->told, one->all, one->bytes, err);
+    if (one->heard)
+        return world_watch(w, one->heard, err);
     tell(w, one->gathers ? "gathering weights" : "summing gradients",
          ++w->buckets[one->gathers]);
     if (one->gathers)
@@ -91,12 +93,13 @@ static tutti_status begin(void *ctx, const world_piece *one, uint64_t *done, tut
 {
     world *w = ctx;
     const pipeline *p = &w->pipeline;
+    const bool sums = !one->told && !one->heard && !one->gathers;
     tutti_status s;
     w->counts.records += one->told != NULL;
     w->counts.gathers += one->gathers;
-    w->counts.sums += !one->told && !one->gathers;
+    w->counts.sums += sums;
     w->counts.overlapped += one->overlapped;
-    if (one->told || one->gathers || one->most) {
+    if (!sums || one->most) {
         if ((s = flush(w, done, err)) || (s = run_alone(w, one, err)))
             return s;
         ++*done;

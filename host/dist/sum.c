@@ -33,6 +33,13 @@ tutti_status world_start_exchange(world *w, const void *mine, void *all, uint64_
                             : world_tell_all(w, mine, all, bytes, err);
 }
 
+tutti_status world_start_watch(world *w, atomic_int *heard, tutti_error *err)
+{
+    const world_piece one = {.heard = heard};
+    return w->info.size > 1 ? background_start(&w->background, &pipeline_work, w, &one, err)
+                            : TUTTI_OK;
+}
+
 uint64_t world_started(const world *w)
 {
     return w->background.started;

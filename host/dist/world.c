@@ -242,6 +242,7 @@ void world_drain(world *w)
 
 void world_tell(world *w, uint64_t step, const char *phase)
 {
+    background_drain(&w->background);
     w->step = step;
     w->buckets[0] = w->buckets[1] = 0;
     world_tell_phase(w, phase);
@@ -252,12 +253,21 @@ const world_counts *world_counted(const world *w)
     return &w->counts;
 }
 
+/* What goes on beside the caller may have failed before it came. */
+static tutti_status has_failed(world *w, tutti_error *err)
+{
+    tutti_error why = TUTTI_ERROR_INIT;
+    const tutti_status s = background_finish(&w->background, &why);
+    return s ? tutti_fail(err, s, "%s", why.text)
+             : tutti_fail(err, TUTTI_E_STATE, "what ranks exchange has failed before");
+}
+
 tutti_status world_exchange(world *w, const void *mine, void *all, uint64_t bytes,
                             tutti_error *err)
 {
     background_drain(&w->background);
     if (atomic_load(&w->broken))
-        return tutti_fail(err, TUTTI_E_STATE, "what ranks exchange has failed before");
+        return has_failed(w, err);
     w->counts.blocking++;
     return world_tell_all(w, mine, all, bytes, err);
 }
@@ -341,7 +351,7 @@ tutti_status world_broadcast(world *w, void *data, uint64_t bytes, int32_t root,
 {
     background_drain(&w->background);
     if (atomic_load(&w->broken))
-        return tutti_fail(err, TUTTI_E_STATE, "what ranks exchange has failed before");
+        return has_failed(w, err);
     w->counts.blocking++;
     world_count_told(w, w->info.rank == root ? bytes : 0);
     instance_call c = instance_enter(w->options.comm, "broadcast");

@@ -7,6 +7,7 @@
 #include "plugin/instance.h"
 #include "tutti/world.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 
 typedef struct world world; /* opaque */
@@ -19,7 +20,8 @@ typedef struct world_options {
     uint64_t bucket;  /* bytes that are summed at a time; 0: world_fit_bucket */
     int threads;      /* of sums */
     int (*stopped)(
-        void); /* the signal that ends the wait for ranks to join, or 0; may be NULL */
+        void); /* the signal that has come to this rank, which ends the wait for ranks to join, or 0;
+                  of any thread; may be NULL */
 } world_options;
 
 /* All ranks call the functions below in the same order.  Errors of all: E_STATE names a rank that has ended, has left, or
@@ -62,7 +64,8 @@ void world_extend(world *w, double seconds);
 void world_hurry(world *w);
 /* What goes on beside the caller comes to its end. */
 void world_drain(world *w);
-/* Where this rank is, for the others' messages; buckets are counted from here on.  Nothing is under way.  [step] */
+/* Where this rank is, for the others' messages; buckets are counted from here on.  Nothing but a watch is under way, which
+ * ends.  [step] */
 void world_tell(world *w, uint64_t step, const char *phase);
 
 /* `all` gets what every rank has in `mine`, by rank.  [step] */
@@ -121,6 +124,7 @@ typedef struct world_piece {
     const void *told;
     void *all;
     uint64_t bytes;
+    atomic_int *heard; /* no sum, but world_start_watch's; NULL: not this */
     /* Once `mine` has been read, on the world's thread; may be NULL. */
     void (*was_read)(void *ctx, int64_t at, int64_t n);
     void *ctx;
@@ -132,6 +136,12 @@ TUTTI_NODISCARD tutti_status world_start(world *w, const world_piece *piece, tut
  * E_NOMEM.  [step] */
 TUTTI_NODISCARD tutti_status world_start_exchange(world *w, const void *mine, void *all,
                                                   uint64_t bytes, tutti_error *err);
+/* While the caller computes something long: all ranks tell each other a few times a second what `stopped` of the options
+ * says.  Behind the pieces that have begun, and until the caller of any rank begins or waits for something else; so the caller
+ * of each may come to that when it likes.  *heard, borrowed until world_finish, becomes the first signal of any rank, or -1
+ * where ranks cannot be heard any more, whose error is world_finish's.  In a world of one nothing begins.  Errors:
+ * E_NOMEM.  [step] */
+TUTTI_NODISCARD tutti_status world_start_watch(world *w, atomic_int *heard, tutti_error *err);
 /* What has begun, sums and gathers, is counted from 1: the number of the last one. */
 uint64_t world_started(const world *w);
 /* What has begun comes to its end without being waited for; a place in the pieces' order, the same on all ranks.  [step] */

@@ -136,6 +136,9 @@ void pipeline_fini(pipeline *p);
 /* world_exchange on whichever thread speaks with the other ranks. */
 TUTTI_NODISCARD tutti_status world_tell_all(world *w, const void *mine, void *all,
                                             uint64_t bytes, tutti_error *err);
+/* world_start_watch, on the world's thread: goes on until a rank wants something else, or has a signal.  Errors: E_NOMEM, the
+ * comm's. */
+TUTTI_NODISCARD tutti_status world_watch(world *w, atomic_int *heard, tutti_error *err);
 /* All-gather: the ranks' shards of one bucket of `n` numbers, `unit` bytes each, to all; waits. */
 TUTTI_NODISCARD tutti_status world_gather_piece(world *w, void *data, int64_t n, uint64_t unit,
                                                 tutti_error *err);

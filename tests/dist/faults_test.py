@@ -238,17 +238,20 @@ def compute(world, seconds):
 
 
 def stop_evaluating(tutti, folder, report):
-    """Ranks that are told to stop while all evaluate or predict end with 143, where all are told at once, and an evaluation that
-    was cut comes again."""
+    """Ranks that are told to stop while all evaluate or predict end with 143, soon, also where one alone is told, and an
+    evaluation that was cut comes again."""
     run = changed(max_duration="5ba", callbacks=[{"name": "checkpoint_saver", "interval": "3ba"}])
     run["eval"][0] |= {"interval": "3ba", "batch_size": 64}
     alone = os.path.join(folder, "alone")
     write(alone, run)
     World(tutti, alone, 1).end()
-    for what, victims, samples in (("all ranks", (0, 1, 2), 4000000), ("rank 0", (0,), 200000), ("rank 1", (1,), 200000)):
+    asks = ["--plugin-path", os.path.join(os.environ["FIXTURES"], "ranker"), "--set",
+            'handlers=[{"on": "eval_batch_end", "once": 2, "call": "ranker.together"}]']
+    for what, victims, more in (("all ranks", (0, 1, 2), []), ("rank 0", (0,), []), ("rank 1", (1,), []),
+                                ("rank 2, behind what plugins of all ranks compute,", (2,), asks)):
         where = os.path.join(folder, what.replace(" ", "_"))
         write(where, run)
-        world = World(tutti, where, 3, options=["--set", f"eval.0.dataset.samples={samples}"])  # for seconds, or a minute and longer
+        world = World(tutti, where, 3, options=["--set", "eval.0.dataset.samples=4000000", *more])  # for a minute and longer
         world.wait_for_loss(2)  # of the batch before the evaluation
         compute(world, 0.5)
         began = time.monotonic()
@@ -264,7 +267,7 @@ def stop_evaluating(tutti, folder, report):
         status, _, err = World(tutti, where, 2, options=["--resume", "auto"]).end()
         text = f"{status} {err}" if any(status) else difference(alone, where)
         report.check("and it comes again: the bits of a run that nobody has stopped", not text, text)
-    for command, victims in (("eval", (0, 1, 2)), ("predict", (1,))):
+    for command, victims in (("eval", (0, 1, 2)), ("eval", (1,)), ("predict", (1,))):
         output = ["--output", os.path.join(folder, "outputs.npy")] if command == "predict" else []
         world = World(tutti, alone, 3, command=command, options=["--checkpoint", "auto", "--set", "eval.0.dataset.samples=4000000", *output])
         compute(world, 1.0)  # which takes them beyond their start

@@ -7,12 +7,14 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static volatile sig_atomic_t caught, pending, deferred, pending_save, asked, count, can_escape;
-static pid_t trains; /* the thread */
+static volatile sig_atomic_t caught, deferred, pending_save, asked, count, can_escape;
+static atomic_int pending; /* other threads read it */
+static pid_t trains;       /* the thread */
 static sigjmp_buf escape;
 
 /* What becomes of the signal, and what it waits for. */
@@ -51,7 +53,7 @@ static void on_stop(int number)
         return;
     }
     if (++count == 1) {
-        pending = number;
+        atomic_store(&pending, number);
         if (!deferred)
             caught = number;
         tell(number, ": stopping after this batch; a second signal does not wait for it");
@@ -114,12 +116,12 @@ void trainer_defer_signals(void)
 
 int trainer_pending_signal(void)
 {
-    return (int)pending;
+    return atomic_load(&pending);
 }
 
 int trainer_first_signal(void)
 {
-    return (int)(caught ? caught : pending);
+    return caught ? (int)caught : trainer_pending_signal();
 }
 
 void trainer_accept_signal(int number)

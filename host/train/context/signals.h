@@ -16,7 +16,7 @@ int trainer_signal(void); /* the first that stops, or 0 */
 /* Several processes stop behind the same batch: from now on trainer_signal is what was accepted, and what
  * has come to this process alone is pending. */
 void trainer_defer_signals(void);
-int trainer_pending_signal(void); /* or 0 */
+int trainer_pending_signal(void); /* or 0; of any thread */
 int trainer_first_signal(void);   /* what was accepted, else what is pending, or 0 */
 void trainer_accept_signal(int number);
 bool trainer_pending_save(void); /* since the last call */

@@ -14,13 +14,14 @@ typedef struct rank_batches {
     bool whole;                     /* every rank loads all rows of training batches */
     struct data_source *evaluation; /* or prediction under way; NULL: none */
     tutti_status (*compute)(void *ctx, tutti_error *err); /* outputs of a batch of it */
-    int64_t count;  /* of its batches, which ranks divide up */
-    slot_list mine; /* of these */
-    int64_t at;     /* the one under way */
-    bool passed;    /* its forward pass is over, on the rank that evaluates it */
-    bool stopped;   /* by a signal: this rank evaluates no more of them */
-    uint32_t nsums; /* of all metrics */
-    double *values; /* the metrics' sums of each batch of mine */
+    int64_t count;      /* of its batches, which ranks divide up */
+    slot_list mine;     /* of these */
+    int64_t at;         /* the one under way */
+    bool passed;        /* its forward pass is over, on the rank that evaluates it */
+    atomic_int stopped; /* the signal of any rank, or -1: this rank evaluates no more of them */
+    uint64_t waits;     /* world_counts.blocking when ranks began to tell each other */
+    uint32_t nsums;     /* of all metrics */
+    double *values;     /* the metrics' sums of each batch of mine */
 } rank_batches;
 
 /* Who may read weights between batches, where one rank alone may do so. */

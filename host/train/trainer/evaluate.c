@@ -129,8 +129,7 @@ static tutti_status eval_batch(trainer *t, data_source *e, int64_t began, tutti_
     s = trainer_event(t, TUTTI_EVENT_EVAL_BATCH_END,
                       err); /* the batch is its last part, as upstream */
     t->tensors.phase = PHASE_EVAL;
-    rank_next_evaluation_batch(t);
-    return s;
+    return s ? s : rank_next_evaluation_batch(t, err);
 }
 
 static tutti_status eval_batches(trainer *t, data_source *e, tutti_error *err)

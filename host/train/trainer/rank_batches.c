@@ -51,12 +51,12 @@ static void load_whole(trainer *t)
 
 /* ---- evaluation: whole batches, a row of neighbours each rank ---- */
 
-/* Behind a signal a rank evaluates none of its batches any more: no metric comes of them, which the end tells all. */
+/* Behind a signal of any rank none evaluates its batches any more: no metric comes of them, which the end tells all. */
 static bool is_own(const rank_batches *b, int64_t number)
 {
     const int64_t behind = number - b->mine.first;
-    return !__atomic_load_n(&b->stopped, __ATOMIC_RELAXED) && behind >= 0 &&
-           behind % b->mine.step == 0 && behind / b->mine.step < b->mine.count;
+    return !atomic_load(&b->stopped) && behind >= 0 && behind % b->mine.step == 0 &&
+           behind / b->mine.step < b->mine.count;
 }
 
 static loader_rows own_batch(const void *ctx, int64_t number, int64_t samples)
@@ -79,6 +79,13 @@ static uint64_t most_values(const distributed *d)
     return (uint64_t)((d->batches.count + size - 1) / size) * d->batches.nsums;
 }
 
+/* Ranks tell each other of signals while each computes its part. */
+static tutti_status start_watch(distributed *d, tutti_error *err)
+{
+    d->batches.waits = world_counted(d->world)->blocking;
+    return world_start_watch(d->world, &d->batches.stopped, err);
+}
+
 tutti_status rank_begin_evaluation(trainer *t, data_source *e,
                                    tutti_status (*compute)(void *ctx, tutti_error *err),
                                    tutti_error *err)
@@ -94,7 +101,7 @@ tutti_status rank_begin_evaluation(trainer *t, data_source *e,
     b->nsums = count_sums(&e->metrics);
     b->evaluation = e;
     b->at = 0;
-    b->stopped = false;
+    atomic_store(&b->stopped, 0);
     double *values = realloc(b->values, most_values(d) * sizeof *values + 1);
     b->values = values ? values : b->values;
     if (!values)
@@ -102,7 +109,7 @@ tutti_status rank_begin_evaluation(trainer *t, data_source *e,
                           (long long)b->count);
     memset(values, 0, most_values(d) * sizeof *values);
     loader_choose_rows(e->loader, own_batch, b);
-    return TUTTI_OK;
+    return start_watch(d, err);
 }
 
 void rank_begin_prediction(trainer *t, data_source *e,
@@ -117,7 +124,7 @@ void rank_begin_prediction(trainer *t, data_source *e,
     b->evaluation = e;
     b->compute = compute;
     b->at = 0;
-    b->stopped = false;
+    atomic_store(&b->stopped, 0);
     loader_choose_rows(e->loader, own_batch, b);
 }
 
@@ -136,13 +143,16 @@ bool rank_evaluates(const trainer *t)
     return !b->evaluation || is_own(b, b->at);
 }
 
-void rank_next_evaluation_batch(trainer *t)
+/* A plugin that computes something together with other ranks has ended what these told each other, at the same batch on
+ * all of them. */
+tutti_status rank_next_evaluation_batch(trainer *t, tutti_error *err)
 {
-    rank_batches *b = &t->distributed.batches;
+    distributed *d = &t->distributed;
+    rank_batches *b = &d->batches;
     if (!b->evaluation)
-        return;
+        return TUTTI_OK;
     if (trainer_pending_signal())
-        __atomic_store_n(&b->stopped, true, __ATOMIC_RELAXED);
+        atomic_store(&b->stopped, trainer_pending_signal());
     const metric_set *m = &b->evaluation->metrics;
     const bool own = is_own(b, b->at);
     double *to = own ? b->values + (uint64_t)(b->at - b->mine.first) * b->nsums : NULL;
@@ -151,6 +161,7 @@ void rank_next_evaluation_batch(trainer *t)
             *to++ = m->tables[k]->sums[j];
     metric_set_reset(&b->evaluation->metrics);
     b->at++;
+    return b->waits == world_counted(d->world)->blocking ? TUTTI_OK : start_watch(d, err);
 }
 
 /* The sums of all batches in their order. */
@@ -206,7 +217,9 @@ tutti_status rank_end_evaluation(trainer *t, tutti_status status, tutti_error *e
     data_source *e = d->batches.evaluation;
     if (!e)
         return status;
-    tutti_status s = distributed_agree(d, status, err);
+    tutti_status s = status ? TUTTI_OK : world_finish(d->world, err);
+    if (!s)
+        s = distributed_agree(d, status, err);
     if (!s)
         s = exchange_signals(d, err);
     if (!s && !trainer_signal()) /* half of the sums are none */

@@ -28,7 +28,7 @@ void rank_begin_prediction(trainer *t, data_source *e,
                            tutti_status (*compute)(void *ctx, tutti_error *err));
 void rank_end_prediction(trainer *t);
 bool rank_evaluates(const trainer *t);
-void rank_next_evaluation_batch(trainer *t);
+TUTTI_NODISCARD tutti_status rank_next_evaluation_batch(trainer *t, tutti_error *err);
 TUTTI_NODISCARD tutti_status rank_end_evaluation(trainer *t, tutti_status status,
                                                  tutti_error *err);
 
