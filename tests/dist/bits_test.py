@@ -389,6 +389,24 @@ def sharded_weights(tutti, folder, report):
                          all(text.startswith(reader) and text.endswith('"sharding": "weights"') for text in said), f"{said}")
 
 
+def uneven_weights(tutti, folder, report):
+    """Plans of smaller last microbatches, whose steps come in another order, keep the order of gathers and sums; the last batch of
+    an epoch has another size again."""
+    with open(os.path.join(folder, "corpus.txt"), "w", encoding="utf-8") as f:
+        f.write("".join(f"the quick brown fox {k * k} jumps over the lazy dog. " for k in range(400)))
+    llama = {"name": "llama", "num_hidden_layers": 3, "num_attention_heads": 2, "num_key_value_heads": 2, "hidden_size": 32,
+             "intermediate_size": 64}
+    text = {"dataset": {"name": "text", "path": "../corpus.txt", "length": 32}, "workers": 1, "drop_last": False}
+    for what, batch, microbatch, more in (("cnn", 9, 8, {"model": {"name": "cnn", "channels": [16, 32, 64]}}),
+                                          ("llama", 65, 32, {"model": llama, "train": text})):
+        run = changed(microbatch_size=microbatch, optimizer=ADAM, max_duration="2ep", eval=[], callbacks=SELDOM, **more)
+        run["train"]["batch_size"] = batch
+        if what == "cnn":
+            run["train"]["dataset"]["samples"] = 33
+        run["distributed"].update(sharding="weights", bucket_mib=0.001)
+        same(tutti, folder, report, what, run, (2, 3))
+
+
 def late_reader(tutti, folder, report):
     """Who wants gradients without having said so gets one sentence where they are sharded, and gets them elsewhere."""
     options = ["--plugin-path", os.path.join(os.environ["FIXTURES"], "observer")]
@@ -767,5 +785,5 @@ def samplers(tutti, folder, report):
 
 
 if __name__ == "__main__":
-    sys.exit(main([plain, precisions, caches, metrics, algorithms, collectives, machines, halves, syncs, buckets, buffers, sharded_states, shards_resume, memory, sharded_gradients, sharded_weights, late_reader, late_weights, late_activations, states_memory, shards_memory, whole_weights, groups_resume, explained, observers, predictions,
+    sys.exit(main([plain, precisions, caches, metrics, algorithms, collectives, machines, halves, syncs, buckets, buffers, sharded_states, shards_resume, memory, sharded_gradients, sharded_weights, uneven_weights, late_reader, late_weights, late_activations, states_memory, shards_memory, whole_weights, groups_resume, explained, observers, predictions,
                    full_disk, own_order, samplers]))

@@ -73,6 +73,11 @@ program_use plan_weight_use(const plan *p, int32_t segment, int64_t first, int64
                         (uint64_t)count * sizeof(float));
 }
 
+uint64_t plan_shape(const plan *p)
+{
+    return p->hash;
+}
+
 bool plan_uses_weights_here(const plan *p)
 {
     return !p->loss_graph.penalty && device_is_host(p->model_graph->compiled.device);

@@ -128,6 +128,8 @@ bool plan_uses_weights_here(const plan *p);
 bool plan_has_penalty(const plan *p);
 /* As program_reach, of these segments. */
 void plan_reach(plan *p, void (*reached)(void *ctx, int32_t segment, uint32_t step), void *ctx);
+/* Of the kind, shapes and dtypes that it was asked for: equal plans of ranks of one run have the same. */
+uint64_t plan_shape(const plan *p);
 /* Of all plans, from now on: who hears of each step that the host runs.  Borrowed; NULL ends it. */
 void net_observe(net *n, const program_observer *o);
 /* Whether the forward pass gives weight k of net_weight, a buffer, another value. */

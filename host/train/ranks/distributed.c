@@ -160,7 +160,8 @@ static tutti_status agree_on_readers(distributed *d, tutti_error *err)
     return s;
 }
 
-tutti_status distributed_begin(distributed *d, int64_t slots, const plan *p, tutti_error *err)
+tutti_status distributed_begin(distributed *d, int64_t slots, const plan *p, const plan *last,
+                               tutti_error *err)
 {
     if (d->gradients.rules.buffers_only && !d->device.device)
         return tutti_fail(err, TUTTI_E_STATE,
@@ -175,7 +176,7 @@ tutti_status distributed_begin(distributed *d, int64_t slots, const plan *p, tut
         return no_memory(record_bytes(d), err);
     memset(d->values, 0, record_bytes(d));
     const bool is_new = !gradients_fit(&d->gradients);
-    tutti_status s = gradients_begin(&d->gradients, slots, p, err);
+    tutti_status s = gradients_begin(&d->gradients, slots, p, last, err);
     if (!s && d->device.device)
         s = device_gradients_begin(&d->device, slots, d->gradients.mine, p, err);
     if (!s && is_new)

@@ -119,10 +119,10 @@ TUTTI_NODISCARD tutti_status distributed_compare_start(distributed *d, tutti_err
 TUTTI_NODISCARD tutti_status distributed_share_choices(distributed *d, tutti_status status,
                                                        tutti_error *err);
 
-/* One evaluation of a batch: begin, then for each slot of `mine` begin_slot and, when its gradients are there, end_slot;
+/* One evaluation of a batch: begin, with plans as gradients_begin, then for each slot of `mine` begin_slot and, when its gradients are there, end_slot;
  * then end, with the status of all that.  [step] */
 TUTTI_NODISCARD tutti_status distributed_begin(distributed *d, int64_t slots, const plan *p,
-                                               tutti_error *err);
+                                               const plan *last, tutti_error *err);
 TUTTI_NODISCARD tutti_status distributed_begin_slot(distributed *d, tutti_error *err);
 /* Before the backward pass of the last of these slots, which `p` will run and nobody looks at before the batch's end:
  * gradients are summed while it runs.  True: on a device, for which `p` runs it apart from its other segments. */

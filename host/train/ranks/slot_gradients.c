@@ -99,7 +99,40 @@ static tutti_status fit_weights(slot_gradients *g, const plan *p, tutti_error *e
     return s;
 }
 
-static tutti_status fit(slot_gradients *g, const plan *p, tutti_error *err)
+/* All ranks know of the same shapes, and admit them in the same order. */
+static bool is_admitted(const plan_shapes *s, uint64_t shape)
+{
+    bool known = false;
+    for (size_t k = 0; k < PLAN_SHAPES; k++)
+        known = known || s->known[k] == shape;
+    return known;
+}
+
+/* Where weights are sharded; *ret_new: their order may have changed. */
+static tutti_status admit(slot_gradients *g, const plan *p, bool *ret_new, tutti_error *err)
+{
+    if (!g->weights.wanted || !p || !plan_uses_weights_here(p))
+        return TUTTI_OK;
+    const uint64_t shape = plan_shape(p) ^ g->weights.overlaps;
+    if (is_admitted(&g->weights.admitted, shape))
+        return TUTTI_OK;
+    uint32_t *steps = calloc(g->buckets.count + 1, sizeof *steps), last = 0;
+    if (!steps)
+        return no_memory(g->buckets.count * sizeof *steps, err);
+    for (uint32_t k = 0; k < g->buckets.count; k++) { /* sums keep their order */
+        const gradient_bucket *b = &g->buckets.list[k];
+        const uint32_t step = plan_gradient_step(p, b->first, b->count);
+        steps[k] = last = step > last ? step : last;
+    }
+    weights_admit(&g->weights, p, g->weights.overlaps ? steps : NULL, g->buckets.count);
+    free(steps);
+    plan_shapes *const all = &g->weights.admitted;
+    all->known[all->next++ % PLAN_SHAPES] = shape;
+    *ret_new = true;
+    return TUTTI_OK;
+}
+
+static tutti_status fit(slot_gradients *g, const plan *p, bool *ret_new, tutti_error *err)
 {
     net *n = g->run->net;
     float *weights, *gradients;
@@ -118,9 +151,10 @@ static tutti_status fit(slot_gradients *g, const plan *p, tutti_error *err)
     buffers_list(g, p);
     if ((s = take_places(g, err)) ||
         (s = buckets_make(&g->buckets, g->world, p, g->ngradients, err)) ||
-        (weights_are_gathered(g) && (s = fit_weights(g, p, err))) ||
-        (s = compare_buckets(g, err)))
+        (weights_are_gathered(g) && (s = fit_weights(g, p, err))))
         return s;
+    *ret_new = true;
+    g->weights.admitted = (plan_shapes){.next = 0};
     if (g->shards.on)
         host_memory_renew_small(gradients, (uint64_t)g->ngradients * sizeof *gradients);
     g->version = net_version(n);
@@ -135,9 +169,17 @@ slot_list gradients_slots(const slot_gradients *g, int64_t slots, int32_t rank)
     return g->shards.on ? slots_in_turn(slots, size, rank) : slots_in_row(slots, size, rank);
 }
 
-tutti_status gradients_begin(slot_gradients *g, int64_t slots, const plan *p, tutti_error *err)
+tutti_status gradients_begin(slot_gradients *g, int64_t slots, const plan *p, const plan *last,
+                             tutti_error *err)
 {
-    tutti_status s = fit(g, p, err);
+    bool is_new = false;
+    tutti_status s = fit(g, p, &is_new, err);
+    if (!s)
+        s = admit(g, p, &is_new, err);
+    if (!s)
+        s = admit(g, last, &is_new, err);
+    if (!s && is_new)
+        s = compare_buckets(g, err);
     if (!s && g->shards.on)
         s = gradient_shards_begin(&g->shards, g->world, slots, g->ngradients,
                                   g->numbers - g->ngradients, err);

@@ -54,9 +54,10 @@ void gradients_close(slot_gradients *g);
 slot_list gradients_slots(const slot_gradients *g, int64_t slots, int32_t rank);
 /* Whether they fit the net, since the last gradients_begin. */
 bool gradients_fit(const slot_gradients *g);
-/* A batch of `slots` slots begins; `p` is a training plan of the net.  Errors: E_NOMEM; E_ARG ranks differ.  [step] */
+/* A batch of `slots` slots begins; `p` is its plan, `last` that of its last slot where weights are sharded and that one has
+ * fewer samples, else NULL.  Errors: E_NOMEM; E_ARG ranks differ.  [step] */
 TUTTI_NODISCARD tutti_status gradients_begin(slot_gradients *g, int64_t slots, const plan *p,
-                                             tutti_error *err);
+                                             const plan *last, tutti_error *err);
 /* A slot of this rank begins: the sums of the one before are there, where they go in rounds, and buffers are as the batch
  * found them.  Errors: those of world_finish.  [step] */
 TUTTI_NODISCARD tutti_status gradients_begin_slot(slot_gradients *g, tutti_error *err);

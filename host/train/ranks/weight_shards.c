@@ -15,8 +15,10 @@
  * or gradients too (ZeRO-2), the first forward pass behind an update gathers, and weights are kept.
  *
  * The world's thread takes gathers and sums of gradients in one order, which every rank must keep: gathers of a pass by the
- * step that reads first, and among sums by weight_bucket.sums.  Both come from the plan that all ranks have fitted; a
- * rank that runs another one, for fewer samples, or none, keeps them. */
+ * step that reads first, and among sums by weight_bucket.sums.  Both come from the plan that all ranks have fitted.  A plan for
+ * fewer samples may have its steps in another order (program/schedule.c), and read a bucket before it has completed the
+ * gradients whose sums the first plan begins earlier.  So all ranks admit both: a gather begins before all sums that any of
+ * their plans cannot begin before it reads the bucket.  A rank that runs none keeps the order. */
 
 static float *arena(const weight_shards *w, int64_t *ret_count)
 {
@@ -39,10 +41,10 @@ static int by_reads(const void *a, const void *b)
     return x->first < y->first ? -1 : x->first > y->first;
 }
 
-/* When each bucket of a pass is read by `p`, and when its gather is to begin. */
+/* When each bucket of a pass, also one that is not gathered so far, is read by `p`. */
 static void time_pass(weight_pass *pass, int32_t segment, const plan *p)
 {
-    for (uint32_t k = 0; k < pass->count; k++) {
+    for (uint32_t k = 0; k < pass->all; k++) {
         weight_bucket *b = &pass->buckets[k];
         const program_use use = plan_weight_use(p, segment, b->first, b->count);
         b->reads = use.first ? use.first : UINT32_MAX;
@@ -59,12 +61,47 @@ static void time_gathers(const weight_shards *w, weight_pass *pass)
                                    : pass->buckets[k - WEIGHT_BUCKETS_AHEAD].reads;
 }
 
+static uint32_t sums_before(uint32_t step, const uint32_t *steps, uint32_t nsums)
+{
+    uint32_t n = 0;
+    while (steps && n < nsums && steps[n] < step)
+        n++;
+    return n;
+}
+
 static void count_sums(weight_pass *pass, const uint32_t *steps, uint32_t nsums)
 {
-    for (uint32_t k = 0, n = 0; k < pass->count; k++) {
-        while (steps && n < nsums && steps[n] < pass->buckets[k].due)
-            n++;
-        pass->buckets[k].sums = n;
+    for (uint32_t k = 0; k < pass->count; k++)
+        pass->buckets[k].sums = sums_before(pass->buckets[k].due, steps, nsums);
+}
+
+/* Those that no plan before this one has read come behind the others. */
+static void take_up(weight_pass *pass, uint32_t nsums)
+{
+    for (uint32_t k = pass->count; k < pass->all; k++) {
+        const weight_bucket b = pass->buckets[k];
+        if (b.reads == UINT32_MAX)
+            continue;
+        pass->buckets[k] = pass->buckets[pass->count];
+        pass->buckets[pass->count] = b;
+        pass->buckets[pass->count++].sums = nsums;
+    }
+}
+
+void weights_admit(weight_shards *w, const plan *p, const uint32_t *steps, uint32_t nsums)
+{
+    for (int32_t segment = 0; segment < 2; segment++) {
+        weight_pass *pass = &w->passes[segment];
+        const uint32_t most = segment ? nsums : 0;
+        uint32_t least = most;
+        time_pass(pass, segment, p);
+        take_up(pass, most);
+        for (uint32_t k = pass->count; k-- > 0;) { /* with a bucket go all before it */
+            weight_bucket *b = &pass->buckets[k];
+            const uint32_t n = sums_before(b->reads, steps, most);
+            least = b->reads != UINT32_MAX && n < least ? n : least;
+            b->sums = b->sums < least ? b->sums : least;
+        }
     }
 }
 
@@ -82,7 +119,7 @@ tutti_status weights_fit(weight_shards *w, const plan *p, const uint32_t *steps,
             return tutti_fail(err, TUTTI_E_NOMEM, "no memory for buckets of weights");
         memset(buckets, 0, (count + 1) * sizeof *buckets);
         pass->buckets = buckets;
-        pass->count = (uint32_t)count;
+        pass->count = pass->all = (uint32_t)count;
         for (size_t k = 0; k < count; k++) {
             const int64_t first = (int64_t)k * most;
             buckets[k].first = first;
@@ -93,7 +130,7 @@ tutti_status weights_fit(weight_shards *w, const plan *p, const uint32_t *steps,
         while (!w->keeps && pass->count > 0 && buckets[pass->count - 1].reads == UINT32_MAX)
             pass->count--;
         if (w->keeps && segment == 1)
-            pass->count = 0;
+            pass->count = pass->all = 0;
         time_gathers(w, pass);
         count_sums(pass, segment ? steps : NULL, nsums);
     }
@@ -164,16 +201,22 @@ static void start(weight_shards *w, weight_pass *pass)
         give_back(w, b);
 }
 
+/* Of a plan that not all ranks have admitted. */
+static void refuse(weight_shards *w)
+{
+    (void)tutti_fail(&w->error, TUTTI_E_STATE,
+                     "a microbatch's shape was changed behind the beginning of its batch, and "
+                     "it completes gradients in another order than weights are gathered in; "
+                     "want \"sharding\": \"gradients\"");
+}
+
 /* Bucket `k` of the pass is read next. */
 static void want(weight_shards *w, weight_pass *pass, uint32_t k)
 {
     weight_bucket *b = &pass->buckets[k];
     while (pass->started <= k) {
         if (pass->buckets[pass->started].sums > w->sums && !w->error.status)
-            (void)tutti_fail(&w->error, TUTTI_E_STATE,
-                             "a microbatch of fewer samples completes gradients in another "
-                             "order than weights are gathered in; want a batch_size that "
-                             "microbatch_size divides, or \"sharding\": \"gradients\"");
+            refuse(w);
         if (w->error.status)
             return;
         start(w, pass);
@@ -204,8 +247,12 @@ void weights_watch(weight_shards *w, plan *p)
     if (!w->on)
         return;
     for (int32_t segment = 0; segment < 2; segment++) {
-        time_pass(&w->passes[segment], segment, p);
-        time_gathers(w, &w->passes[segment]);
+        weight_pass *pass = &w->passes[segment];
+        time_pass(pass, segment, p);
+        time_gathers(w, pass);
+        for (uint32_t k = pass->count; k < pass->all && !w->keeps && !w->error.status; k++)
+            if (pass->buckets[k].reads != UINT32_MAX)
+                refuse(w);
     }
     w->watching = true;
     plan_reach(p, reached, w);

@@ -7,7 +7,7 @@
 #include "train/context/run_context.h"
 
 /* So many buckets are gathered before the one that is read. */
-enum { WEIGHT_BUCKETS_AHEAD = 2 };
+enum { WEIGHT_BUCKETS_AHEAD = 2, PLAN_SHAPES = 16 };
 
 /* Neighbours in the arena of weights, in one pass over a slot. */
 typedef struct weight_bucket {
@@ -24,9 +24,17 @@ typedef struct weight_bucket {
 
 typedef struct weight_pass {
     weight_bucket *buckets; /* in the order of their gathers, the same on all ranks */
-    uint32_t count;
+    uint32_t count;         /* that any plan so far reads in this pass; the rest follow */
+    uint32_t all;
     uint32_t started;
 } weight_pass;
+
+/* Shapes of the last plans that all ranks have admitted (weights_admit). */
+typedef struct plan_shapes {
+    uint64_t known[PLAN_SHAPES];
+    uint32_t next;
+    uint32_t reserved;
+} plan_shapes;
 
 typedef struct weight_shards {
     run_context *run;
@@ -39,6 +47,7 @@ typedef struct weight_shards {
     bool watching;         /* this rank computes a slot in this round */
     bool sharded;          /* others' weights are not there */
     weight_pass passes[2]; /* forward, backward */
+    plan_shapes admitted;  /* in the present order of gathers */
     uint32_t sums;         /* of gradients' buckets that have begun */
     tutti_error error;
 } weight_shards;
@@ -48,6 +57,9 @@ void weights_close(weight_shards *w);
  * all sums come behind it.  Errors: E_NOMEM.  [control] */
 TUTTI_NODISCARD tutti_status weights_fit(weight_shards *w, const plan *p, const uint32_t *steps,
                                          uint32_t nsums, tutti_error *err);
+/* A batch may run `p` too, whose shapes are others, and `steps` are its own: gathers begin early enough for it, so that the
+ * order is one that all plans so far can keep.  All ranks call it with the same plans in the same order.  [step] */
+void weights_admit(weight_shards *w, const plan *p, const uint32_t *steps, uint32_t nsums);
 /* Of the order of all gathers, and of the sums that begin before each: the same on all ranks. */
 uint64_t weights_order(const weight_shards *w);
 void weights_begin_round(weight_shards *w);

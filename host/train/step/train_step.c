@@ -172,23 +172,33 @@ static tutti_status run_slots(trainer *t, slot *saved_targets, int64_t size, tut
     return s;
 }
 
+/* The plan of `count` samples of the batch from `first` on, whoever computes them. */
+static tutti_status plan_slot(trainer *t, int64_t first, int64_t count, plan **ret_plan,
+                              tutti_error *err)
+{
+    plan_request request;
+    batch_slice(&t->tensors.micro, &t->tensors.whole, first, count);
+    const tutti_status s = trainer_request(t, PLAN_TRAIN, &t->tensors.micro, &request, err);
+    return s ? s : net_plan(t->run.net, &request, ret_plan, err);
+}
+
 /* Those of the batch that are this rank's; gradients, metrics and loss are then all ranks'. */
 static tutti_status slots(trainer *t, slot *saved_targets, int64_t size, double *ret_loss,
                           tutti_error *err)
 {
     distributed *d = &t->distributed;
-    const int64_t count = (t->tensors.whole.samples + size - 1) / size;
-    plan_request request;
-    plan *p = NULL;
-    batch_slice(&t->tensors.micro, &t->tensors.whole, 0, size);
-    tutti_status s = trainer_request(t, PLAN_TRAIN, &t->tensors.micro, &request, err);
+    const int64_t all = t->tensors.whole.samples, count = (all + size - 1) / size;
+    plan *p = NULL, *last = NULL;
+    tutti_status s = d->gradients.weights.wanted && all % size
+                         ? plan_slot(t, all - all % size, all % size, &last, err)
+                         : TUTTI_OK;
     if (!s)
-        s = net_plan(t->run.net, &request, &p, err);
+        s = plan_slot(t, 0, size, &p, err);
     if (!s)
         s = side_by_side_check(t, count, p, err);
     d->gradients.weights.overlaps = trainer_overlaps(t);
     if (!s)
-        s = distributed_begin(d, count, p, err);
+        s = distributed_begin(d, count, p, last, err);
     t->updater.sharding.gradients = d->gradients.rules.shard_only && world_size(d->world) > 1;
     t->updater.sharding.weights = d->gradients.weights.on;
     t->guard.sharded = d->gradients.weights.on && !d->gradients.weights.keeps;
