@@ -105,13 +105,24 @@ def served(folder):
 
 
 def lines(path, text):
-    """How many lines of a file have it."""
-    with open(path, encoding="utf-8") as f:
+    """How many lines of a file have it; the file is there with its first line."""
+    with open(path if os.path.exists(path) else os.devnull, encoding="utf-8") as f:
         return sum(text in line for line in f)
 
 
+def blind_program(tutti, folder, hidden):
+    """A program that runs tutti with an empty folder in the place of `hidden`; None: that cannot be done here."""
+    path = os.path.join(folder, "blind.sh")
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(f'#!/bin/sh\nexec unshare -m sh -c \'mount -t tmpfs none "{hidden}" && exec "$@"\' sh "{tutti}" "$@"\n')
+    os.chmod(path, 0o755)
+    tried = shutil.which("unshare") and subprocess.run([path, "version"], capture_output=True, check=False)
+    return path if tried and tried.returncode == 0 else None
+
+
 def elsewhere(tutti, folder, report):
-    """A checkpoint behind an address: each rank fetches it, all have the same one or none goes on, and nothing stays."""
+    """A checkpoint behind an address: a rank of each machine fetches it, the others open that file, all have the same one or none
+    goes on, and nothing stays."""
     plain, begun, tmp = (os.path.join(folder, name) for name in ("plain", "begun", "tmp"))
     os.makedirs(tmp)
     write(plain, changed())
@@ -126,22 +137,38 @@ def elsewhere(tutti, folder, report):
     for name, batch in (("same", 4), ("turned.0", 4), ("turned.1", 3)):
         shutil.copy(names[batch], os.path.join(models, f"{name}.safetensors" if name == "same" else f"turned.safetensors.{name[-1]}"))
     try:
-        for size in (2, 3):
-            where = os.path.join(folder, f"on{size}")
-            write(where, changed())
-            status, _, err = World(tutti, where, size, ["--resume", f"{address}/models/same.safetensors"]).end()
+        places = {rank: {"TMPDIR": os.path.join(folder, f"tmp{rank}")} for rank in range(2)}
+        for place in places.values():
+            os.makedirs(place["TMPDIR"])
+        blind = blind_program(tutti, folder, tmp)
+        cases = [("two", 2, 0, 1, {}), ("three", 3, 0, 1, {}), ("machines", 3, 2, 2, {}), ("folders", 2, 0, 1, {"env": places})]
+        for what, size, together, fetches, more in cases + [("blind", 3, 0, 2, {"programs": {1: blind}})] * bool(blind):
+            where = os.path.join(folder, what)
+            run = changed()
+            run["distributed"]["comm"]["machine_ranks"] = together
+            write(where, run)
+            before = lines(log, "GET /models/same.safetensors")
+            status, _, err = World(tutti, where, size, ["--resume", f"{address}/models/same.safetensors"], **more).end()
             if any("without libcurl" in text for text in err):
                 report.skip("checkpoints from elsewhere: this build is without libcurl (Debian's package libcurl4-openssl-dev)")
                 return
-            report.check(f"{size} ranks go on from elsewhere with the bits of one", status == [0] * size and final(where) == final(plain),
+            report.check(f"{what}: {size} ranks go on from elsewhere with the bits of one", status == [0] * size and final(where) == final(plain),
                          f"{status} {err}")
-        report.check("each of them fetched it once", lines(log, "GET /models/same.safetensors") == 5, "it did not")
+            fetched = lines(log, "GET /models/same.safetensors") - before
+            report.check(f"{what}: it is fetched {fetches} times", fetched == fetches, f"{fetched} times")
+            said = [rank for rank in range(size) if f"{address}/models/same.safetensors is fetched here too: " in err[rank]]
+            report.check(f"{what}: who does not see it there says so", said == [1] * (what == "blind"), f"{err}")
+        if not blind:
+            report.skip("a rank that does not see the file of its machine: only root gives it a folder of its own (unshare)")
+        left = [name for place in places.values() for name in os.listdir(place["TMPDIR"])]
+        report.check("nothing stays where only one rank has its folder", not left, f"{left}")
         begins = [{"name": "load_checkpoint", "load_weights_only": True, "event": "fit_start",
                    "load_path": f"{address}/turns/turned.safetensors"}]
         for what, options, run in (("resume", ["--resume", f"{address}/turns/turned.safetensors"], changed()),
                                    ("load_weights", [], changed(load_weights=f"{address}/turns/turned.safetensors")),
                                    ("load_checkpoint", [], changed(callbacks=begins))):
             where = os.path.join(folder, what)
+            run["distributed"]["comm"]["machine_ranks"] = 1
             write(where, run)
             status, _, err = World(tutti, where, 2, options).end()
             report.check(f"{what}: a file that is replaced meanwhile ends all", all(status) and
@@ -153,6 +180,12 @@ def elsewhere(tutti, folder, report):
         status, _, err = World(tutti, where, 2, ["--resume", f"{address}/models/none.safetensors"]).end(60)
         report.check("a file that is not there ends all", all(status) and
                      f"{address}/models/none.safetensors: the server answers with status 404" in err[0], f"{status} {err}")
+        run = changed()
+        run["distributed"]["comm"]["machine_ranks"] = 2
+        write(where, run)
+        status, _, err = World(tutti, where, 4, ["--resume", f"{address}/models/same.safetensors"], env={2: {"TMPDIR": "/none"}}).end(60)
+        report.check("a machine that cannot fetch it ends all, with the rank", all(status) and err[0].startswith("tutti: [rank 2] ") and
+                     "cannot make a folder for it in /none" in err[0] and not any(err[1:]), f"{status} {err}")
         report.check("nothing stays of what was fetched", not os.listdir(tmp), f"{os.listdir(tmp)}")
     finally:
         del os.environ["TMPDIR"]

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { FOLDER_SIZE = 1024, PATH_SIZE = 2048, INDEX_LIMIT = 100 << 20, ATTEMPTS = 2 };
@@ -141,7 +142,7 @@ static tutti_status bring(const fetch_source *from, const char *address, fetched
 /* ---- opening ---- */
 
 /* A sentence about a file of the folder is one about the address. */
-static tutti_status tell(const fetched *f, const tutti_error *why, tutti_error *err)
+static tutti_status say(const fetched *f, const tutti_error *why, tutti_error *err)
 {
     const size_t here = strlen(f->folder) + 1;
     const bool begins = strncmp(why->text, f->folder, here - 1) == 0;
@@ -157,9 +158,53 @@ static tutti_status open_fetched(const fetched *f, checkpoint **ret, tutti_error
     (void)snprintf(path, sizeof path, "%s/%s", f->folder, f->name);
     const tutti_status s = checkpoint_open(path, ret, &why);
     if (s)
-        return tell(f, &why, err);
+        return say(f, &why, err);
     checkpoint_rename(*ret, f->address);
     return TUTTI_OK;
+}
+
+/* ---- for other processes ---- */
+
+/* What `ret->path` is now. */
+static bool look(fetched_place *ret)
+{
+    struct stat s;
+    if (stat(ret->path, &s) != 0)
+        return false;
+    ret->inode = (uint64_t)s.st_ino;
+    ret->bytes = (uint64_t)s.st_size;
+    ret->modified_ns = (int64_t)s.st_mtim.tv_sec * 1000000000 + s.st_mtim.tv_nsec;
+    return true;
+}
+
+bool fetched_tell(const fetched *f, fetched_place *ret)
+{
+    char *folder = realpath(f->folder, NULL); /* other processes may have other folders */
+    memset(ret, 0, sizeof *ret);
+    const int n = folder ? snprintf(ret->path, sizeof ret->path, "%s/%s", folder, f->name) : -1;
+    free(folder);
+    return n > 0 && n < (int)sizeof ret->path && look(ret);
+}
+
+tutti_status fetch_open_there(const char *address, const fetched_place *at,
+                              checkpoint **ret_checkpoint, tutti_error *err)
+{
+    fetched f = {.address = strdup(address)};
+    fetched_place here = {.inode = 0};
+    const char *slash = strrchr(at->path, '/');
+    memcpy(here.path, at->path, sizeof here.path);
+    if (!f.address)
+        return tutti_fail(err, TUTTI_E_NOMEM, "%s: no memory to open it", address);
+    f.name = f.address + (strrchr(address, '/') + 1 - address);
+    (void)snprintf(f.folder, sizeof f.folder, "%.*s", slash ? (int)(slash - at->path) : 0,
+                   at->path);
+    const bool same = slash && look(&here) && here.inode == at->inode &&
+                      here.bytes == at->bytes && here.modified_ns == at->modified_ns;
+    const tutti_status s = same ? open_fetched(&f, ret_checkpoint, err)
+                                : tutti_fail(err, TUTTI_E_NOTFOUND,
+                                             "%s: not seen here, or another file", at->path);
+    free(f.address);
+    return s;
 }
 
 tutti_status fetch_open(const fetch_source *from, const char *path, fetched **kept,

@@ -26,6 +26,18 @@ typedef struct fetched fetched;
 TUTTI_NODISCARD tutti_status fetch_open(const fetch_source *from, const char *path,
                                         fetched **kept, checkpoint **ret_checkpoint,
                                         tutti_error *err);
+/* Where other processes find what was fetched, and by what they know that it is the same file. */
+typedef struct fetched_place {
+    char path[2048];
+    uint64_t inode, bytes;
+    int64_t modified_ns;
+} fetched_place;
+/* False: it cannot be told. */
+bool fetched_tell(const fetched *f, fetched_place *ret);
+/* Opens what another process has fetched, which must keep it until then.  Errors: E_NOTFOUND the place is not seen here, or
+ * has another file; those of checkpoint_open, by the address.  [control] */
+TUTTI_NODISCARD tutti_status fetch_open_there(const char *address, const fetched_place *at,
+                                              checkpoint **ret_checkpoint, tutti_error *err);
 /* Removes the files.  NULL is allowed. */
 void fetched_free(fetched *f);
 
