@@ -186,19 +186,24 @@ static tutti_status take_token(generation *g, const float *logits, tutti_error *
 
 static tutti_status go_on(generation *g, tutti_error *err)
 {
+    tutti_error unheard = TUTTI_ERROR_INIT;
     const float *logits = NULL;
     const double began = monotonic_s();
-    tutti_status s = decoder_feed(g->decoder, g->tokens, (int64_t)g->given, &logits, err);
+    tutti_status s = decoder_listen(g->decoder, err);
+    if (!s)
+        s = decoder_feed(g->decoder, g->tokens, (int64_t)g->given, &logits, err);
     g->prompt_seconds = monotonic_s() - began;
     while (!s) {
-        s = trainer_signal()
-                ? tutti_fail(err, TUTTI_E_INTERRUPTED, "stopped by signal %d", trainer_signal())
-                : take_token(g, logits, err);
+        const int number = decoder_signal(g->decoder);
+        s = number ? tutti_fail(err, TUTTI_E_INTERRUPTED, "stopped by signal %d", number)
+                   : take_token(g, logits, err);
         if (s || g->stream.stopped || g->count - g->given == (uint64_t)g->most)
             break;
         s = decoder_feed(g->decoder, &g->tokens[g->count - 1], 1, &logits, err);
     }
     g->seconds = monotonic_s() - began;
+    if (s == TUTTI_E_INTERRUPTED) /* what was held back, such as the beginning of a stop text */
+        (void)give_out(g, true, &unheard);
     return s ? s : give_out(g, true, err);
 }
 

@@ -1,6 +1,7 @@
 """faults_test.py - ranks that die, hang, are stopped or differ: who is named, and what is lost (nothing):
 faults_test.py TUTTI [--kills N] [NAME]..."""
 # SPDX-License-Identifier: Apache-2.0
+import fcntl
 import math
 import os
 import pathlib
@@ -10,6 +11,7 @@ import resource
 import signal
 import struct
 import sys
+import termios
 import time
 
 from ranks import World, changed, difference, final, listed_files, main, numbers, write, write_npy
@@ -280,6 +282,45 @@ def stop_evaluating(tutti, folder, report):
                      status == [143] * 3 and "stopped by signal 15" in err[0], f"{status} {late} s {err}")
 
 
+def has_written(process):
+    """Whether there is something on its stdout that nobody has read."""
+    return int.from_bytes(fcntl.ioctl(process.stdout, termios.FIONREAD, bytes(4)), sys.byteorder) > 0
+
+
+LANGUAGE = {"model": {"name": "gpt2", "n_layer": 1, "n_head": 2, "n_embd": 16}, "eval": []}
+
+
+def write_language(folder, **more):
+    """A run of a language model that has learnt next to nothing, and its checkpoint's name."""
+    os.makedirs(folder, exist_ok=True)
+    with open(os.path.join(folder, "numbers.txt"), "w", encoding="utf-8") as f:
+        f.write("".join(f"{k * k % 97} é {k * 7 % 89}\n" for k in range(200)))
+    run = changed(**LANGUAGE, max_duration="1ba", **more)
+    run["train"] = {"dataset": {"name": "text", "path": "numbers.txt", "length": 24, "vocabulary": "chars"}, "batch_size": 16, "workers": 1}
+    write(folder, run)
+    return "runs/ranks/checkpoints/latest.safetensors"
+
+
+def stop_generating(tutti, folder, report):
+    """A signal at one rank ends the text of all, soon: what is written so far is there."""
+    saved = write_language(folder)
+    World(tutti, folder, 1).end()
+    endless = ["--prompt", "1 ", "--max-tokens", "10000000"]
+    for size, victim, number in ((1, 0, signal.SIGTERM), (2, 0, signal.SIGTERM), (3, 2, signal.SIGTERM), (2, 1, signal.SIGINT)):
+        world = World(tutti, folder, size, endless, command="generate", file=saved)
+        until = time.monotonic() + 60
+        while time.monotonic() < until and not all(map(has_written, world.ranks)):
+            time.sleep(0.005)
+        world.signal(victim, number)
+        status, out, err = world.end(60)
+        report.check(f"{number.name} at rank {victim} of {size} that generate ends all with {128 + number}",
+                     status == [128 + number] * size and all(f"stopped by signal {int(number)}" in text for text in err), f"{status} {err}")
+        longest = max(out, key=len)
+        texts = [text.removesuffix("\n") for text in out]
+        report.check("and each has written its part of the text", all(len(text) > 0 and longest.startswith(text) for text in texts),
+                     f"{[text[-20:] for text in out]}")
+
+
 def differences(tutti, folder, report):
     """Ranks that do not run the same are refused before anything is trained."""
     for what, own, text in (
@@ -418,4 +459,4 @@ if __name__ == "__main__":
     if "--kills" in sys.argv:
         at = sys.argv.index("--kills")
         del sys.argv[at:at + 2]
-    sys.exit(main([other_worlds, kills, hang, hang_in_sum, stop, stop_evaluating, differences, broken, absent_data, unseen, full, full_shard, missing]))
+    sys.exit(main([other_worlds, kills, hang, hang_in_sum, stop, stop_evaluating, stop_generating, differences, broken, absent_data, unseen, full, full_shard, missing]))

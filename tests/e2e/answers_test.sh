@@ -52,6 +52,20 @@ check "and it is saved" grep -q 'after batch 20, which is saved' cut.txt || cat 
 check "and goes on" "$TUTTI" train run.json "${short[@]}" --set name=cut --set callbacks.0.folder=cut --resume auto
 check "to the same scores of answers" cmp scores.txt <(grep ': [0-9]' check.out)
 check "and the same state" python3 "$e2e/same_weights.py" whole/latest.safetensors cut/latest.safetensors
+for rank in 0 1; do # the first one is to answer for minutes
+  TUTTI_RANK=$rank TUTTI_WORLD_SIZE=2 TUTTI_JOB=$work timeout 30 "$TUTTI" train run.json "${short[@]}" --set name=ranks --set callbacks.0.folder=ranks \
+    --set microbatch_size=8 --set 'distributed={"comm": "shared_memory"}' --set 'eval.0.generate={"max_new_tokens": 65536}' \
+    --set "eval.0.dataset=$(of learnt 2)" --set eval.0.batch_size=27 \
+    --plugin-path "$(dirname "$TUTTI")/tests/fixtures/unruly" \
+    --set 'handlers=[{"on": "eval_before_forward", "call": "unruly.interrupt_at", "args": [1], "rank": 1}]' >"rank$rank.txt" 2>&1 &
+done
+statuses=()
+for rank in $(jobs -p); do
+  wait "$rank"
+  statuses+=($?)
+done
+check "a signal at a rank ends the answers of another one" test "${statuses[*]}" = "130 130" || cat rank?.txt
+check "and both say what is saved" test "$(grep -l 'after batch 20, which is saved' rank?.txt | wc -l)" -eq 2 || cat rank?.txt
 check "a model learns to answer" "$TUTTI" train run.json --quiet
 cp check.out said.txt
 check "what it has not seen" awk '/^asked bleu_score/ {bleu = $3} /^asked rouge_score/ {rouge = $3} END {exit !(bleu > 0.9 && rouge > 0.9)}' said.txt

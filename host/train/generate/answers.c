@@ -2,7 +2,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/generate/answers.h"
 
-#include "train/context/signals.h"
 #include "train/generate/decoder.h"
 #include "train/generate/sampler.h"
 #include "train/generate/text_stream.h"
@@ -12,6 +11,7 @@
 #include <stdlib.h>
 
 struct answers {
+    const distributed *ranks;
     decoder *decoder;
     const tutti_vocabulary_v1 *vocabulary; /* of the training data; or NULL */
     void *vocabulary_self;
@@ -45,6 +45,7 @@ static tutti_status open_answers(trainer *t, answers **ret, tutti_error *err)
     answers *a = calloc(1, sizeof *a);
     if (!a)
         return no_memory(err);
+    a->ranks = &t->distributed;
     const tutti_status s = decoder_create(t, true, &a->decoder, err);
     if (s) {
         answers_free(a);
@@ -146,9 +147,9 @@ static tutti_status answer(answers *a, const run_data *spec, int64_t given, int3
             return tutti_fail(err, TUTTI_E_NUMERIC,
                               "the evaluation %s: the model's logits are not finite",
                               spec->label);
-        if (trainer_signal())
+        if (distributed_signal(a->ranks))
             return tutti_fail(err, TUTTI_E_INTERRUPTED, "stopped by signal %d",
-                              trainer_signal());
+                              distributed_signal(a->ranks));
         tokens[k] = (int32_t)token;
         before = k + 1;
         if (spec->generate.stop)

@@ -3,6 +3,7 @@
 #include "train/generate/decoder.h"
 
 #include "graph/runtime/device_memory.h"
+#include "train/context/signals.h"
 #include "train/step/plan_step.h"
 #include "train/step/trainer_state.h"
 
@@ -25,6 +26,8 @@ struct decoder {
     float *logits;
     int32_t dtype; /* of the column */
     bool cached;
+    bool listens;
+    atomic_int heard; /* the signal of any rank; -1: they are not heard */
     tutti_error complaint;
 };
 
@@ -249,6 +252,8 @@ void decoder_destroy(decoder *d)
 {
     if (!d)
         return;
+    if (d->listens)
+        world_drain(d->t->distributed.world);
     free(d->tokens);
     free(d->column);
     free(d->places);
@@ -285,6 +290,23 @@ const tutti_vocabulary_v1 *decoder_vocabulary(const decoder *d, void **ret_self)
 int64_t decoder_shifts(const decoder *d)
 {
     return d->shifts;
+}
+
+tutti_status decoder_listen(decoder *d, tutti_error *err)
+{
+    const distributed *ranks = &d->t->distributed;
+    d->listens = distributed_on(ranks);
+    return d->listens ? world_start_watch(ranks->world, &d->heard, err) : TUTTI_OK;
+}
+
+int decoder_signal(decoder *d)
+{
+    const int heard = atomic_load(&d->heard), own = trainer_first_signal();
+    const int number = own ? own : heard;
+    if (number <= 0)
+        return 0;
+    trainer_accept_signal(number);
+    return number;
 }
 
 void decoder_restart(decoder *d)

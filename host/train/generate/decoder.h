@@ -29,6 +29,12 @@ int64_t decoder_classes(const decoder *d); /* logits of a token */
 /* What the training data's tokens stand for, with its *ret_self; NULL: they do not say. */
 const tutti_vocabulary_v1 *decoder_vocabulary(const decoder *d, void **ret_self);
 
+/* From now on ranks tell each other of signals, until one of them is through.  All ranks call it, and do nothing else together
+ * before decoder_destroy.  Errors: E_NOMEM.  [control] */
+TUTTI_NODISCARD tutti_status decoder_listen(decoder *d, tutti_error *err);
+/* The signal that ends a text under way, of this process or, behind decoder_listen, of any rank, which this one then accepts;
+ * 0: none.  [control] */
+int decoder_signal(decoder *d);
 /* The next tokens begin another text. */
 void decoder_restart(decoder *d);
 /* Takes `n` more tokens, 1 or more, and gives the logits (decoder_classes) of the one after them, borrowed until

@@ -74,6 +74,14 @@ bool distributed_first(const distributed *d)
     return !d->world || world_rank(d->world) == 0;
 }
 
+int distributed_signal(const distributed *d)
+{
+    const int own = trainer_pending_signal();
+    if (trainer_signal() || !d->batches.evaluation)
+        return trainer_signal();
+    return own ? own : atomic_load(&d->batches.stopped);
+}
+
 /* A failure that rank 0 knows as well is rank 0's to tell. */
 static tutti_status note(distributed *d, tutti_status status)
 {

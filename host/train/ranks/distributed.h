@@ -142,6 +142,9 @@ TUTTI_NODISCARD tutti_status distributed_equal(distributed *d, const world_item 
 /* *value, of 0 to 127, becomes rank 0's.  Errors: those of world_exchange; E_NOMEM.  [control] */
 TUTTI_NODISCARD tutti_status distributed_take_first(distributed *d, int32_t *value,
                                                     tutti_error *err);
+/* The signal that is accepted, or that stops this rank's part of the evaluation under way, whose rank it may not be, or -1, as
+ * rank_batches.stopped; 0: none.  [step] */
+int distributed_signal(const distributed *d);
 /* Any rank's failure, as world_agree; `status` where there is one rank. */
 TUTTI_NODISCARD tutti_status distributed_agree(distributed *d, tutti_status status,
                                                tutti_error *err);

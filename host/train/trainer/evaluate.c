@@ -64,14 +64,20 @@ static tutti_status measure(trainer *t, data_source *e, tutti_error *err)
 /* The batch, or the part of it, that is under way.  Every rank hears of every batch; one of them computes it. */
 static tutti_status eval_part(trainer *t, data_source *e, tutti_error *err)
 {
-    const bool mine = rank_evaluates(t);
+    bool mine = rank_evaluates(t);
     t->tensors.noutputs = 0; /* those of the one before */
     t->tensors.loss.now.data = NULL;
     t->distributed.batches.passed = false;
     tutti_status s = trainer_event(t, TUTTI_EVENT_EVAL_BEFORE_FORWARD, err);
-    if (s ||
-        (mine && (s = generates(e) ? answers_batch(t, &t->evaluation->answers, e->spec, err)
-                                   : trainer_evaluate_batch(t, err))))
+    if (!s && mine)
+        s = generates(e) ? answers_batch(t, &t->evaluation->answers, e->spec, err)
+                         : trainer_evaluate_batch(t, err);
+    if (rank_leaves_batch(t, s)) {
+        *err = (tutti_error)TUTTI_ERROR_INIT;
+        s = TUTTI_OK;
+        mine = false;
+    }
+    if (s)
         return s;
     t->distributed.batches.passed = true;
     s = trainer_event(t, TUTTI_EVENT_EVAL_AFTER_FORWARD, err);

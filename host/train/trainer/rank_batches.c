@@ -143,6 +143,15 @@ bool rank_evaluates(const trainer *t)
     return !b->evaluation || is_own(b, b->at);
 }
 
+bool rank_leaves_batch(trainer *t, tutti_status status)
+{
+    const int number = distributed_signal(&t->distributed);
+    if (status != TUTTI_E_INTERRUPTED || trainer_signal() || !number)
+        return false;
+    atomic_store(&t->distributed.batches.stopped, number);
+    return true;
+}
+
 /* A plugin that computes something together with other ranks has ended what these told each other, at the same batch on
  * all of them. */
 tutti_status rank_next_evaluation_batch(trainer *t, tutti_error *err)

@@ -28,6 +28,9 @@ void rank_begin_prediction(trainer *t, data_source *e,
                            tutti_status (*compute)(void *ctx, tutti_error *err));
 void rank_end_prediction(trainer *t);
 bool rank_evaluates(const trainer *t);
+/* Whether a batch has ended with `status` because of a signal that not all ranks have accepted: it counts as one that this rank
+ * does not evaluate. */
+bool rank_leaves_batch(trainer *t, tutti_status status);
 TUTTI_NODISCARD tutti_status rank_next_evaluation_batch(trainer *t, tutti_error *err);
 TUTTI_NODISCARD tutti_status rank_end_evaluation(trainer *t, tutti_status status,
                                                  tutti_error *err);
