@@ -282,6 +282,26 @@ def stop_evaluating(tutti, folder, report):
                      status == [143] * 3 and "stopped by signal 15" in err[0], f"{status} {late} s {err}")
 
 
+def lose_evaluating(tutti, folder, report):
+    """A rank that is killed, or stands still, while all evaluate for a minute and longer is named by the others soon, with where it
+    was."""
+    run = changed(max_duration="5ba")
+    run["eval"][0] |= {"interval": "3ba", "batch_size": 64}
+    run["distributed"]["timeout_s"] = 3
+    for number, what in ((signal.SIGKILL, "has ended"), (signal.SIGSTOP, r"has not come in \d+ s")):
+        where = os.path.join(folder, number.name)
+        write(where, run)
+        world = World(tutti, where, 3, options=["--set", "eval.0.dataset.samples=4000000"])
+        world.wait_for_loss(2)  # of the batch before the evaluation
+        compute(world, 0.5)
+        world.signal(1, number)
+        late, _ = wait_for_others(world, 1, 25)
+        status, _, err = world.end()
+        named = re.compile(rf"rank 1 \(process {world.ranks[1].pid}\) {what}; it was last seen at step 3, evaluating$")
+        report.check(f"{number.name} at a rank in an evaluation: the others end, and name it", late < 25 and
+                     status == [1, -9, 1] and all(named.search(err[rank].strip()) for rank in (0, 2)), f"{late} s {status} {err}")
+
+
 def has_written(process):
     """Whether there is something on its stdout that nobody has read."""
     return int.from_bytes(fcntl.ioctl(process.stdout, termios.FIONREAD, bytes(4)), sys.byteorder) > 0
@@ -459,4 +479,4 @@ if __name__ == "__main__":
     if "--kills" in sys.argv:
         at = sys.argv.index("--kills")
         del sys.argv[at:at + 2]
-    sys.exit(main([other_worlds, kills, hang, hang_in_sum, stop, stop_evaluating, stop_generating, differences, broken, absent_data, unseen, full, full_shard, missing]))
+    sys.exit(main([other_worlds, kills, hang, hang_in_sum, stop, stop_evaluating, lose_evaluating, stop_generating, differences, broken, absent_data, unseen, full, full_shard, missing]))
