@@ -29,15 +29,24 @@ static int is_deep(const gemm *p)
     return is_few(p) && p->m * gemm_words_of(p, p->k) > GEMM_DEEP_WORDS;
 }
 
+/* Few rows whose K is so long that, packed for all of K, they are more than the third cache holds. */
+static int is_endless(const gemm *p)
+{
+    return p->m * gemm_words_of(p, p->k) > GEMM_SHARED_WORDS;
+}
+
 /* Long sums of few numbers: their parts.  Else the longer side of y.  Sums that are not stored have room for one block
- * of rows; a block of b's columns is read from memory in whole lines where they are neighbours along K. */
+ * of rows.  Where a lies transposed, y is the gradient of a weight, whose rows the same threads update and read next. */
 static int32_t divide(const gemm *p)
 {
+    const gemm_microkernel *u = p->microkernel;
     const int64_t longest = p->m > p->n ? p->m : p->n;
-    const int wide = p->m < p->n && gemm_parts_of(p->n, p->microkernel->cols) >= 2 * p->threads;
+    const int wide = p->m < p->n && gemm_parts_of(p->n, u->cols) >= 2 * p->threads;
     if (!p->unstored && p->parts * longest <= p->k)
         return GEMM_DEPTH;
-    if (p->unstored && (!is_few(p) || p->b_col == 1))
+    if (p->unstored && (!is_few(p) || (p->b_col == 1 && is_endless(p))))
+        return GEMM_ROWS;
+    if (p->a_col != 1 && gemm_parts_of(p->m, u->rows) >= 2 * p->threads)
         return GEMM_ROWS;
     return wide ? GEMM_COLUMNS : GEMM_ROWS;
 }

@@ -191,8 +191,8 @@ static gemm product(int64_t m, int64_t n, int64_t k, int transposed, uint64_t *r
     return p;
 }
 
-/* Panels of b that serve few rows are packed for a block of columns at a time where b lies transposed, for a part of K
- * where that is long; panels that serve many rows for all of K. */
+/* Panels of b that serve few rows are packed for a block of columns at a time, or for a part of K where that is so long that
+ * a does not fit the caches; panels that serve many rows for all of K.  Gradients of weights are divided by rows. */
 START_TEST(b_is_packed_for_as_much_as_its_panels_serve)
 {
     uint64_t bytes, deep_bytes;
@@ -202,12 +202,17 @@ START_TEST(b_is_packed_for_as_much_as_its_panels_serve)
     ck_assert_int_eq(many.division, GEMM_ROWS);
     ck_assert_int_eq(many.turn, many.k);
     const gemm across = product(160, 768, 768, 0, &bytes);
-    ck_assert_int_eq(across.division, GEMM_ROWS);
-    ck_assert_int_eq(across.turn, across.k);
+    ck_assert_int_eq(across.division, GEMM_COLUMNS);
     const gemm deep = product(160, 768, 50257, 0, &deep_bytes);
     ck_assert_int_eq(deep.division, GEMM_ROWS);
     ck_assert_int_eq(deep.turn, deep.depth);
     ck_assert_uint_lt(deep_bytes, 16 << 20);
+    gemm gradient = {.m = 512, .n = 784, .k = 128, .a_row = 1, .a_col = 512, .b_row = 784};
+    gradient.b_col = gradient.bf16 = 1;
+    gradient.y_row = 784;
+    gradient.threads = 2;
+    ck_assert_int_eq(gemm_plan(&gradient, &bytes), TUTTI_OK);
+    ck_assert_int_eq(gradient.division, GEMM_ROWS);
 }
 END_TEST
 

@@ -15,6 +15,10 @@
 /* Elements between two weights are fewer. */
 enum { MOST_PADDING = 32 };
 
+/* A weight of so many numbers has a range of its own, on the host: each thread updates the rows whose gradients its products
+ * have written, and which they read next.  Where caches are far apart what another thread has written comes late. */
+enum { APART = 65536 };
+
 /* Whether every group has a kernel on the device, and all read there what changes from step to step. */
 static void find_kernels(updater *u)
 {
@@ -169,12 +173,13 @@ static void add_weight(updater *u, update_layout *l, uint32_t k)
     param_range *last = l->nranges ? &l->ranges[l->nranges - 1] : NULL;
     const int64_t size = tutti_numel(&w->data.desc);
     const bool whole = u->ngroups && group >= 0 && u->groups[group].by_weight;
+    const bool apart = size >= APART && !context_is_remote(u->run);
     l->group_of[k] = group;
     l->range_of[k] = -1;
     if (first < 0)
         return;
     /* Padding between two weights of one group is zero and stays zero under any update. */
-    if (last && !whole && last->group == (uint32_t)group &&
+    if (last && !whole && !apart && last->count < APART && last->group == (uint32_t)group &&
         first >= last->first + last->count && first < last->first + last->count + MOST_PADDING)
         last->count = first + size - last->first;
     else
