@@ -43,8 +43,12 @@ static void ask_for_short_slices(void)
 
 void background_init(background *b)
 {
+    pthread_condattr_t clock;
     (void)pthread_mutex_init(&b->lock, NULL);
-    (void)pthread_cond_init(&b->changed, NULL);
+    (void)pthread_condattr_init(&clock);
+    (void)pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+    (void)pthread_cond_init(&b->changed, &clock);
+    (void)pthread_condattr_destroy(&clock);
 }
 
 /* Memory is the caller's again where pieces are over, or left. */
@@ -83,7 +87,7 @@ static void go_on(background *b, const world_piece *one)
 static struct timespec after_ns(int64_t ns)
 {
     struct timespec until;
-    (void)clock_gettime(CLOCK_REALTIME, &until);
+    (void)clock_gettime(CLOCK_MONOTONIC, &until);
     ns += until.tv_nsec;
     until.tv_sec += ns / 1000000000;
     until.tv_nsec = ns % 1000000000;

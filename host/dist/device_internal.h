@@ -14,6 +14,7 @@ enum { MEETINGS = 8 };
 typedef struct device_meeting {
     uint64_t number; /* world_started; 0: none yet */
     unsigned char mine, *all;
+    bool read; /* what others have said */
 } device_meeting;
 
 typedef struct device_meetings {
@@ -41,6 +42,7 @@ struct world_device {
     float *memory;       /* of the device */
     sum_regions regions; /* there */
     int64_t most;        /* numbers of a piece */
+    uint64_t bucket;     /* of the batch, counted from 1 */
     uint64_t capacity;
     uint64_t *offsets[2], *bytes[2]; /* by rank: of what is sent, and received */
 };

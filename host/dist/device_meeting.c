@@ -30,8 +30,9 @@ void meetings_fini(device_meetings *m, world *w)
     }
 }
 
-static tutti_status read_failures(const device_meeting *m, int32_t size, tutti_error *err)
+static tutti_status read_failures(device_meeting *m, int32_t size, tutti_error *err)
 {
+    m->read = true;
     for (int32_t r = 0; r < size; r++)
         if (m->all[r])
             return tutti_fail(err, TUTTI_E_STATE, "rank %d could not do its part on its device",
@@ -39,14 +40,26 @@ static tutti_status read_failures(const device_meeting *m, int32_t size, tutti_e
     return TUTTI_OK;
 }
 
+tutti_status world_device_hear(world_device *d, tutti_error *err)
+{
+    tutti_status s = TUTTI_OK;
+    for (int k = 0; k < MEETINGS && !s && !atomic_load(&d->world->broken); k++) {
+        device_meeting *m = &d->meetings.list[k];
+        if (m->number && !m->read && world_is_over(d->world, m->number))
+            s = read_failures(m, d->world->info.size, err);
+    }
+    return s;
+}
+
 /* `failed`: this rank has. */
-static tutti_status start_meeting(world_device *d, bool failed, const device_meeting **ret_one,
+static tutti_status start_meeting(world_device *d, bool failed, device_meeting **ret_one,
                                   tutti_error *err)
 {
     device_meeting *m = &d->meetings.list[d->meetings.next++ % MEETINGS];
     if (m->number)
         world_wait(d->world, m->number);
     m->mine = failed;
+    m->read = false;
     memset(m->all, 0, (size_t)d->world->info.size * sizeof *m->all);
     const tutti_status s =
         world_start_exchange(d->world, &m->mine, m->all, sizeof m->mine, err);
@@ -56,8 +69,7 @@ static tutti_status start_meeting(world_device *d, bool failed, const device_mee
     return s;
 }
 
-static tutti_status end_meeting(const world_device *d, const device_meeting *m,
-                                tutti_error *err)
+static tutti_status end_meeting(const world_device *d, device_meeting *m, tutti_error *err)
 {
     if (!atomic_load(&d->world->broken))
         return read_failures(m, d->world->info.size, err);
@@ -68,7 +80,7 @@ static tutti_status end_meeting(const world_device *d, const device_meeting *m,
 tutti_status world_device_meet(world_device *d, bool failed, bool *ret_stopped,
                                tutti_error *err)
 {
-    const device_meeting *m;
+    device_meeting *m;
     *ret_stopped = false;
     if (!d->table)
         return TUTTI_OK;
@@ -82,7 +94,7 @@ tutti_status world_device_meet(world_device *d, bool failed, bool *ret_stopped,
 }
 
 /* Until the device is done, or all ranks have come and the rest is up to the devices. */
-static tutti_status wait_for_others(world_device *d, const device_meeting *m, tutti_error *err)
+static tutti_status wait_for_others(world_device *d, device_meeting *m, tutti_error *err)
 {
     const tutti_device_v1 *t = d->options.table;
     const struct timespec pause = {0, PAUSE_NS};
@@ -117,7 +129,7 @@ static void add_reason(tutti_error *err, const tutti_error *why)
 /* The others hear how it went on this rank's device, which alone waits for that where it failed. */
 static void tell_outcome(world_device *d, tutti_status status, tutti_error *err)
 {
-    const device_meeting *m;
+    device_meeting *m;
     tutti_error why = TUTTI_ERROR_INIT;
     if (status)
         world_hurry(d->world);
@@ -126,6 +138,8 @@ static void tell_outcome(world_device *d, tutti_status status, tutti_error *err)
         s = world_finish(d->world, &why);
     if (s && status)
         add_reason(err, &why);
+    if (status)
+        world_extend(d->world, 0.0); /* others may compute for longer before they come again */
 }
 
 tutti_status world_device_finish(world_device *d, tutti_error *err)
@@ -139,10 +153,12 @@ tutti_status world_device_finish(world_device *d, tutti_error *err)
 
 tutti_status world_device_settle(world_device *d, tutti_error *err)
 {
-    const device_meeting *m;
+    device_meeting *m;
     if (!d->table)
         return TUTTI_OK;
-    tutti_status s = start_meeting(d, false, &m, err);
+    tutti_status s = world_device_hear(d, err);
+    if (!s)
+        s = start_meeting(d, false, &m, err);
     if (!s)
         s = wait_for_others(d, m, err);
     return s ? s : world_device_finish(d, err);

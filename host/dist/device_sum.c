@@ -206,7 +206,7 @@ static tutti_status transpose(world_device *d, float *receive, tutti_error *err)
                             .offsets = d->offsets[1],
                             .bytes = d->bytes[1]};
     for (int32_t r = 0; r < w->info.size; r++)
-        w->counts.bytes += r == w->info.rank ? 0 : out.bytes[r];
+        WORLD_COUNT(w->counts.bytes, r == w->info.rank ? 0 : out.bytes[r]);
     instance_call c = instance_enter(d->options.comm, "all_to_all");
     tutti_status s = d->table->all_to_all(d->self, &out, &in, &request, err);
     if (!s) /* what the stream is given next waits for it */
@@ -274,13 +274,15 @@ static tutti_status gather_sums(world_device *d, const world_piece *p, tutti_err
 static void tell(world_device *d)
 {
     struct timespec now;
-    world *w = d->world;
-    tutti_progress p = {.step = w->step};
+    world_piece one = {.phase = ""};
+    tutti_error unheard = TUTTI_ERROR_INIT;
+    tutti_progress p = {.step = d->world->told_step};
     (void)clock_gettime(CLOCK_REALTIME, &now);
     p.since_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
     (void)snprintf(p.phase, sizeof p.phase, "summing gradients, bucket %llu",
-                   (unsigned long long)++w->buckets[0]);
-    world_tell_phase(w, p.phase);
+                   (unsigned long long)++d->bucket);
+    (void)snprintf(one.phase, sizeof one.phase, "%s", p.phase);
+    world_post_phase(d->world, &one, &unheard);
     d->table->tell(d->self, &p);
 }
 
@@ -294,7 +296,7 @@ tutti_status world_device_sum(world_device *d, const world_piece *p, tutti_error
         return sum_alone(d, p, err);
     float *received = d->memory + d->regions.sent;
     tell(d);
-    d->world->counts.sums++;
+    WORLD_COUNT(d->world->counts.sums, 1);
     tutti_status s = follow(d, err);
     if (s || (s = pack(d, p, n, &count, err)) ||
         (s = transpose(d, receiver(d, received), err)) ||

@@ -57,6 +57,8 @@ TUTTI_NODISCARD tutti_status world_device_gather_shards(world_device *d, float *
  * has failed tells the others behind it.  Errors: those of world_exchange; the comm's: a rank does not take part; who
  * gets one leaves, so that nothing on the device waits for other ranks.  [step] */
 TUTTI_NODISCARD tutti_status world_device_settle(world_device *d, tutti_error *err);
+/* What other ranks have said so far of how it went on their devices.  Errors: E_STATE names one that has failed.  [step] */
+TUTTI_NODISCARD tutti_status world_device_hear(world_device *d, tutti_error *err);
 /* Its two parts, for ranks that may fail on their way there.  All processes meet, and wait for it: the rest of settle follows
  * unless one of them has failed, as `failed` says of this one.  Errors: E_STATE with *ret_stopped: names a rank that has
  * failed, on all of them; those of world_exchange.  [step] */

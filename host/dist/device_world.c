@@ -165,6 +165,7 @@ tutti_status world_device_reserve(world_device *d, const world_piece *any, tutti
         return TUTTI_OK;
     d->regions = regions_for(d->world, any);
     d->most = any->n;
+    d->bucket = 0;
     const uint64_t numbers =
         d->regions.sent + d->regions.received + d->regions.narrow + d->regions.rounded;
     if (numbers <= d->capacity)

@@ -22,20 +22,30 @@ void world_tell_phase(world *w, const char *phase)
     w->table->tell(w->self, &p);
 }
 
+void world_begin_phase(world *w, const world_piece *one)
+{
+    if (one->begins_step) {
+        w->step = one->step;
+        w->buckets[0] = w->buckets[1] = 0;
+    }
+    world_tell_phase(w, one->phase);
+}
+
 void world_count_told(world *w, uint64_t bytes)
 {
     const world_machines *m = &w->machines;
-    w->counts.bytes += bytes * (uint64_t)(w->info.size - 1);
+    WORLD_COUNT(w->counts.bytes, bytes * (uint64_t)(w->info.size - 1));
     if (m->first)
-        w->counts.far += bytes * (uint64_t)(w->info.size - m->size[w->info.rank]);
+        WORLD_COUNT(w->counts.far, bytes * (uint64_t)(w->info.size - m->size[w->info.rank]));
 }
 
 void world_count_sent(world *w, const tutti_parts *out)
 {
     for (int32_t r = 0; r < w->info.size; r++) {
         const int32_t *first = w->machines.first;
-        w->counts.bytes += r == w->info.rank ? 0 : out->bytes[r];
-        w->counts.far += first && first[r] != first[w->info.rank] ? out->bytes[r] : 0;
+        WORLD_COUNT(w->counts.bytes, r == w->info.rank ? 0 : out->bytes[r]);
+        WORLD_COUNT(w->counts.far,
+                    first && first[r] != first[w->info.rank] ? out->bytes[r] : 0);
     }
 }
 

@@ -73,6 +73,10 @@ static tutti_status run_alone(world *w, const world_piece *one, tutti_error *err
         return world_tell_all(w, one->told, one->all, one->bytes, err);
     if (one->heard)
         return world_watch(w, one->heard, err);
+    if (one->phase[0]) {
+        world_begin_phase(w, one);
+        return TUTTI_OK;
+    }
     tell(w, one->gathers ? "gathering weights" : "summing gradients",
          ++w->buckets[one->gathers]);
     if (one->gathers)
@@ -93,12 +97,12 @@ static tutti_status begin(void *ctx, const world_piece *one, uint64_t *done, tut
 {
     world *w = ctx;
     const pipeline *p = &w->pipeline;
-    const bool sums = !one->told && !one->heard && !one->gathers;
+    const bool sums = !one->told && !one->heard && !one->gathers && !one->phase[0];
     tutti_status s;
-    w->counts.records += one->told != NULL;
-    w->counts.gathers += one->gathers;
-    w->counts.sums += sums;
-    w->counts.overlapped += one->overlapped;
+    WORLD_COUNT(w->counts.records, one->told != NULL);
+    WORLD_COUNT(w->counts.gathers, one->gathers);
+    WORLD_COUNT(w->counts.sums, sums);
+    WORLD_COUNT(w->counts.overlapped, one->overlapped);
     if (!sums || one->most) {
         if ((s = flush(w, done, err)) || (s = run_alone(w, one, err)))
             return s;

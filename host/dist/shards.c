@@ -54,7 +54,7 @@ tutti_status world_gather_shards(world *w, float *data, int64_t n, tutti_error *
         return TUTTI_OK;
     background_drain(&w->background);
     for (int64_t first = 0; first < n && !s; first += most) {
-        w->counts.blocking++;
+        WORLD_COUNT(w->counts.blocking, 1);
         s = world_note(w,
                        world_gather_piece(w, data + first, n - first < most ? n - first : most,
                                           sizeof *data, err));
@@ -115,7 +115,7 @@ tutti_status world_collect_shards(world *w, const float *mine, int64_t n, const 
         s = parts_take(w, &p[1], err);
     for (int64_t at = 0; at < n && !s; at += most) {
         const int64_t length = n - at < most ? n - at : most;
-        w->counts.blocking++;
+        WORLD_COUNT(w->counts.blocking, 1);
         s = collect_one(w, at, length, bounds, p, mine, to, err);
         mine += world_shard_length(w, length, w->info.rank);
     }

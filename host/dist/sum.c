@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "dist/world_internal.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* A world of one adds up its blocks. */
@@ -38,6 +39,24 @@ tutti_status world_start_watch(world *w, atomic_int *heard, tutti_error *err)
     const world_piece one = {.heard = heard};
     return w->info.size > 1 ? background_start(&w->background, &pipeline_work, w, &one, err)
                             : TUTTI_OK;
+}
+
+void world_post_phase(world *w, const world_piece *one, tutti_error *err)
+{
+    if (!background_is_over(&w->background, w->background.started) &&
+        !background_start(&w->background, &pipeline_work, w, one, err))
+        return;
+    background_drain(&w->background);
+    world_begin_phase(w, one);
+}
+
+void world_tell(world *w, uint64_t step, const char *phase)
+{
+    tutti_error unheard = TUTTI_ERROR_INIT;
+    world_piece one = {.step = step, .begins_step = true};
+    w->told_step = step;
+    (void)snprintf(one.phase, sizeof one.phase, "%s", phase);
+    world_post_phase(w, &one, &unheard);
 }
 
 uint64_t world_started(const world *w)

@@ -240,17 +240,16 @@ void world_drain(world *w)
     background_drain(&w->background);
 }
 
-void world_tell(world *w, uint64_t step, const char *phase)
+world_counts world_counted(const world *w)
 {
-    background_drain(&w->background);
-    w->step = step;
-    w->buckets[0] = w->buckets[1] = 0;
-    world_tell_phase(w, phase);
-}
-
-const world_counts *world_counted(const world *w)
-{
-    return &w->counts;
+    const world_counts *c = &w->counts;
+    return (world_counts){.blocking = WORLD_COUNTED(c->blocking),
+                          .sums = WORLD_COUNTED(c->sums),
+                          .gathers = WORLD_COUNTED(c->gathers),
+                          .records = WORLD_COUNTED(c->records),
+                          .overlapped = WORLD_COUNTED(c->overlapped),
+                          .bytes = WORLD_COUNTED(c->bytes),
+                          .far = WORLD_COUNTED(c->far)};
 }
 
 /* What goes on beside the caller may have failed before it came. */
@@ -268,7 +267,7 @@ tutti_status world_exchange(world *w, const void *mine, void *all, uint64_t byte
     background_drain(&w->background);
     if (atomic_load(&w->broken))
         return has_failed(w, err);
-    w->counts.blocking++;
+    WORLD_COUNT(w->counts.blocking, 1);
     return world_tell_all(w, mine, all, bytes, err);
 }
 
@@ -352,7 +351,7 @@ tutti_status world_broadcast(world *w, void *data, uint64_t bytes, int32_t root,
     background_drain(&w->background);
     if (atomic_load(&w->broken))
         return has_failed(w, err);
-    w->counts.blocking++;
+    WORLD_COUNT(w->counts.blocking, 1);
     world_count_told(w, w->info.rank == root ? bytes : 0);
     instance_call c = instance_enter(w->options.comm, "broadcast");
     const tutti_status s = w->table->broadcast(w->self, data, bytes, root, err);

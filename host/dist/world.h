@@ -99,6 +99,8 @@ typedef struct world_rounds {
     float **sums; /* slots_waiting of them */
 } world_rounds;
 
+enum { WORLD_PHASE = 48 }; /* as tutti_progress has it */
+
 /* Numbers [at, at + n) of arrays that are to be summed over all slots by the tree of slots.h. */
 typedef struct world_piece {
     int64_t slots;
@@ -125,6 +127,10 @@ typedef struct world_piece {
     void *all;
     uint64_t bytes;
     atomic_int *heard; /* no sum, but world_start_watch's; NULL: not this */
+    /* No sum: where this rank is (world_tell); "": not this. */
+    char phase[WORLD_PHASE];
+    uint64_t step;
+    bool begins_step;
     /* Once `mine` has been read, on the world's thread; may be NULL. */
     void (*was_read)(void *ctx, int64_t at, int64_t n);
     void *ctx;
@@ -161,7 +167,7 @@ typedef struct world_counts {
     uint64_t bytes;      /* to other ranks */
     uint64_t far;        /* of these to other machines, where world_machine_count knows them */
 } world_counts;
-const world_counts *world_counted(const world *w);
+world_counts world_counted(const world *w);
 /* How long world_finish has waited since joining. */
 int64_t world_waited_ns(const world *w);
 

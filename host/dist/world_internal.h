@@ -78,7 +78,8 @@ struct world {
     pipeline pipeline;
     bucket alone;          /* of operations that are waited for at once */
     uint64_t bucket_bytes; /* world_bucket */
-    uint64_t step;         /* world_tell */
+    uint64_t step;         /* world_tell, where the thread is */
+    uint64_t told_step;    /* where the caller is */
     uint64_t buckets[2];   /* pieces since then: sums, gathers */
     world_counts counts;   /* of whoever speaks with the other ranks */
     background background;
@@ -86,6 +87,13 @@ struct world {
 
 /* Notes a failure for good; returns `s`. */
 tutti_status world_note(world *w, tutti_status s);
+/* Counts are the caller's and the thread's. */
+#define WORLD_COUNT(count, n) ((void)__atomic_fetch_add(&(count), (n), __ATOMIC_RELAXED))
+#define WORLD_COUNTED(count) __atomic_load_n(&(count), __ATOMIC_RELAXED)
+/* The comm hears of the piece's phase, which may be a new step's: at once, or where something is under way from the thread that
+ * speaks with it.  `err` is for what goes wrong with that, and is tried another way. */
+void world_post_phase(world *w, const world_piece *one, tutti_error *err);
+void world_begin_phase(world *w, const world_piece *one); /* there */
 /* As world_tell, of the same step. */
 void world_tell_phase(world *w, const char *phase);
 /* `bytes` go to each of the others. */

@@ -105,9 +105,14 @@ bool net_has_half(const net *n, const float *at)
     return area_of(n, at, &unused) < HALF_AREAS;
 }
 
-void net_touch_trained(net *n)
+void net_touch_packed(net *n)
 {
     n->storage.packed.version++;
+}
+
+void net_touch_trained(net *n)
+{
+    net_touch_packed(n);
     if (n->storage.half)
         n->storage.half->areas[HALF_TRAINED].old = true;
 }

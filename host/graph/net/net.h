@@ -114,6 +114,7 @@ uint64_t net_count_packed(const net *n, uint32_t *ret_weights);
  * them anew.  [step] */
 void net_touch_weights(net *n);
 void net_touch_trained(net *n); /* frozen ones have not */
+void net_touch_packed(net *n);  /* as that, but for copies in 16 bits, which are new */
 /* The same from now on before each forward pass, until a commit: somebody may write weights at any time
  * without telling. */
 void net_expose_weights(net *n);

@@ -96,7 +96,7 @@ static tutti_status open_second(run_context *run, const world *w, const char *pa
     const tutti_status s = open_of_others(w, path, all, ret, &why);
     if (!s)
         return s;
-    if (s != TUTTI_E_NOTFOUND)
+    if (s == TUTTI_E_FORMAT || s == TUTTI_E_NOMEM)
         return tutti_fail(err, s, "%s", why.text);
     (void)snprintf(text, sizeof text,
                    "%.400s is fetched here too: what another process of this machine has "

@@ -112,6 +112,8 @@ tutti_status device_gradients_begin(device_gradients *g, int64_t slots, slot_lis
     g->named = false;
     g->stack = (slot_stack){.count = 0};
     g->error = (tutti_error)TUTTI_ERROR_INIT;
+    if ((s = world_device_hear(g->device, err)))
+        return s;
     const int64_t most = world_bucket(g->world);
     const world_piece any = {.slots = slots,
                              .n = g->numbers < most ? g->numbers : most,
@@ -305,8 +307,18 @@ tutti_status device_gradients_sum(device_gradients *g, tutti_error *err)
     return s;
 }
 
-/* A rank that cannot go on tells the others here, and none waits for its device.  In the first batch sums begin behind that:
- * ranks connect. */
+/* In the first batch sums begin once all have come: ranks connect.  Whoever cannot begin them says so. */
+static tutti_status connect_round(device_gradients *g, bool *ret_stopped, tutti_error *err)
+{
+    tutti_error why = TUTTI_ERROR_INIT;
+    const tutti_status s = start_rest(g, &why);
+    if (s)
+        g->error = why;
+    const tutti_status all = world_device_meet(g->device, s != TUTTI_OK, ret_stopped, err);
+    return s ? tutti_fail(err, s, "%s", why.text) : all;
+}
+
+/* A rank that cannot go on tells the others here, and none waits for its device. */
 void device_gradients_end_round(device_gradients *g, bool failed)
 {
     bool stopped = false;
@@ -315,16 +327,24 @@ void device_gradients_end_round(device_gradients *g, bool failed)
     if (!g->device)
         return;
     tutti_status s = world_device_meet(g->device, mine, &stopped, &heard);
+    if (!s && !g->connected)
+        s = connect_round(g, &stopped, &heard);
     if (!s)
-        s = g->connected ? world_device_finish(g->device, &heard) : sum(g, &heard);
+        s = world_device_finish(g->device, &heard);
+    g->connected = !s && world_size(g->world) > 1;
     if (s && !stopped && !mine) /* the others hear of it where they come next */
         g->error = heard;
-    g->stopped = stopped && !mine;
+    g->stopped = stopped && !mine && !g->error.status;
     if (stopped)
         device_gradients_give_up(g);
     g->rounds.round++;
     g->named = false;
     g->started = g->nblocks = 0;
+}
+
+bool device_gradients_failed(const device_gradients *g)
+{
+    return g->error.status || (g->run && !g->device);
 }
 
 tutti_status device_gradients_check(const device_gradients *g, tutti_error *err)

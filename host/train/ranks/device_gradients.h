@@ -64,6 +64,8 @@ TUTTI_NODISCARD tutti_status device_gradients_end_slot(device_gradients *g, int6
 /* Between two rounds: the sums of the one that has begun are there on all ranks, unless one of them, as `failed` says of this
  * one, cannot go on.  [step] */
 void device_gradients_end_round(device_gradients *g, bool failed);
+/* Gradients are on a device, and this rank, or another one, cannot sum them. */
+bool device_gradients_failed(const device_gradients *g);
 /* What this rank could not do, in that or while a backward pass ran; or E_STATE: another one has stopped. */
 TUTTI_NODISCARD tutti_status device_gradients_check(const device_gradients *g,
                                                     tutti_error *err);

@@ -350,12 +350,6 @@ static tutti_status start_record(distributed *d, bool failed, char *all, tutti_e
     return world_start_exchange(d->world, mine, all, record_bytes(d), err);
 }
 
-/* Where this rank's gradients are on a device: whether it, or another rank, cannot sum them. */
-static bool device_failed(const distributed *d)
-{
-    return d->device.error.status || (d->gradients.rules.buffers_only && !d->device.device);
-}
-
 /* All sums and records are there.  A rank that could not begin its sums ends, and the others find it gone. */
 static tutti_status settle(distributed *d, bool failed, bool *ret_failed, tutti_error *err)
 {
@@ -368,7 +362,7 @@ static tutti_status settle(distributed *d, bool failed, bool *ret_failed, tutti_
     if (!s && !failed && d->device.device)
         device_gradients_begin_rest(&d->device);
     if (!s && !d->gradients.error.status)
-        s = start_record(d, failed || device_failed(d), all, err);
+        s = start_record(d, failed || device_gradients_failed(&d->device), all, err);
     const tutti_status end = gradients_end(&d->gradients, s ? &unheard : err);
     s = s ? s : end;
     if (!s)
@@ -486,19 +480,19 @@ tutti_status distributed_end(distributed *d, tutti_status status, double *ret_lo
 void distributed_begin_step(distributed *d)
 {
     if (d->world)
-        d->counts = *world_counted(d->world);
+        d->counts = world_counted(d->world);
 }
 
 void distributed_end_step(distributed *d)
 {
     if (!d->world)
         return;
-    const world_counts *now = world_counted(d->world);
-    d->last_step = (world_counts){.blocking = now->blocking - d->counts.blocking,
-                                  .sums = now->sums - d->counts.sums,
-                                  .overlapped = now->overlapped - d->counts.overlapped,
-                                  .gathers = now->gathers - d->counts.gathers,
-                                  .records = now->records - d->counts.records,
-                                  .bytes = now->bytes - d->counts.bytes,
-                                  .far = now->far - d->counts.far};
+    const world_counts now = world_counted(d->world);
+    d->last_step = (world_counts){.blocking = now.blocking - d->counts.blocking,
+                                  .sums = now.sums - d->counts.sums,
+                                  .overlapped = now.overlapped - d->counts.overlapped,
+                                  .gathers = now.gathers - d->counts.gathers,
+                                  .records = now.records - d->counts.records,
+                                  .bytes = now.bytes - d->counts.bytes,
+                                  .far = now.far - d->counts.far};
 }

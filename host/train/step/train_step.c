@@ -218,8 +218,7 @@ static tutti_status slots(trainer *t, slot *saved_targets, int64_t size, double 
     return s || !d->all_written ? s : write_behind_go_on(b, err);
 }
 
-/* This rank has several microbatches, and weights are here from one to the next. */
-static bool weights_stay(const trainer *t, int64_t all, int64_t size)
+bool trainer_weights_stay(const trainer *t, int64_t all, int64_t size)
 {
     const int32_t ranks =
         distributed_on(&t->distributed) ? world_size(t->distributed.world) : 1;
@@ -231,7 +230,7 @@ static tutti_status microbatches(trainer *t, slot *saved_targets, bool first, do
 {
     const int64_t all = t->tensors.whole.samples;
     const int64_t size = t->tensors.microbatch_size < all ? t->tensors.microbatch_size : all;
-    net_repeat_training(t->run.net, weights_stay(t, all, size));
+    net_repeat_training(t->run.net, trainer_weights_stay(t, all, size));
     if (distributed_on(&t->distributed))
         return slots(t, saved_targets, size, ret_loss, err);
     tutti_status s =

@@ -6,6 +6,7 @@
 #include "graph/runtime/host_memory.h"
 #include "train/step/device_report.h"
 #include "train/step/plan_step.h"
+#include "train/step/train_step.h"
 #include "train/step/trainer_state.h"
 #include "train/trainer/trainer.h"
 #include "train/update/optimizer_state.h"
@@ -243,7 +244,7 @@ tutti_status trainer_preview_plan(trainer *t, plan **ret_plan, tutti_error *err)
     int64_t rows = run->train.batch_size;
     if (run->microbatch_size > 0 && run->microbatch_size < rows)
         rows = run->microbatch_size;
-    net_repeat_training(t->run.net, rows < run->train.batch_size);
+    net_repeat_training(t->run.net, trainer_weights_stay(t, run->train.batch_size, rows));
     plan_request r;
     memset(&r, 0, sizeof r);
     r.kind = PLAN_TRAIN;

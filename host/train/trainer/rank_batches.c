@@ -82,7 +82,7 @@ static uint64_t most_values(const distributed *d)
 /* Ranks tell each other of signals while each computes its part. */
 static tutti_status start_watch(distributed *d, tutti_error *err)
 {
-    d->batches.waits = world_counted(d->world)->blocking;
+    d->batches.waits = world_counted(d->world).blocking;
     return world_start_watch(d->world, &d->batches.stopped, err);
 }
 
@@ -170,7 +170,7 @@ tutti_status rank_next_evaluation_batch(trainer *t, tutti_error *err)
             *to++ = m->tables[k]->sums[j];
     metric_set_reset(&b->evaluation->metrics);
     b->at++;
-    return b->waits == world_counted(d->world)->blocking ? TUTTI_OK : start_watch(d, err);
+    return b->waits == world_counted(d->world).blocking ? TUTTI_OK : start_watch(d, err);
 }
 
 /* The sums of all batches in their order. */

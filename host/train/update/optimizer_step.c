@@ -346,7 +346,9 @@ void updater_end(updater *u)
 {
     u->step += !counts_there(u);
     u->scalars->counted = true;
-    if (!u->half) /* the optimizer has not written the copies */
+    if (u->half) /* the optimizer has written the copies */
+        net_touch_packed(u->run->net);
+    else
         net_touch_trained(u->run->net);
     mirrors_invalidate(u->mirrors, 1u << MIRROR_WEIGHTS | 1u << MIRROR_SLOTS);
 }
