@@ -364,7 +364,8 @@ def refused(tutti, folder, report):
 
     says("a comm of processes", 2, "device_comm shared_memory has no tutti.device_collectives/1, want one that moves memory of "
          "devices, such as nccl", device_comm="shared_memory")
-    says("sharded gradients", 2, "on which gradients are summed where sharding is none or states alone", sharding="gradients")
+    says("sharded gradients", 2, "on which gradients are summed where sharding is none or states alone; want \"sharding\": \"states\", "
+         "or \"device\": \"cpu\"", sharding="gradients")
     says("two ranks on a GPU", 2, "invalid usage: Duplicate GPU detected : rank", gpus=1)
     says("a rank without a GPU", 3, "[rank 2] there is no device 2, this machine has 2", gpus=2)
     says("no NCCL", 2, "nccl: NCCL is not installed: /nowhere/libnccl.so.2",

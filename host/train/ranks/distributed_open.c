@@ -29,7 +29,8 @@ static tutti_status check_device(const distributed *d, tutti_error *err)
     return r->sharding > SHARDING_STATES
                ? tutti_fail(err, TUTTI_E_UNSUPPORTED,
                             "distributed: the run's device is %s, on which gradients are "
-                            "summed where sharding is none or states alone",
+                            "summed where sharding is none or states alone; want "
+                            "\"sharding\": \"states\", or \"device\": \"cpu\"",
                             file->device.part.name)
                : TUTTI_OK;
 }
