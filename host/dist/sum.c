@@ -1,4 +1,4 @@
-/* sum.c - the all-reduce begins, and is waited for: the sum over all slots of a batch, on any ranks, by one tree. */
+/* sum.c - pieces begin, and are waited for: the sum over all slots by one tree (an all-reduce), what ranks tell each other. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "dist/world_internal.h"
 
