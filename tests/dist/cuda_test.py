@@ -341,17 +341,22 @@ def lost(tutti, folder, report):
 def stuck(tutti, folder, report):
     """What hangs or fails within NCCL ends in time, with step and bucket."""
     run = changed(**SMALL | {"max_duration": "4000ep", "distributed": {**WORLD, "timeout_s": 2}})
+    rounds_ = {**run, "distributed": {**run["distributed"], "sync": "multi_auto_sync"}}
+    failing = {1: {"TUTTI_NCCL_STANDIN": "fail_call=30,stall_call=30"}}
+    why = ["remote process exited or there was a network error"]
+    patient = {**rounds_, "distributed": {**rounds_["distributed"], "timeout_s": 13}}
+    waits = world(tutti, os.path.join(folder, "waits"), 2, patient, env=failing)
     hangs = world(tutti, os.path.join(folder, "hangs"), 2, run, env={1: {"TUTTI_NCCL_STANDIN": "stall_call=13"}})
     ends(hangs, [0, 1], report, "an operation that does not end", ["nccl: all-to-all of step 1, summing gradients, bucket 2, "
                                                                    "has not ended in 2 s"])
     fails = world(tutti, os.path.join(folder, "fails"), 2, run, env={1: {"TUTTI_NCCL_STANDIN": "fail_call=4,stall_call=4"}})
-    rounds_ = {**run, "distributed": {**run["distributed"], "sync": "multi_auto_sync"}}
-    for what, fault, texts in (("hangs", "stall_call=31", ["has not ended in 2 s"]),
-                               ("fails", "fail_call=30,stall_call=30", ["remote process exited or there was a network error"])):
-        one = world(tutti, os.path.join(folder, f"{what}_in_rounds"), 2, rounds_, env={1: {"TUTTI_NCCL_STANDIN": fault}})
-        ends(one, [0, 1] if what == "hangs" else [1], report, f"in rounds, what {what}", texts)
-    ends(fails, [1], report, "an error of NCCL's", [f"nccl: {what}: remote process exited or there was a network error; this rank is at step 0, "
-                                                    "summing gradients, bucket" for what in ("all-to-all", "all-gather")])
+    ends(fails, [1], report, "an error of NCCL's", [f"nccl: {what}: {why[0]}; this rank is at step 0, summing gradients, bucket"
+                                                    for what in ("all-to-all", "all-gather")])
+    stalls = world(tutti, os.path.join(folder, "hangs_in_rounds"), 2, rounds_, env={1: {"TUTTI_NCCL_STANDIN": "stall_call=31"}})
+    ends(stalls, [0, 1], report, "in rounds, what hangs", ["has not ended in 2 s"])
+    ends(world(tutti, os.path.join(folder, "fails_in_rounds"), 2, rounds_, env=failing), [1], report, "in rounds, what fails", why)
+    # Who fails waits for the others for 10 s, and they for their devices for longer.
+    ends(waits, [1], report, "what fails, where the others wait longer", why)
 
 
 def refused(tutti, folder, report):

@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static float *arena(const device_gradients *g, int64_t *ret_numbers)
 {
@@ -354,6 +355,18 @@ tutti_status device_gradients_check(const device_gradients *g, tutti_error *err)
     return g->stopped
                ? tutti_fail(err, TUTTI_E_STATE, "another rank could not go on with the batch")
                : TUTTI_OK;
+}
+
+tutti_status device_gradients_blame(const device_gradients *g, tutti_status status,
+                                    tutti_error *err)
+{
+    const tutti_error *own = &g->error, other = *err;
+    if (!own->status)
+        return status;
+    const bool told = strstr(own->text, other.text); /* it waited for the others, and says so */
+    *err = (tutti_error)TUTTI_ERROR_INIT;
+    return tutti_fail(err, own->status, "%s%s%s", own->text, told ? "" : "; ",
+                      told ? "" : other.text);
 }
 
 void device_gradients_begin_rest(device_gradients *g)

@@ -69,6 +69,10 @@ bool device_gradients_failed(const device_gradients *g);
 /* What this rank could not do, in that or while a backward pass ran; or E_STATE: another one has stopped. */
 TUTTI_NODISCARD tutti_status device_gradients_check(const device_gradients *g,
                                                     tutti_error *err);
+/* What ranks exchange has failed with `status` and `err`: what this rank's device has failed with, if it has, comes before it
+ * in `err`.  Returns the status of what comes first. */
+TUTTI_NODISCARD tutti_status device_gradients_blame(const device_gradients *g,
+                                                    tutti_status status, tutti_error *err);
 /* Behind the last slot of a rank that has not failed, before it tells the others anything: it has nothing left to begin when
  * one of them waits for its device.  Not in the first batch.  `g->error` says what this rank could not begin.  [step] */
 void device_gradients_begin_rest(device_gradients *g);

@@ -215,7 +215,9 @@ tutti_status distributed_begin_slot(distributed *d, tutti_error *err)
 {
     metric_set_reset(d->metrics);
     const tutti_status s = gradients_begin_slot(&d->gradients, err);
-    return s || !d->gradients.rules.buffers_only ? s : device_gradients_check(&d->device, err);
+    if (s || !d->gradients.rules.buffers_only)
+        return s ? device_gradients_blame(&d->device, s, err) : TUTTI_OK;
+    return device_gradients_check(&d->device, err);
 }
 
 bool distributed_overlap(distributed *d, int64_t slot, plan *p)
@@ -463,7 +465,7 @@ tutti_status distributed_end(distributed *d, tutti_status status, double *ret_lo
     }
     const tutti_status s = settle(d, status != TUTTI_OK, &failed, other);
     if (s)
-        return status ? status : s;
+        return status ? status : device_gradients_blame(&d->device, s, err);
     if (failed && d->device.error.status)
         return tell_device(d, err);
     if (failed)
