@@ -12,6 +12,9 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Seconds that a run's measurements take beyond a trial and a round of each algorithm. */
+#define ROUNDS_S 1.0
+
 struct autotuner {
     char *path; /* NULL: nothing is measured */
     char *cpu;
@@ -20,6 +23,7 @@ struct autotuner {
     choices made; /* these and those of calls since */
     uint32_t missing;
     char *written_to; /* where those made are written; NULL: nowhere */
+    double left;      /* seconds for rounds of measurements to come */
     bool complains;
     bool reproduces;
     tutti_error complaint;
@@ -39,6 +43,7 @@ autotuner *autotuner_create(const char *path)
     autotuner *t = calloc(1, sizeof *t);
     if (!t)
         return NULL;
+    t->left = ROUNDS_S;
     t->path = path ? strdup(path) : NULL;
     t->cpu = cpus_model();
     if ((path && !t->path) || !t->cpu) {
@@ -150,7 +155,7 @@ static uint32_t find_choice(autotuner *t, const tutti_op *op, const tutti_op_cal
     if (algorithm >= 0 || !t->path)
         return algorithm < 0 ? 0 : (uint32_t)algorithm;
     uint32_t measured;
-    const bool complete = autotune_measure(op, c, &measured);
+    const bool complete = autotune_measure(op, c, &t->left, &measured);
     return complete ? keep(t, op, c, key, measured) : measured;
 }
 

@@ -13,13 +13,15 @@
 enum {
     CLEAR_ROUNDS =
         3, /* after which an algorithm is out whose times are all behind another one's */
-    MIN_ROUNDS = 5,
     MAX_ROUNDS = 15,
     OTHERS = 1 << 19, /* floats a thread of what else a step touches, twice a core's cache */
 };
-#define ENOUGH 0.1 /* seconds of rounds */
 #define WORTH 0.95 /* of algorithm 0's time, or less, for another one to be chosen */
 #define HOPELESS 2 /* times the fastest one's time, or more: a second round would not help */
+#define LONG 5e-3  /* seconds of a run, or more: the trial is as good as a round */
+/* Seconds of rounds: a share of those left to the run, and never less. */
+#define SHARE (1.0 / 12)
+#define LEAST 0.015
 
 typedef struct measurement {
     const tutti_op *op;
@@ -35,16 +37,19 @@ typedef struct measurement {
     double trial[AUTOTUNE_MAX_ALGORITHMS];  /* of the run before them */
     uint32_t wins[AUTOTUNE_MAX_ALGORITHMS]; /* rounds in which it beat algorithm 0 */
     uint32_t nalgorithms;
+    double took;       /* seconds of the last round */
     bool lacks_memory; /* for an algorithm that may have won */
 } measurement;
 
 /* Numbers between -1 and 1 that do not repeat soon. */
-static void fill(const tutti_desc *d, void *data)
+static void fill(const measurement *m, const tutti_desc *d, void *data)
 {
     const bool bf16 = d->dtype == TUTTI_BF16;
-    uint32_t x = 12345;
-    for (int64_t k = 0, n = bf16 || d->dtype == TUTTI_F32 ? tutti_numel(d) : 0; k < n; k++) {
-        x = x * 1664525u + 1013904223u;
+    const int64_t n = bf16 || d->dtype == TUTTI_F32 ? tutti_numel(d) : 0;
+#pragma omp parallel for schedule(static) num_threads(m->c->threads)
+    for (int64_t k = 0; k < n; k++) {
+        uint32_t x = (uint32_t)k * 2654435761u + 12345;
+        x = (x ^ (x >> 15)) * 2246822519u;
         const float number = (float)(x >> 8) * 0x1p-23f - 1.0f;
         if (bf16)
             ((uint16_t *)data)[k] = tutti_to_bf16(number);
@@ -53,20 +58,31 @@ static void fill(const tutti_desc *d, void *data)
     }
 }
 
+/* Memory whose pages are there before anything is timed, and zero; NULL: none left. */
+static void *take_pages(const measurement *m, uint64_t bytes)
+{
+    enum { PAGE = 4096 };
+    char *data = host_memory_alloc(bytes ? bytes : 1);
+#pragma omp parallel for schedule(static) num_threads(m->c->threads)
+    for (uint64_t k = 0; k < (data ? bytes / PAGE + 1 : 0); k++)
+        memset(data + k * PAGE, 0, k < bytes / PAGE ? PAGE : bytes % PAGE);
+    return data;
+}
+
 static bool take_memory(measurement *m)
 {
     for (uint32_t k = 0; k < m->c->nin; k++) {
-        if (!(m->in[k] = host_memory_alloc(tutti_nbytes(&m->c->in[k]))))
+        if (!(m->in[k] = take_pages(m, tutti_nbytes(&m->c->in[k]))))
             return false;
-        fill(&m->c->in[k], m->in[k]);
+        fill(m, &m->c->in[k], m->in[k]);
     }
     for (uint32_t k = 0; k < m->c->nout; k++) {
-        m->first[k] = host_memory_alloc(tutti_nbytes(&m->c->out[k]));
-        m->out[k] = host_memory_alloc(tutti_nbytes(&m->c->out[k]));
+        m->first[k] = take_pages(m, tutti_nbytes(&m->c->out[k]));
+        m->out[k] = take_pages(m, tutti_nbytes(&m->c->out[k]));
         if (!m->first[k] || !m->out[k])
             return false;
     }
-    m->others = host_memory_alloc((uint64_t)m->c->threads * OTHERS * sizeof *m->others);
+    m->others = take_pages(m, (uint64_t)m->c->threads * OTHERS * sizeof *m->others);
     return m->others;
 }
 
@@ -112,6 +128,24 @@ static bool reads_bf16(const tutti_op_call *c)
     return false;
 }
 
+/* The largest entry of `a`, and the largest distance to `b`; infinite where one of them is no number. */
+static float distance(const measurement *m, const tutti_desc *d, const void *a, const void *b,
+                      float *ret_scale)
+{
+    const int64_t n = tutti_numel(d);
+    float scale = 0.0f, worst = 0.0f;
+#pragma omp parallel for schedule(static) num_threads(m->c->threads) reduction(max             \
+                                                                               : scale, worst)
+    for (int64_t k = 0; k < n; k++) {
+        const float one = number_at(d, a, k), e = fabsf(one - number_at(d, b, k));
+        const float far = isnan(e) ? INFINITY : e;
+        scale = fabsf(one) > scale ? fabsf(one) : scale;
+        worst = far > worst ? far : worst;
+    }
+    *ret_scale = scale;
+    return worst;
+}
+
 /* Algorithm k's results are those of algorithm 0, by their largest entries: to two steps of bf16 where results, or
  * factors that an algorithm may round once more, have no more than its 8 bits. */
 static bool agrees(const measurement *m)
@@ -120,19 +154,22 @@ static bool agrees(const measurement *m)
         const tutti_desc *d = &m->c->out[k];
         const bool bf16 = d->dtype == TUTTI_BF16 || reads_bf16(m->c);
         const double most = bf16 ? 0x1p-7 : AUTOTUNE_TOLERANCE;
-        float scale = 0.0f, worst = 0.0f;
+        float scale;
         if (d->dtype != TUTTI_F32 && d->dtype != TUTTI_BF16)
             return false;
-        for (int64_t j = 0, n = tutti_numel(d); j < n; j++) {
-            const float a = number_at(d, m->first[k], j), b = number_at(d, m->out[k], j);
-            const float e = fabsf(a - b);
-            scale = fmaxf(scale, fabsf(a));
-            worst = e > worst || isnan(e) ? e : worst;
-        }
-        if (!((double)worst <= most * (double)scale))
+        const float worst = distance(m, d, m->first[k], m->out[k], &scale);
+        if (isinf(worst) || !((double)worst <= most * (double)scale))
             return false;
     }
     return true;
+}
+
+/* What the rest of a step does between two runs: its numbers take the caches of all threads' cores. */
+static void meanwhile(const measurement *m)
+{
+#pragma omp parallel for schedule(static) num_threads(m->c->threads)
+    for (int64_t k = 0; k < (int64_t)m->c->threads * OTHERS; k++)
+        m->others[k] += 1.0f;
 }
 
 /* Prepares candidate k, runs it once and checks its results. */
@@ -145,22 +182,15 @@ static bool try_candidate(measurement *m, uint32_t k)
     if (s)
         m->state[k] = NULL;
     else
-        m->scratch[k] = host_memory_alloc(scratch ? scratch : 1);
+        m->scratch[k] = take_pages(m, scratch);
     m->lacks_memory = m->lacks_memory || s == TUTTI_E_NOMEM || (!s && !m->scratch[k]);
     if (!m->scratch[k])
         return false;
+    meanwhile(m);
     const double from = monotonic_s();
     const bool ran = run_algorithm(m, k, k ? m->out : m->first);
     m->trial[k] = monotonic_s() - from;
     return ran && (!k || agrees(m));
-}
-
-/* What the rest of a step does between two runs: its numbers take the caches of all threads' cores. */
-static void meanwhile(const measurement *m)
-{
-#pragma omp parallel for schedule(static) num_threads(m->c->threads)
-    for (int64_t k = 0; k < (int64_t)m->c->threads * OTHERS; k++)
-        m->others[k] += 1.0f;
 }
 
 /* The candidate with the least time so far. */
@@ -173,9 +203,18 @@ static uint32_t fastest(const measurement *m)
     return best;
 }
 
+/* One time of each that fits. */
+static void note(measurement *m, uint32_t k, double took, double first, bool is_first)
+{
+    m->wins[k] += took < first;
+    m->best[k] = is_first || took < m->best[k] ? took : m->best[k];
+    m->worst[k] = is_first || took > m->worst[k] ? took : m->worst[k];
+}
+
 /* All that fit, in turns, so that a busy machine disturbs them alike. */
 static void run_round(measurement *m, bool is_first)
 {
+    const double began = monotonic_s();
     double first = 0.0;
     for (uint32_t k = 0; k < m->nalgorithms; k++) {
         if (!m->fits[k])
@@ -185,13 +224,12 @@ static void run_round(measurement *m, bool is_first)
         m->fits[k] = run_algorithm(m, k, m->out);
         const double took = monotonic_s() - from;
         first = k ? first : took;
-        m->wins[k] += took < first;
-        m->best[k] = is_first || took < m->best[k] ? took : m->best[k];
-        m->worst[k] = is_first || took > m->worst[k] ? took : m->worst[k];
+        note(m, k, took, first, is_first);
     }
+    m->took = monotonic_s() - began;
 }
 
-/* Far behind twice: in the run before the rounds and in the first one. */
+/* Far behind twice: in the trial and in the round after it. */
 static bool is_hopeless(const measurement *m, uint32_t k, uint32_t best)
 {
     return m->best[k] >= HOPELESS * m->best[best] && m->trial[k] >= HOPELESS * m->trial[best];
@@ -217,17 +255,39 @@ static bool prune(measurement *m, uint32_t rounds)
     return left > 1;
 }
 
-/* The fastest one, if it was ahead of algorithm 0 in most rounds too; AUTOTUNE_MAX_ALGORITHMS when none runs. */
-static uint32_t decide(measurement *m)
+/* The trials of long runs are their first round.  Returns the rounds so far. */
+static uint32_t count_trials(measurement *m)
 {
-    const double start = monotonic_s();
-    uint32_t rounds = 0;
+    double least = INFINITY;
+    for (uint32_t k = 0; k < m->nalgorithms; k++)
+        least = m->fits[k] && m->trial[k] < least ? m->trial[k] : least;
+    if (least < LONG)
+        return 0;
+    for (uint32_t k = 0; k < m->nalgorithms; k++)
+        if (m->fits[k])
+            note(m, k, m->trial[k], m->trial[0], true);
+    return 1;
+}
+
+/* Rounds that take `most` seconds, and one at least; returns how many there are. */
+static uint32_t run_rounds(measurement *m, double most)
+{
+    const double began = monotonic_s();
+    uint32_t rounds = count_trials(m);
     bool open = true;
-    while (open && rounds < MAX_ROUNDS &&
-           (rounds < MIN_ROUNDS || monotonic_s() - start < ENOUGH)) {
+    do {
         run_round(m, rounds == 0);
         open = prune(m, ++rounds);
-    }
+    } while (open && rounds < MAX_ROUNDS && monotonic_s() - began + m->took < most);
+    return rounds;
+}
+
+/* The fastest one, if it was ahead of algorithm 0 in most rounds too; AUTOTUNE_MAX_ALGORITHMS when none runs. */
+static uint32_t decide(measurement *m, double *left)
+{
+    const double began = monotonic_s(), share = *left * SHARE;
+    const uint32_t rounds = run_rounds(m, share > LEAST ? share : LEAST);
+    *left = fmax(*left - (monotonic_s() - began), 0.0);
     uint32_t best = m->fits[0] ? 0 : fastest(m);
     for (uint32_t k = 1; k < m->nalgorithms && m->fits[0]; k++)
         if (m->fits[k] && m->best[k] < WORTH * m->best[0] && m->best[k] < m->best[best] &&
@@ -243,14 +303,15 @@ const char *autotune_algorithm_name(const tutti_op *op, const tutti_op_call *c, 
     return several ? op->cpu_algorithms->name(c, k) : NULL;
 }
 
-bool autotune_measure(const tutti_op *op, const tutti_op_call *c, uint32_t *ret_algorithm)
+bool autotune_measure(const tutti_op *op, const tutti_op_call *c, double *left,
+                      uint32_t *ret_algorithm)
 {
     measurement m = {.op = op, .c = c};
     uint32_t best = AUTOTUNE_MAX_ALGORITHMS, fit = 0;
     if (take_memory(&m) && (m.fits[0] = try_candidate(&m, 0))) {
         for (uint32_t k = 1; autotune_algorithm_name(op, c, k); k++)
             fit += m.fits[k] = try_candidate(&m, k);
-        best = fit ? decide(&m) : 0;
+        best = fit ? decide(&m, left) : 0;
     }
     const bool complete = best < AUTOTUNE_MAX_ALGORITHMS && !m.lacks_memory;
     *ret_algorithm = best < AUTOTUNE_MAX_ALGORITHMS ? best : 0;
