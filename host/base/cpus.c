@@ -1,13 +1,16 @@
-/* cpus.c - affinity, quotas of CPU time, the model. */
+/* cpus.c - affinity, quotas of CPU time, how long threads have waited for it, the model. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/cpus.h"
 #include "base/cgroup.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* The smallest quota so far, in CPUs. */
 static void tighten(void *context, const char *folder, bool second)
@@ -39,6 +42,33 @@ int cpus_available(void)
     const int quota = cpus_in_groups(CGROUP_ROOT, cgroup_own(groups));
     const int n = quota < allowed ? quota : allowed;
     return n > 0 ? n : 1;
+}
+
+/* Of a thread: the second number of its statistics. */
+static int64_t waited_ns(int folder, const char *thread)
+{
+    char path[300], text[96];
+    long long ran, waited;
+    (void)snprintf(path, sizeof path, "%.255s/schedstat", thread);
+    const int file = openat(folder, path, O_RDONLY | O_CLOEXEC);
+    const ssize_t n = file < 0 ? 0 : read(file, text, sizeof text - 1);
+    if (file >= 0)
+        (void)close(file);
+    text[n > 0 ? n : 0] = '\0';
+    return sscanf(text, "%lld %lld", &ran, &waited) == 2 ? waited : 0;
+}
+
+int64_t cpus_waited_ns(void)
+{
+    const struct dirent *entry;
+    int64_t sum = 0;
+    DIR *threads = opendir("/proc/self/task");
+    while (threads && (entry = readdir(threads)))
+        if (entry->d_name[0] != '.')
+            sum += waited_ns(dirfd(threads), entry->d_name);
+    if (threads)
+        (void)closedir(threads);
+    return sum;
 }
 
 /* "model name : Intel(R) Xeon(R) ..." of the first CPU. */

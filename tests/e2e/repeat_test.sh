@@ -2,7 +2,7 @@
 # repeat_test.sh - a run's folder has all that repeats the run, and `tutti train --repeat` gives its bits with an empty
 # cache; what cannot be as it was is told.
 . "$(dirname "$0")/lib.sh"
-unset TUTTI_TUNE
+export TUTTI_TUNE=1 # other tests run beside this one
 export XDG_CACHE_HOME=$work/cache
 field() { python3 -c "import json, sys
 value = json.load(open(sys.argv[1]))

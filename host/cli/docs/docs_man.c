@@ -25,7 +25,8 @@ static const named variables[] = {
      "how many these are; the comm `shared_memory` reads both, and a run without "
      "`distributed` is refused where there is more than one"},
     {"TUTTI_TUNE", "0: measures no kernels, takes the first of each and reads no choices that "
-                   "were kept"},
+                   "were kept; 1: keeps choices also where other processes had the processors "
+                   "meanwhile"},
     {"XDG_CACHE_HOME", "where choices of kernels are kept, in tutti/kernels; ~/.cache without"},
     {"TUTTI_CHART_JS", "the file of Chart.js, for `report`, instead of where Debian has it"},
     {"TUTTI_CUDART", "the file of the CUDA runtime, instead of where the loader looks"},

@@ -23,7 +23,8 @@ struct autotuner {
     choices made; /* these and those of calls since */
     uint32_t missing;
     char *written_to; /* where those made are written; NULL: nowhere */
-    double left;      /* seconds for rounds of measurements to come */
+    bool keeps_disturbed;
+    double left; /* seconds for rounds of measurements to come */
     bool complains;
     bool reproduces;
     tutti_error complaint;
@@ -44,6 +45,7 @@ autotuner *autotuner_create(const char *path)
     if (!t)
         return NULL;
     t->left = ROUNDS_S;
+    t->keeps_disturbed = choices_keep_disturbed();
     t->path = path ? strdup(path) : NULL;
     t->cpu = cpus_model();
     if ((path && !t->path) || !t->cpu) {
@@ -142,7 +144,20 @@ static uint32_t keep(autotuner *t, const tutti_op *op, const tutti_op_call *c, c
     return s ? 0 : there < 0 ? algorithm : (uint32_t)there;
 }
 
-/* Fixed, made by this run before, known, or measured now; only a measurement that was complete is kept. */
+/* Once a run. */
+static void tell_disturbed(autotuner *t)
+{
+    tutti_error why = TUTTI_ERROR_INIT;
+    (void)tutti_fail(
+        &why, TUTTI_E_STATE,
+        "other processes had the processors while kernels were timed: this run uses "
+        "what it has chosen then, %s does not keep it, and later runs measure again "
+        "(TUTTI_TUNE=1 keeps it)",
+        t->path);
+    complain(t, &why);
+}
+
+/* Fixed, made by this run before, known, or measured now; only a measurement that was complete and undisturbed is kept. */
 static uint32_t find_choice(autotuner *t, const tutti_op *op, const tutti_op_call *c,
                             const char *key)
 {
@@ -154,9 +169,12 @@ static uint32_t find_choice(autotuner *t, const tutti_op *op, const tutti_op_cal
         algorithm = algorithm_of(op, c, choices_find(&t->known, key));
     if (algorithm >= 0 || !t->path)
         return algorithm < 0 ? 0 : (uint32_t)algorithm;
-    uint32_t measured;
-    const bool complete = autotune_measure(op, c, &t->left, &measured);
-    return complete ? keep(t, op, c, key, measured) : measured;
+    const autotune_result r = autotune_measure(op, c, &t->left);
+    if (r.complete && r.disturbed && !t->keeps_disturbed)
+        tell_disturbed(t);
+    else if (r.complete)
+        return keep(t, op, c, key, r.algorithm);
+    return r.algorithm;
 }
 
 static uint32_t choose(autotuner *t, const tutti_op *op, const tutti_op_call *c)

@@ -43,6 +43,12 @@ const char *choices_path(char *path, size_t size)
     return path;
 }
 
+bool choices_keep_disturbed(void)
+{
+    const char *wanted = getenv("TUTTI_TUNE");
+    return wanted && strcmp(wanted, "1") == 0;
+}
+
 static choice *find(const choices *c, const char *key)
 {
     for (size_t k = 0; k < c->count; k++)

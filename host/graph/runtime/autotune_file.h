@@ -5,6 +5,7 @@
 
 #include "tutti/base.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 typedef struct choice {
@@ -34,6 +35,9 @@ void choices_fini(choices *c);
 /* Where measured choices are kept: $XDG_CACHE_HOME/tutti/kernels, else below $HOME; NULL: nowhere,
  * or TUTTI_TUNE is 0 and nothing is measured. */
 const char *choices_path(char *path, size_t size);
+
+/* TUTTI_TUNE is 1: choices are kept that were made while other processes had the processors. */
+bool choices_keep_disturbed(void);
 
 /* Makes the folders of `path` and waits for its lock file.  The descriptor to close, or -1. */
 int choices_lock(const char *path, tutti_error *err);

@@ -1,6 +1,7 @@
 /* autotune_measure.c - autotuning: times an operation's candidate algorithms in turns and takes the fastest. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/runtime/autotune_measure.h"
+#include "base/cpus.h"
 #include "base/monotonic.h"
 #include "graph/runtime/autotune.h"
 #include "graph/runtime/host_memory.h"
@@ -22,6 +23,7 @@ enum {
 /* Seconds of rounds: a share of those left to the run, and never less. */
 #define SHARE (1.0 / 12)
 #define LEAST 0.015
+#define DISTURBED 0.2 /* seconds of waiting for processors in one, or more */
 
 typedef struct measurement {
     const tutti_op *op;
@@ -303,18 +305,28 @@ const char *autotune_algorithm_name(const tutti_op *op, const tutti_op_call *c, 
     return several ? op->cpu_algorithms->name(c, k) : NULL;
 }
 
-bool autotune_measure(const tutti_op *op, const tutti_op_call *c, double *left,
-                      uint32_t *ret_algorithm)
+/* Whether threads have waited for processors that others had, `waited` nanoseconds in `seconds`. */
+static bool was_disturbed(int64_t waited, double seconds)
+{
+    return (double)waited * 1e-9 > DISTURBED * seconds;
+}
+
+autotune_result autotune_measure(const tutti_op *op, const tutti_op_call *c, double *left)
 {
     measurement m = {.op = op, .c = c};
     uint32_t best = AUTOTUNE_MAX_ALGORITHMS, fit = 0;
+    const double began = monotonic_s();
+    const int64_t waited = cpus_waited_ns();
     if (take_memory(&m) && (m.fits[0] = try_candidate(&m, 0))) {
         for (uint32_t k = 1; autotune_algorithm_name(op, c, k); k++)
             fit += m.fits[k] = try_candidate(&m, k);
         best = fit ? decide(&m, left) : 0;
     }
-    const bool complete = best < AUTOTUNE_MAX_ALGORITHMS && !m.lacks_memory;
-    *ret_algorithm = best < AUTOTUNE_MAX_ALGORITHMS ? best : 0;
+    const bool ran = best < AUTOTUNE_MAX_ALGORITHMS;
+    const autotune_result result = {
+        .algorithm = ran ? best : 0,
+        .complete = ran && !m.lacks_memory,
+        .disturbed = was_disturbed(cpus_waited_ns() - waited, monotonic_s() - began)};
     measurement_fini(&m);
-    return complete;
+    return result;
 }

@@ -11,11 +11,16 @@ enum { AUTOTUNE_MAX_ALGORITHMS = 8 };
 
 /* NULL behind the last algorithm, or for k = 0 where there is one algorithm only. */
 const char *autotune_algorithm_name(const tutti_op *op, const tutti_op_call *c, uint32_t k);
+typedef struct autotune_result {
+    uint32_t algorithm; /* 0 where nothing ran */
+    bool
+        complete; /* false: for want of memory, or because nothing ran; it says nothing of the next time */
+    bool disturbed; /* threads have waited for processors that other processes had */
+} autotune_result;
+
 /* The fastest algorithm for this call among those whose results agree.  Each is tried; then they run in rounds, which take a
  * twelfth of the `*left` seconds, or 15 ms where that is more, and one round at least; what they take is subtracted from
- * them.  False when the measurement is not complete: for want of memory, or because nothing ran.  What it gives then can
- * be used, but says nothing of the next time.  [control] */
-bool autotune_measure(const tutti_op *op, const tutti_op_call *c, double *left,
-                      uint32_t *ret_algorithm);
+ * them.  [control] */
+autotune_result autotune_measure(const tutti_op *op, const tutti_op_call *c, double *left);
 
 #endif
