@@ -1,4 +1,4 @@
-/* conv2d_1x1.c - the 1 x 1 convolution and its gradients as GEMM. */
+/* conv2d_1x1.c - the 1 x 1 convolution and its gradients as GEMM; windows that lie side by side as 1 x 1 ones of patches. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/gemm.h"
 #include "conv2d/conv2d_algorithms.h"
@@ -167,4 +167,104 @@ tutti_status conv2d_1x1_run(const conv2d_1x1 *s, const void *in0, const void *in
     if (y != out)
         conv2d_spread(&s->g, s->dtypes.x, s->p.threads, scratch, out);
     return TUTTI_OK;
+}
+
+/* ---- windows that do not overlap, as in a vision transformer ---- */
+
+/* Patches p (B, OH, OW, KH KW C) are x in another order, and the convolution is a 1 x 1 convolution of them. */
+struct conv2d_patches {
+    conv2d_geometry g;
+    conv2d_1x1 *product;
+    uint64_t bytes; /* of all patches */
+    int32_t kind, dtype, threads, reserved;
+};
+
+int conv2d_patches_fit(const conv2d_geometry *g)
+{
+    return g->g == 1 && g->kh * g->kw > 1 && g->sh == g->kh && g->sw == g->kw && g->ph == 0 &&
+           g->pw == 0 && g->dh == 1 && g->dw == 1;
+}
+
+tutti_status conv2d_patches_create(int32_t kind, const conv2d_geometry *g,
+                                   const conv2d_dtypes *t, int32_t threads,
+                                   conv2d_patches **ret, uint64_t *ret_scratch,
+                                   tutti_error *err)
+{
+    const conv2d_geometry single = {.b = g->b,
+                                    .h = g->oh,
+                                    .w = g->ow,
+                                    .c = g->kh * g->kw * g->c,
+                                    .oh = g->oh,
+                                    .ow = g->ow,
+                                    .o = g->o,
+                                    .kh = 1,
+                                    .kw = 1,
+                                    .g = 1,
+                                    .sh = 1,
+                                    .sw = 1,
+                                    .dh = 1,
+                                    .dw = 1};
+    conv2d_patches *s = calloc(1, sizeof *s);
+    uint64_t scratch = 0;
+    if (!s)
+        return tutti_fail(err, TUTTI_E_NOMEM, "conv2d: no memory for its state");
+    const tutti_status status =
+        conv2d_1x1_create(kind, &single, t, threads, &s->product, &scratch, err);
+    if (status) {
+        free(s);
+        return status;
+    }
+    s->g = *g;
+    s->kind = kind;
+    s->dtype = t->x;
+    s->threads = threads;
+    s->bytes = conv2d_align(t->x, single.b * single.h * single.w * single.c);
+    *ret = s;
+    *ret_scratch = s->bytes + scratch;
+    return TUTTI_OK;
+}
+
+void conv2d_patches_destroy(conv2d_patches *s)
+{
+    if (s)
+        conv2d_1x1_destroy(s->product);
+    free(s);
+}
+
+/* Row `row` of x, counted over all images, to the windows that it goes through, or from them: what lies beyond the last
+ * window is not read, and is set to zero. */
+static void move_row(const conv2d_patches *s, int64_t row, char *x, char *patches, int back)
+{
+    const conv2d_geometry *g = &s->g;
+    const int64_t pixel = g->c * (int64_t)tutti_dtype_size(s->dtype), line = g->kw * pixel;
+    const int64_t i = row % g->h / g->kh, u = row % g->h % g->kh;
+    const int64_t covered = i < g->oh ? g->ow : 0;
+    char *at = patches + (((row / g->h * g->oh + i) * g->ow) * g->kh + u) * line;
+    x += row * g->w * pixel;
+    for (int64_t j = 0; j < covered; j++)
+        memcpy(back ? x + j * line : at + j * g->kh * line,
+               back ? at + j * g->kh * line : x + j * line, (size_t)line);
+    if (back)
+        memset(x + covered * line, 0, (size_t)(g->w * pixel - covered * line));
+}
+
+static void move(const conv2d_patches *s, void *x, void *patches, int back)
+{
+#pragma omp parallel for schedule(static) num_threads(s->threads) if (s->threads > 1)
+    for (int64_t r = 0; r < s->g.b * s->g.h; r++)
+        move_row(s, r, x, patches, back);
+}
+
+tutti_status conv2d_patches_run(const conv2d_patches *s, const void *in0, const void *in1,
+                                const float *bias, void *out, void *scratch)
+{
+    void *memory = (unsigned char *)scratch + s->bytes;
+    if (s->kind != DNN_CONV_GRAD_INPUT) {
+        move(s, (void *)(uintptr_t)in0, scratch, 0);
+        return conv2d_1x1_run(s->product, scratch, in1, bias, out, memory);
+    }
+    const tutti_status status = conv2d_1x1_run(s->product, in0, in1, NULL, scratch, memory);
+    if (!status)
+        move(s, out, scratch, 1);
+    return status;
 }

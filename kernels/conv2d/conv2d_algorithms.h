@@ -38,6 +38,21 @@ tutti_status conv2d_1x1_run(const conv2d_1x1 *s, const void *in0, const void *in
                             const float *bias, void *out, void *scratch);
 void conv2d_1x1_destroy(conv2d_1x1 *s); /* NULL is fine */
 
+/* A convolution whose windows lie side by side, without a border, as a product of matrices: of patches, which are x in another
+ * order. */
+typedef struct conv2d_patches conv2d_patches;
+
+int conv2d_patches_fit(const conv2d_geometry *g);
+/* E_UNSUPPORTED where common/gemm.h has nothing for this CPU. */
+tutti_status conv2d_patches_create(int32_t kind, const conv2d_geometry *g,
+                                   const conv2d_dtypes *t, int32_t threads,
+                                   conv2d_patches **ret, uint64_t *ret_scratch,
+                                   tutti_error *err);
+/* The operation's inputs and its output; bias may be NULL. */
+tutti_status conv2d_patches_run(const conv2d_patches *s, const void *in0, const void *in1,
+                                const float *bias, void *out, void *scratch);
+void conv2d_patches_destroy(conv2d_patches *s); /* NULL is fine */
+
 /* Whether a convolution of single pixels leaves some out. */
 int conv2d_skips(const conv2d_geometry *g);
 /* Row `row`, counted over all images, of y(b, i, j) = x(b, i sh, j sw), elements of `dtype`. */

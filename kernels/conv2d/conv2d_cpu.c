@@ -9,8 +9,9 @@
 
 typedef struct state {
     conv2d_geometry g;
-    dnn *big; /* or one of the next eight, or none: the plain loops */
+    dnn *big; /* or one of the next nine, or none: the plain loops */
     conv2d_1x1 *gemm_1x1;
+    conv2d_patches *patches;
     conv2d_dgrad_flipped *dgrad;
     conv2d_wgrad_per_thread *wgrad;
     conv2d_winograd_state *winograd;
@@ -27,6 +28,7 @@ static void destroy(void *self)
         return;
     dnn_destroy(s->big);
     conv2d_1x1_destroy(s->gemm_1x1);
+    conv2d_patches_destroy(s->patches);
     conv2d_dgrad_flipped_destroy(s->dgrad);
     conv2d_wgrad_per_thread_destroy(s->wgrad);
     conv2d_winograd_destroy(s->winograd);
@@ -47,6 +49,7 @@ enum {
     DGRAD_FLIPPED = DNN_ALGORITHMS,
     WGRAD_PER_THREAD,
     GEMM_1X1,
+    PATCHES,
     WINOGRAD,
     WGRAD_PAIRS,
     DIRECT_AMX,
@@ -68,6 +71,8 @@ static void name_algorithms(void)
             dnn_name(texts[bf16][k], names[bf16][k]);
     memcpy(names[0][GEMM_1X1], "tiles", sizeof "tiles");
     memcpy(names[1][GEMM_1X1], "bf16 tiles", sizeof "bf16 tiles");
+    memcpy(names[0][PATCHES], "patches", sizeof "patches");
+    memcpy(names[1][PATCHES], "bf16 patches", sizeof "bf16 patches");
     memcpy(names[1][WINOGRAD], "bf16 Winograd", sizeof "bf16 Winograd");
     memcpy(names[1][WGRAD_PAIRS], "bf16 pairs", sizeof "bf16 pairs");
     memcpy(names[1][DIRECT_AMX], "bf16 AMX direct", sizeof "bf16 AMX direct");
@@ -97,14 +102,6 @@ int conv2d_bf16_here(void)
 #endif
 }
 
-/* The gradient of weights over patches that do not overlap, of few channels, as in a vision transformer: oneDNN's kernel for
- * bf16 takes several times as long as that for f32. */
-static int is_faster_in_f32(int kind, const tutti_op_call *c)
-{
-    const conv2d_geometry g = geometry(kind, c);
-    return kind == DNN_CONV_GRAD_WEIGHT && g.c < 16 && g.kh > 1 && g.sh >= g.kh && g.sw >= g.kw;
-}
-
 /* Factors go as bf16 where the CPU multiplies these, and they are bf16 or may be rounded. */
 static conv2d_dtypes dtypes(int kind, const tutti_op_call *c)
 {
@@ -115,8 +112,7 @@ static conv2d_dtypes dtypes(int kind, const tutti_op_call *c)
         t = (conv2d_dtypes){c->out[0].dtype, c->in[1].dtype, c->in[0].dtype, 0};
     else if (kind == DNN_CONV_GRAD_WEIGHT)
         t = (conv2d_dtypes){c->in[0].dtype, c->out[0].dtype, c->in[1].dtype, 0};
-    t.bf16 =
-        has_bf16(c) && (both || rounds) && conv2d_bf16_here() && !is_faster_in_f32(kind, c);
+    t.bf16 = has_bf16(c) && (both || rounds) && conv2d_bf16_here();
     return t;
 }
 
@@ -136,15 +132,21 @@ static int direct_fits(int kind, const conv2d_geometry *g)
                                                                  : conv2d_direct_fits(kind, g));
 }
 
-/* The first one is for everything, the others for what they fit and are worth measuring for: oneDNN has other
- * kernels for f32 that lies otherwise, for bf16 it has the same. */
+/* The first one is for everything, or several times as fast as oneDNN's; the others are for what they fit and are worth
+ * measuring for: oneDNN has other kernels for f32 that lies otherwise, for bf16 it has the same. */
 static uint32_t algorithms_of(int kind, const conv2d_geometry *g, int bf16, int32_t threads,
                               int32_t *ret)
 {
     uint32_t n = 0;
+    const int patches = has_sums(g) && conv2d_patches_fit(g) && gemm_microkernel_at(bf16, 0);
+    if (patches &&
+        bf16) /* oneDNN's gradient of weights takes several times as long as in f32 */
+        ret[n++] = PATCHES;
     ret[n++] = DNN_DIRECT;
     if (!has_sums(g))
         return n;
+    if (patches && !bf16)
+        ret[n++] = PATCHES;
     if (!conv2d_1x1_fit(g) && !bf16) {
         ret[n++] = DNN_BLOCKED;
         ret[n++] = DNN_WINOGRAD;
@@ -173,6 +175,8 @@ static tutti_status prepare_algorithm(state *s, int kind, const tutti_op_call *c
     const conv2d_geometry *g = &s->g;
     if (algorithm == GEMM_1X1)
         return conv2d_1x1_create(kind, g, t, c->threads, &s->gemm_1x1, ret_scratch, err);
+    if (algorithm == PATCHES)
+        return conv2d_patches_create(kind, g, t, c->threads, &s->patches, ret_scratch, err);
     if (algorithm == DGRAD_FLIPPED)
         return conv2d_dgrad_flipped_create(g, c->threads, &s->dgrad, ret_scratch, err);
     if (algorithm == WGRAD_PER_THREAD)
@@ -324,6 +328,8 @@ static tutti_status forward_run(void *self, const tutti_op_call *c, const void *
         return run_im2col(s, in, bias, out[0], scratch);
     if (s->gemm_1x1)
         return conv2d_1x1_run(s->gemm_1x1, in[0], in[1], bias, out[0], scratch);
+    if (s->patches)
+        return conv2d_patches_run(s->patches, in[0], in[1], bias, out[0], scratch);
     if (s->winograd)
         return run_winograd(s, in, bias, out[0], scratch);
     if (s->direct)
@@ -345,6 +351,8 @@ static tutti_status input_run(void *self, const tutti_op_call *c, const void *co
         return run_im2col(s, in, NULL, out[0], scratch);
     if (s->gemm_1x1)
         return conv2d_1x1_run(s->gemm_1x1, in[0], in[1], NULL, out[0], scratch);
+    if (s->patches)
+        return conv2d_patches_run(s->patches, in[0], in[1], NULL, out[0], scratch);
     if (s->dgrad)
         return conv2d_dgrad_flipped_run(s->dgrad, in[0], in[1], out[0], scratch);
     if (s->winograd)
@@ -368,6 +376,8 @@ static tutti_status weight_run(void *self, const tutti_op_call *c, const void *c
         return run_im2col(s, in, NULL, out[0], scratch);
     if (s->gemm_1x1)
         return conv2d_1x1_run(s->gemm_1x1, in[0], in[1], NULL, out[0], scratch);
+    if (s->patches)
+        return conv2d_patches_run(s->patches, in[0], in[1], NULL, out[0], scratch);
     if (s->wgrad)
         return conv2d_wgrad_per_thread_run(s->wgrad, in[0], in[1], out[0], scratch);
     if (s->winograd)

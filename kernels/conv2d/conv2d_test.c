@@ -112,6 +112,8 @@ static const op_case large[] = {
     THREE(7, 3, 16, 32, 3, 1, 1, 3),   THREE(2, 20, 32, 32, 1, 3, 0, 7),
     THREE(2, 6, 32, 16, 5, 2, 2, 3),   THREE(1, 140, 16, 16, 3, 1, 1, 140),
     THREE(4, 10, 6, 12, 1, 2, 0, 5),   THREE(5, 16, 8, 16, 1, 2, 0, 8),
+    THREE(3, 32, 3, 24, 4, 4, 0, 8),   THREE(2, 51, 3, 40, 16, 16, 0, 3),
+    THREE(3, 11, 16, 32, 2, 2, 0, 5),
 };
 
 /* Multiply-adds of a case with x and w in place 0 and 1, or with y instead of one of them. */
