@@ -96,7 +96,7 @@ static tutti_status infer_columns(loader *l, tutti_error *err)
 
 static void *aligned(uint64_t bytes)
 {
-    return aligned_alloc(64, (bytes + 63) / 64 * 64 + 64);
+    return aligned_alloc(LOADER_ALIGN, (bytes / LOADER_ALIGN + 2) * LOADER_ALIGN);
 }
 
 static tutti_status make_memory(loader *l, tutti_error *err)

@@ -14,6 +14,8 @@
 
 enum { BATCH_FREE, BATCH_TAKEN, BATCH_READY };
 
+enum { LOADER_ALIGN = 64 }; /* bytes, of memory that samples are read and transformed in */
+
 /* One batch of the ring. */
 typedef struct ring_slot {
     tutti_tensor columns[TUTTI_MAX_COLUMNS]; /* (B, ...) */

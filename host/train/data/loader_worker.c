@@ -30,45 +30,70 @@ tutti_status loader_order(loader *l, int64_t epoch, int64_t batch, int64_t *inde
 
 /* ---- the work ---- */
 
-/* Reads sample `index` and transforms it into row `row` of the batch. */
-static tutti_status make_sample(worker *w, ring_slot *p, int64_t row, int64_t index,
-                                int64_t epoch)
+/* Where row `row` of column `k` will lie; NULL where a sample on its way may take more room, or that is not aligned as memory of
+ * transforms is. */
+static void *place_of(const loader *l, const ring_slot *p, uint32_t k, int64_t row)
 {
-    loader *l = w->loader;
-    tutti_tensor now[TUTTI_MAX_COLUMNS], before[TUTTI_MAX_COLUMNS];
-    int side[TUTTI_MAX_COLUMNS] = {0};
-    memset(now, 0, sizeof now);
+    const uint64_t bytes = tutti_nbytes(&l->columns[k].desc);
+    return bytes == l->capacity[k] && bytes % LOADER_ALIGN == 0
+               ? (char *)p->columns[k].data + (uint64_t)row * bytes
+               : NULL;
+}
+
+/* Sample `index` as it was read: without transforms into its places. */
+static tutti_status read_sample(worker *w, ring_slot *p, int64_t index, void *const *places,
+                                tutti_tensor *ret_now)
+{
+    const loader *l = w->loader;
     for (uint32_t k = 0; k < l->info.ncolumns; k++) {
         const tutti_desc *d = &l->info.columns[k].desc;
-        now[k].data = l->resident ? (char *)l->samples[k] + (uint64_t)index * tutti_nbytes(d)
-                                  : w->work[0][k];
-        now[k].desc = *d;
-        now[k].device = TUTTI_DEVICE_CPU;
+        void *to = !l->options.ntransforms && places[k] ? places[k] : w->work[0][k];
+        ret_now[k].data =
+            l->resident ? (char *)l->samples[k] + (uint64_t)index * tutti_nbytes(d) : to;
+        ret_now[k].desc = *d;
+        ret_now[k].device = TUTTI_DEVICE_CPU;
     }
-    tutti_status s = l->resident ? TUTTI_OK
-                                 : samples_read_one(l->options.dataset, l->dataset, index, now,
-                                                    l->capacity, l->info.ncolumns, &p->error);
-    const tutti_sample sample = {sizeof sample,   l->info.ncolumns, l->options.seed,
-                                 (uint64_t)epoch, (uint64_t)index,  before};
-    for (uint32_t t = 0; s == TUTTI_OK && t < l->options.ntransforms; t++) {
+    return l->resident ? TUTTI_OK
+                       : samples_read_one(l->options.dataset, l->dataset, index, ret_now,
+                                          l->capacity, l->info.ncolumns, &p->error);
+}
+
+/* The last transform writes into the places. */
+static tutti_status transform_sample(worker *w, ring_slot *p, const tutti_sample *sample,
+                                     void *const *places, tutti_tensor *now)
+{
+    loader *l = w->loader;
+    tutti_tensor before[TUTTI_MAX_COLUMNS];
+    tutti_sample of = *sample;
+    int side[TUTTI_MAX_COLUMNS] = {0};
+    of.columns = before;
+    for (uint32_t t = 0; t < l->options.ntransforms; t++) {
+        instance *transform = l->options.transforms[t];
+        const bool last = t + 1 == l->options.ntransforms;
         memcpy(before, now, sizeof before);
-        for (uint32_t k = 0; s == TUTTI_OK && k < l->info.ncolumns; k++) {
+        for (uint32_t k = 0; k < l->info.ncolumns; k++) {
             tutti_tensor out = now[k];
-            out.data = w->work[1 - side[k]][k];
-            instance *transform = l->options.transforms[t];
+            out.data = last && places[k] ? places[k] : w->work[1 - side[k]][k];
             instance_call c = instance_enter(transform, "apply");
-            const int32_t r = l->tables[t]->apply(instance_self(transform), &sample, k, &now[k],
-                                                  &out, &p->error);
+            const int32_t r =
+                l->tables[t]->apply(instance_self(transform), &of, k, &now[k], &out, &p->error);
             instance_leave(&c);
             if (r < 0)
-                s = samples_failed("transform", transform, index, r, &p->error);
-            else if (r > 0) {
+                return samples_failed("transform", transform, (int64_t)of.index, r, &p->error);
+            if (r > 0) {
                 now[k] = out;
                 side[k] = 1 - side[k];
             }
         }
     }
-    for (uint32_t k = 0; s == TUTTI_OK && k < l->info.ncolumns; k++) {
+    return TUTTI_OK;
+}
+
+/* Into the batch, unless it is there already. */
+static tutti_status put_sample(const loader *l, ring_slot *p, int64_t row, int64_t index,
+                               const tutti_tensor *now)
+{
+    for (uint32_t k = 0; k < l->info.ncolumns; k++) {
         char have[96], want[96];
         if (!tutti_same_shape(&now[k].desc, &l->columns[k].desc) ||
             now[k].desc.dtype != l->columns[k].desc.dtype)
@@ -78,9 +103,32 @@ static tutti_status make_sample(worker *w, ring_slot *p, int64_t row, int64_t in
                               tutti_desc_text(&now[k].desc, have, sizeof have),
                               tutti_desc_text(&l->columns[k].desc, want, sizeof want));
         const uint64_t bytes = tutti_nbytes(&now[k].desc);
-        memcpy((char *)p->columns[k].data + (uint64_t)row * bytes, now[k].data, bytes);
+        char *to = (char *)p->columns[k].data + (uint64_t)row * bytes;
+        if (to != now[k].data)
+            memcpy(to, now[k].data, bytes);
     }
-    return s;
+    return TUTTI_OK;
+}
+
+/* Reads sample `index` and transforms it into row `row` of the batch. */
+static tutti_status make_sample(worker *w, ring_slot *p, int64_t row, int64_t index,
+                                int64_t epoch)
+{
+    const loader *l = w->loader;
+    const tutti_sample sample = {.struct_size = sizeof sample,
+                                 .ncolumns = l->info.ncolumns,
+                                 .seed = l->options.seed,
+                                 .epoch = (uint64_t)epoch,
+                                 .index = (uint64_t)index};
+    tutti_tensor now[TUTTI_MAX_COLUMNS];
+    void *places[TUTTI_MAX_COLUMNS] = {NULL};
+    memset(now, 0, sizeof now);
+    for (uint32_t k = 0; k < l->info.ncolumns; k++)
+        places[k] = place_of(l, p, k, row);
+    tutti_status s = read_sample(w, p, index, places, now);
+    if (!s)
+        s = transform_sample(w, p, &sample, places, now);
+    return s ? s : put_sample(l, p, row, index, now);
 }
 
 bool loader_has_row(const loader_rows *rows, int64_t row)
