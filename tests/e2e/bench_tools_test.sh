@@ -46,6 +46,25 @@ found, marked = scale.exponents("batch", points)
 assert abs(found["step_ms"] - 1.5) < 1e-9 and found["first_s"] is None and marked == ["step_ms"], (found, marked)
 PY
 
+check "both precisions of a row beside each other" python3 - <<'PY'
+import precisions
+
+def row(name, dtype, ours, peer=None, against="torch"):
+    return {"row": name, "dtype": dtype, "ours_ms": ours, "against": against if peer else "", **({"peer_ms": peer} if peer else {})}
+rows = [row("b1", "f32", 3.0, 6.0), row("b1", "f32", 3.0, 12.0, "Composer"), row("b1", "bf16", 2.0, 8.0),
+        row("b1", "bf16", 4.0, 10.0, "Composer"), row("b2", "f32", 5.0), row("b2", "bf16", 2.5), row("b3", "f32", 1.0, 2.0),
+        row("t_b1", "f32 cold", 9.0, 9.0), row("b4", "f32", 1.0, 2.0), row("b4", "bf16", 0.5)]
+found = precisions.compared(rows)
+assert found == [
+    {"row": "b1", "against": "torch", "ours_best": "bf16", "f32_over_bf16": 1.5, "peer_best": "f32", "best_with_best": 3.0},
+    {"row": "b1", "against": "Composer", "ours_best": "f32", "f32_over_bf16": 0.75, "peer_best": "bf16",
+     "best_with_best": 10.0 / 3.0},
+    {"row": "b2", "against": "", "ours_best": "bf16", "f32_over_bf16": 2.0}], found
+assert precisions.table(found).splitlines()[2:] == [
+    "| b1 | 1.50 | 3.00 | bf16 | f32 |", "| b1, Composer | 0.75 | 3.33 | f32 | bf16 |", "| b2 | 2.00 |  | bf16 |  |"], found
+assert precisions.compared([]) == []
+PY
+
 small="--pairs 1 --seconds 0.01 --build $build --threads 2 --python $work/no_python"
 check "rows without torch" python3 "$bench/run" b1_mlp_tiny o_sgd_1024000 t_b4_resnet20 --roofline --dtype f32 $small --json table.json
 mv check.out table.txt
@@ -78,20 +97,26 @@ if sys.argv[1] != "-c":
         print(int(line) * 10000000, 3072, flush=True)
 PY
 chmod +x peer
-check "rows beside a peer" python3 "$bench/run" b1_mlp_tiny t_b4_resnet20 --dtype f32 --pairs 2 --seconds 0.02 --build "$build" \
+check "rows beside a peer" python3 "$bench/run" b1_mlp_tiny t_b4_resnet20 --pairs 2 --seconds 0.02 --build "$build" \
   --threads 2 --python "$work/peer" --settings fused --json peer.json
 mv check.out peer.txt
 check "their ratios" python3 - <<'PY'
 import json
 text = open("peer.txt").read()
 assert "not installed" not in text and "of the bound" not in text, text
-step, alone, *first = json.load(open("peer.json"))["rows"]
+out = json.load(open("peer.json"))
+step, composer, half, composer_half, *first = out["rows"]
 assert abs(step["peer_ms"] - 10) < 1e-9 and step["peer"] == "torch 9.9" and step["setting"] == "fused", step
 assert step["low"] <= step["ratio"] <= step["high"] and step["peer_growth_mb"] == 2 and step["pairs"] == 2, step
-assert alone["row"] == "b1_mlp_tiny" and [row["dtype"] for row in first] == ["f32 cold", "f32 warm"], (alone, first)
+assert (composer["against"], half["dtype"], composer_half["against"]) == ("Composer", "bf16", "Composer"), out
+assert [row["dtype"] for row in first] == ["f32 cold", "f32 warm"], first
 assert all(row["ratio"] > 0 and row["peer_ms"] > 0 for row in first), first
 line = next(line.split("|")[1:-1] for line in text.splitlines() if line.startswith("| b1"))
 assert len(line) == 9 and line[2].strip() == f"{step['ratio']:.2f}" and line[8].strip() == "torch 9.9 fused", line
+plain, other = out["precisions"]
+assert (plain["row"], plain["against"], other["against"]) == ("b1_mlp_tiny", "torch", "Composer"), out["precisions"]
+assert plain["f32_over_bf16"] == step["ours_ms"] / half["ours_ms"], (plain, step, half)
+assert text.count("| row | our f32 over our bf16 | best with best | our best | the peer's best |") == 1, text
 PY
 check "a row of llm.c where a folder of it is named" python3 - <<'PY'
 import os

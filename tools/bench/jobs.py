@@ -33,6 +33,11 @@ class Job:
         return f"{self.dtype} {self.first}".strip()
 
     @property
+    def against(self):
+        """Whose steps the peer's are."""
+        return "llm.c" if self.llmc else "Composer" if self.composer else "torch"
+
+    @property
     def recipe(self):
         return self.row in GROWN
 
