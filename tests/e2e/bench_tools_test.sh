@@ -126,6 +126,16 @@ here = pathlib.Path(os.environ["SOURCE"]) / "tools" / "bench"
 assert not [j for j in all_jobs(here, None, None) if j.llmc]
 assert [(j.row, j.dtype) for j in all_jobs(here, None, here) if j.llmc] == [("b8_gpt2_124m", "f32")]
 PY
+check "a bound for every step but a second peer's of the same row" python3 - <<'PY'
+import os
+import pathlib
+from jobs import all_jobs
+here = pathlib.Path(os.environ["SOURCE"]) / "tools" / "bench"
+bounded = {(j.name, j.kind, j.against) for j in all_jobs(here, None, here) if j.bounded}
+assert ("b10_resnet20_recipe", "bf16", "Composer") in bounded and ("b10_gpt_recipe", "f32", "torch") in bounded, bounded
+assert ("b1_mlp_tiny", "f32", "torch") in bounded and ("b1_mlp_tiny", "f32", "Composer") not in bounded, bounded
+assert not [b for b in bounded if b[0].startswith("t_") or b[2] == "llm.c"], bounded
+PY
 python3 "$bench/run" b1_mlp_tiny --llmc "$work/nowhere" $small >llmc.out 2>llmc.err
 check "a folder without llm.c is one sentence" test $? = 2 -a "$(tail -1 llmc.err)" = \
   "run: error: --llmc $work/nowhere: there is no train_gpt2; want a checkout of llm.c where it is built"

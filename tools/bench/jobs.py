@@ -33,6 +33,11 @@ class Job:
         return f"{self.dtype} {self.first}".strip()
 
     @property
+    def bounded(self):
+        """Whether the machine has a bound for its step; Composer's steps of a plain row have the bound of that row."""
+        return not self.first and not self.llmc and (self.recipe or not self.composer)
+
+    @property
     def against(self):
         """Whose steps the peer's are."""
         return "llm.c" if self.llmc else "Composer" if self.composer else "torch"
