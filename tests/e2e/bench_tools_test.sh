@@ -134,7 +134,35 @@ here = pathlib.Path(os.environ["SOURCE"]) / "tools" / "bench"
 bounded = {(j.name, j.kind, j.against) for j in all_jobs(here, None, here) if j.bounded}
 assert ("b10_resnet20_recipe", "bf16", "Composer") in bounded and ("b10_gpt_recipe", "f32", "torch") in bounded, bounded
 assert ("b1_mlp_tiny", "f32", "torch") in bounded and ("b1_mlp_tiny", "f32", "Composer") not in bounded, bounded
-assert not [b for b in bounded if b[0].startswith("t_") or b[2] == "llm.c"], bounded
+assert not [b for b in bounded if b[0].startswith(("t_", "p_")) or b[2] == "llm.c"], bounded
+PY
+check "rows of another row's run file: files, and a plan by itself" python3 - <<'PY'
+import importlib.machinery
+import importlib.util
+import os
+import pathlib
+import types
+import samples_files
+from jobs import VARIANTS, all_jobs
+path = os.environ["SOURCE"] + "/tools/bench/run"
+spec = importlib.util.spec_from_loader("run", importlib.machinery.SourceFileLoader("run", path))
+run = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(run)
+build = pathlib.Path(os.environ["TUTTI"]).parent
+args = types.SimpleNamespace(build=build, threads=2, files=os.getcwd(), made=set(), pairs=2)
+jobs = [j for j in all_jobs(run.HERE, None, None) if j.variant]
+assert {j.name for j in jobs} == set(VARIANTS) and [j.kind for j in jobs if j.plan] == ["f32"], jobs
+for kind in {j.files for j in jobs if j.files}:
+    samples_files.make(kind, args.files, 256, build / "tutti")
+rows = {(j.name, j.dtype): run.arena_mb(args, j) for j in jobs}
+base = {(j.row, j.dtype): run.arena_mb(args, j) for j in all_jobs(run.HERE, None, None) if j.name in ("b4_resnet20", "b7_gpt")}
+for dtype in ("f32", "bf16"):
+    assert rows["d_b4_resnet20_mds", dtype] == base["b4_resnet20", dtype], (rows, base)
+    assert rows["d_b7_gpt_tokens", dtype] == base["b7_gpt", dtype], (rows, base)
+job, = (j for j in jobs if j.plan)
+r = run.measure(args, job, 60)
+assert (r["row"], r["dtype"], r["pairs"], r["arena_mb"]) == ("p_gpt2_xl", "f32", 2, rows["p_gpt2_xl", "f32"]), r
+assert len(run.text(r, True).split("|")) == 13 and r["ours_ms"] > 0, r
 PY
 python3 "$bench/run" b1_mlp_tiny --llmc "$work/nowhere" $small >llmc.out 2>llmc.err
 check "a folder without llm.c is one sentence" test $? = 2 -a "$(tail -1 llmc.err)" = \

@@ -1,4 +1,4 @@
-"""Files for rows of tools/bench/loader, made without any package: tokens, MDS shards compressed by zstd, tar shards."""
+"""Files for rows of loader and run, made without any package: tokens, MDS shards compressed by zstd, tar shards."""
 import ctypes
 import ctypes.util
 import json
@@ -13,11 +13,11 @@ import zlib
 LENGTH = 256  # of a sample of tokens
 
 
-def make_tokens(folder, samples):
+def make_tokens(folder, samples, vocabulary=50257):
     """tokens.bin in llm.c's form: 1024 bytes of head, then numbers of 16 bits."""
     count = samples * LENGTH + 1
     draw = random.Random(1)
-    low = b"".join(struct.pack("<H", draw.randrange(50257)) for _ in range(min(count, 65536)))
+    low = b"".join(struct.pack("<H", draw.randrange(vocabulary)) for _ in range(min(count, 65536)))
     numbers = (low * (count // 65536 + 1))[:2 * count]
     (folder / "tokens.bin").write_bytes(struct.pack("<3i", 20240520, 1, count).ljust(1024, b"\0") + numbers)
 
@@ -36,17 +36,16 @@ def compressed(data):
     return room.raw[:size]
 
 
-def make_mds(folder, samples, tutti):
-    """The tokens of tokens.bin as shards of MosaicML Streaming, compressed by zstd."""
-    make_tokens(folder, samples)
-    words = [tutti, "data", "convert", folder / "tokens.bin", folder / "mds", "--set", f"length={LENGTH}"]
+def convert(tutti, source, target, *more):
+    """What Tutti reads, as shards of MosaicML Streaming that are compressed by zstd."""
+    words = [tutti, "data", "convert", source, target, *more]
     said = subprocess.run([str(w) for w in words], text=True, capture_output=True, check=False, timeout=600)
     if said.returncode:
         raise ValueError(f"tutti data convert: {(said.stderr.strip().splitlines() or ['says nothing'])[-1]}")
-    index = folder / "mds" / "index.json"
+    index = target / "index.json"
     whole = json.loads(index.read_text(encoding="utf-8"))
     for shard in whole["shards"]:
-        file = folder / "mds" / shard["raw_data"]["basename"]
+        file = target / shard["raw_data"]["basename"]
         data = compressed(file.read_bytes())
         file.unlink()
         packed = file.with_name(file.name + ".zstd")
@@ -55,6 +54,21 @@ def make_mds(folder, samples, tutti):
         shard["raw_data"]["hashes"] = {}
         shard["hashes"] = []
     index.write_text(json.dumps(whole), encoding="utf-8")
+
+
+def make_mds(folder, samples, tutti):
+    """The tokens of tokens.bin as shards."""
+    make_tokens(folder, samples)
+    convert(tutti, folder / "tokens.bin", folder / "mds", "--set", f"length={LENGTH}")
+
+
+def make_images(folder, samples, tutti):
+    """Pictures of CIFAR-10's size and form, a little noise over a slope, as PNG in shards."""
+    draw = random.Random(1)
+    pictures = [bytes((x + y + c * 60 + draw.randrange(8)) % 256 for c in range(3) for y in range(32) for x in range(32))
+                for _ in range(min(samples, 256))]
+    (folder / "images.bin").write_bytes(b"".join(bytes([k % 10]) + pictures[k % len(pictures)] for k in range(samples)))
+    convert(tutti, folder / "images.bin", folder / "images", "--as", "cifar_bin", "--shard-samples", 1024)
 
 
 def png(side, draw):
@@ -83,8 +97,10 @@ def make_tar(folder, samples):
 def make(row, folder, samples, tutti):
     """The files of a row in `folder`, a path."""
     folder = pathlib.Path(folder)
-    if row == "tokens":
-        make_tokens(folder, samples)
+    if row in ("tokens", "characters"):
+        make_tokens(folder, samples, 65 if row == "characters" else 50257)
+    elif row == "images":
+        make_images(folder, samples, tutti)
     elif row == "mds":
         make_mds(folder, samples, tutti)
     else:
