@@ -22,7 +22,7 @@ enum { NET_FP32, NET_AMP_BF16, NET_AMP_FP16, NET_FP32_FAST };
 
 /* How products read trainable weights in the two of 16 bits. */
 enum {
-    NET_HALF_BEST, /* on a GPU by copies; elsewhere, where products are made in f32, as they are */
+    NET_HALF_BEST, /* copies with TUTTI_DEVICE_HALVES; else F32, which products in bf16 round */
     NET_HALF_NODES,  /* each run rounds them */
     NET_HALF_COPIES, /* rounded once, beside the arena of weights: net_half_weights */
 };
