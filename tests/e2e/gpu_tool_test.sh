@@ -6,8 +6,10 @@ build="$(dirname "$TUTTI")"
 mkdir empty
 env PATH="$work/empty" /usr/bin/python3 "$SOURCE/tools/gpu" --output none >none.txt
 check "without a GPU there is one sentence, and status 2" test $? = 2 -a "$(head -1 none.txt)" = 'tools/gpu: there is no GPU that nvidia-smi knows of'
-says "a stage that is none" 2 'tools/gpu: there is no stage op; there are first, chosen, operations, device, tuned, graphs, again, ranks, parity, plugins, sanitizer, mlp, mlp-launches, profile, ncu, peers-mlp' \
+says "a stage that is none" 2 'tools/gpu: there is no stage op; there are first, chosen, operations, device, tuned, graphs, again, ranks, parity, plugins, sanitizer, mlp, mlp-launches, airbench, profile, ncu, peers-mlp' \
   python3 "$SOURCE/tools/gpu" --standin --only op
+says "no CIFAR-10 where it is said to be" 2 "tools/gpu: --cifar empty: want CIFAR-10's binary files there, or train and test as shards" \
+  python3 "$SOURCE/tools/gpu" --standin --cifar empty
 # Three calls, each of which goes on from what the one before has left.
 for call in 1 2 3; do
   check "call $call on the stand-in" python3 "$SOURCE/tools/gpu" --standin --from "$build" --output out --call $call
@@ -22,6 +24,8 @@ assert len(out["device"]["tests"]) == 1 and out["device"]["wrong"] == {}, out["d
 assert out["tuned"]["tests"] == 1 and out["tuned"]["wrong"] == {}, out["tuned"]
 assert "MLP" in out["parity"] and len(out["plugins"]) == 2, out
 assert all(text.endswith(" of how far they have moved") for text in out["plugins"].values()), out["plugins"]
+trained, = out["airbench"]
+assert trained["seed"] == 17 and trained["seconds"] > 0 and 0 <= trained["accuracy"] <= 1, trained
 assert [b["id"] for b in out["bench"]] == ["mlp", "mlp-launches"] and out["bench"][0]["per_second"] > 0, out
 by = {(c["operation"], c["library"]): c["steps"] for c in out["chosen"]["mlp"]}
 assert by["matmul_bias_grad", "cuBLASLt 13.0.0"] == 3, by
@@ -35,6 +39,30 @@ assert [k["ms"] for k in kinds] == sorted((k["ms"] for k in kinds), reverse=True
 assert any("launches of body.linearN: matmul_relu a step" in line for line in found) and any("without graphs" in line for line in found), found
 assert [float(line.split(" ms")[0]) for line in found if " ms  " in line] == sorted(
     (float(line.split(" ms")[0]) for line in found if " ms  " in line), reverse=True), found
+PY
+check "CIFAR-10 as --cifar names it, else of the pack, else the stage is left out" python3 - <<'PY'
+import json, os, pathlib, sys, types
+sys.path.insert(0, os.environ["SOURCE"] + "/tools/on_gpu")
+sys.dont_write_bytecode = True
+import airbench
+def machine(cifar, build):
+    m = types.SimpleNamespace(args=types.SimpleNamespace(standin=False, cifar=cifar), build=build, result={}, left=[])
+    m.leave_out = lambda what, why: m.left.append((what, why))
+    return m
+pack = pathlib.Path("airpack")
+m = machine(None, pack)
+airbench.airbench(m)
+assert len(m.left) == 1 and m.left[0][0] == "airbench" and "--cifar" in m.left[0][1] and "airbench" not in m.result, vars(m)
+airbench.made_up(pack / "cifar")
+assert airbench.pictures(m) == pack / "cifar"
+for split in ("train", "test"):
+    (pathlib.Path("shards") / split).mkdir(parents=True)
+    (pathlib.Path("shards") / split / "index.json").write_text("{}")
+assert airbench.pictures(machine(pathlib.Path("shards"), pack)) == pathlib.Path("shards")
+assert airbench.dataset(pathlib.Path("shards"), "test") == {"name": "mds", "path": "shards/test", "classes": 10}
+pathlib.Path("air.jsonl").write_text("\n".join(json.dumps({"values": v}) for v in (
+    {"time/train": 0.0001}, {"time/train": 0.0005}, {"metrics/test/accuracy": 0.9})))
+assert airbench.result(pathlib.Path("air.jsonl")) == {"seconds": 1.8, "accuracy": 0.9}
 PY
 check "layers of one kind are one line" python3 - <<'PY'
 import os, sys

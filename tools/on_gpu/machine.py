@@ -195,7 +195,8 @@ class Machine:
 
     # What earlier calls found, and the algorithms that were chosen then, lie beside the results: whoever carries
     # the output folder to the next machine goes on where the last call stopped.
-    KEPT = ("bench", "chosen", "launches", "kinds", "parity", "plugins", "operations", "device", "tuned", "ranks", "sanitized", "findings")
+    KEPT = ("bench", "chosen", "launches", "kinds", "parity", "plugins", "operations", "device", "tuned", "ranks", "sanitized", "airbench",
+            "findings")
 
     def take_up(self):
         before, choices = self.args.output / "gpu.json", self.args.output / "choices"

@@ -107,6 +107,8 @@ def make(args):
     with tempfile.TemporaryDirectory() as folder:
         to = pathlib.Path(folder, "pack")
         gather(source, to)
+        if args.cifar:
+            shutil.copytree(args.cifar, to / "cifar")
         about = {"architectures": [int(a) for a in re.findall(r"\d+", args.architectures)],
                  "sources": fingerprint(), "tests": len(list((to / "tests").rglob("*_test")))}
         (to / "pack.json").write_text(json.dumps(about) + "\n", encoding="utf-8")

@@ -2,6 +2,7 @@
 from dataclasses import dataclass
 from typing import Callable
 
+import airbench
 import checks
 import parity
 import processes
@@ -40,6 +41,7 @@ STAGES = [
     Stage("plugins", 1, 16, checks.plugins, "optimizers, algorithms, transforms, 8 batches each"),
     Stage("sanitizer", 1, 24, sanitizer.sanitize, "compute-sanitizer over the operations"),
     *[Stage(row.id, row.call, row.part, lambda m, row=row: speed.measure(m, row), row.name) for row in speed.ROWS],
+    Stage("airbench", 3, 16, airbench.airbench, "the recipe cifar10_airbench whole: accuracy and seconds"),
     Stage("profile", 2, 12, what_runs.launches, "GPT-2's launches by their time"),
     Stage("profile-resnet", 3, 10, what_runs.launches_resnet50, "the same of ResNet-50"),
     Stage("profile-resnet20", 3, 8, what_runs.launches_resnet20, "and of ResNet-20"),
@@ -48,6 +50,7 @@ STAGES = [
 ]
 TINY = [s for s in STAGES if s.call == 1] + [
     *[Stage(row.id, row.call, row.part, lambda m, row=row: speed.measure(m, row), row.name) for row in speed.TINY],
+    Stage("airbench", 3, 16, airbench.airbench, "of narrow layers, two batches"),
     Stage("profile", 2, 12, what_runs.launches, "of the small net"),
     Stage("ncu", 2, 12, what_runs.counters, "of the small net"),
     *peers(speed.TINY)]
