@@ -103,36 +103,25 @@ static uint32_t count_of(const tutti_op_call *c, int32_t dtype)
 
 /* Do factors go as bf16?  Where the CPU multiplies these, nothing is F16, and they are bf16 or may be rounded.
  * Few numbers of F32 are not worth it. */
-static int is_bf16(const tutti_op_call *c, const matmul_shape *m, int grad)
+static int is_bf16(const tutti_op_call *c, const matmul_shape *m)
 {
     const int both = c->in[0].dtype == TUTTI_BF16 && c->in[1].dtype == TUTTI_BF16;
     const int rounds = ((const matmul_attr *)c->attr)->fast == MATMUL_BF16;
-    const int bias = !grad && c->nin > 2;
     if (m->m * m->n * m->k * m->count == 0 || !(both || rounds) || count_of(c, TUTTI_F16) ||
-        (bias && matmul_is_half(c->in[2].dtype)) || !gemm_microkernel_at(1, 0))
+        !gemm_microkernel_at(1, 0))
         return 0;
     return count_of(c, TUTTI_BF16) || is_big(m);
 }
 
 /* A small product has one algorithm, which needs no name. */
-static const char *algorithm_name(const tutti_op_call *c, uint32_t k, int grad)
+static const char *algorithm_name(const tutti_op_call *c, uint32_t k)
 {
     const matmul_shape m = matmul_shape_of(c);
-    if (is_bf16(c, &m, grad))
+    if (is_bf16(c, &m))
         return k == 0 ? names[BF16_TILES] : NULL;
     const int32_t algorithm = is_big(&m) ? big_algorithm(&m, c->attr, k) : -1;
     (void)pthread_once(&names_once, name_algorithms);
     return algorithm < 0 ? NULL : names[algorithm];
-}
-
-static const char *forward_algorithm_name(const tutti_op_call *c, uint32_t k)
-{
-    return algorithm_name(c, k, 0);
-}
-
-static const char *grad_algorithm_name(const tutti_op_call *c, uint32_t k)
-{
-    return algorithm_name(c, k, 1);
 }
 
 static matmul_state *state_of(const tutti_op_call *c, int grad, tutti_error *err)
@@ -184,9 +173,9 @@ static tutti_status prepare_any(const tutti_op_call *c, uint32_t k, int grad, vo
         return TUTTI_E_NOMEM;
     const matmul_shape *m = &s->shape;
     tutti_status status = TUTTI_OK;
-    const int32_t algorithm = is_bf16(c, m, grad) ? BF16_TILES
-                              : is_big(m)         ? big_algorithm(m, c->attr, k)
-                                                  : -1;
+    const int32_t algorithm = is_bf16(c, m) ? BF16_TILES
+                              : is_big(m)   ? big_algorithm(m, c->attr, k)
+                                            : -1;
     if (algorithm != BF16_TILES && count_of(c, TUTTI_BF16) + count_of(c, TUTTI_F16) > 0) {
         destroy(s);
         return TUTTI_E_UNSUPPORTED; /* the host converts around it */
@@ -385,9 +374,9 @@ static tutti_status run(void *self, const tutti_op_call *c, const void *const *i
 }
 
 const tutti_kernel matmul_cpu = {sizeof(tutti_kernel), 0, prepare, run, destroy};
-const tutti_algorithms matmul_algorithms = {sizeof(tutti_algorithms), 0, forward_algorithm_name,
+const tutti_algorithms matmul_algorithms = {sizeof(tutti_algorithms), 0, algorithm_name,
                                             prepare_algorithm, prepare_reproducible};
 const tutti_kernel matmul_act_grad_cpu = {sizeof(tutti_kernel), 0, prepare_grad, run, destroy};
-const tutti_algorithms matmul_act_grad_algorithms = {
-    sizeof(tutti_algorithms), 0, grad_algorithm_name, prepare_grad_algorithm,
-    prepare_grad_reproducible};
+const tutti_algorithms matmul_act_grad_algorithms = {sizeof(tutti_algorithms), 0,
+                                                     algorithm_name, prepare_grad_algorithm,
+                                                     prepare_grad_reproducible};

@@ -1,6 +1,7 @@
 /* matmul_tiles.c - products by our GEMM, and b packed once for many runs of them. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "matmul/matmul_tiles.h"
+#include "common/half_rows.h"
 #include "matmul/matmul_tile.h"
 
 #include <string.h>
@@ -9,6 +10,11 @@
 static int tile_groups(const matmul_state *s, const tutti_op_call *c)
 {
     return s->shape.count >= c->threads ? c->threads : 1;
+}
+
+static int has_bf16_bias(const matmul_state *s, const tutti_op_call *c)
+{
+    return s->bias && c->in[2].dtype == TUTTI_BF16;
 }
 
 tutti_status matmul_tiles_prepare(matmul_state *s, const tutti_op_call *c, int bf16,
@@ -36,7 +42,8 @@ tutti_status matmul_tiles_prepare(matmul_state *s, const tutti_op_call *c, int b
                       .parts = parts};
     const tutti_status status = gemm_plan(&s->tiles, &bytes);
     s->packed = (int64_t)(bytes + 63) / 64 * 64;
-    *ret_scratch = (uint64_t)(s->packed * tile_groups(s, c));
+    *ret_scratch = (uint64_t)(s->packed * tile_groups(s, c)) +
+                   (has_bf16_bias(s, c) ? (uint64_t)m->n * sizeof(float) : 0);
     return status;
 }
 
@@ -76,13 +83,19 @@ void matmul_tiles_run(const matmul_state *s, const tutti_op_call *c, const matmu
 {
     const int64_t count = s->shape.count;
     const int groups = tile_groups(s, c);
+    matmul_tiles_job job = *j;
+    if (has_bf16_bias(s, c)) {
+        float *bias = (float *)((char *)scratch + groups * s->packed);
+        half_upcast(j->in[2], TUTTI_BF16, bias, s->shape.n);
+        job.bias = bias;
+    }
     if (groups == 1) {
-        run_products(s, j, 0, count, scratch);
+        run_products(s, &job, 0, count, scratch);
         return;
     }
 #pragma omp parallel for schedule(static) num_threads(groups)
     for (int g = 0; g < groups; g++)
-        run_products(s, j, count * g / groups, count * (g + 1) / groups,
+        run_products(s, &job, count * g / groups, count * (g + 1) / groups,
                      (char *)scratch + g * s->packed);
 }
 

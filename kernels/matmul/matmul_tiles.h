@@ -18,7 +18,7 @@ typedef struct matmul_state {
     int64_t gemm;   /* dnn_gemm_run does it */
     int64_t batch;  /* products that one run of `big` does */
     int64_t packed; /* floats of one thread's packed matrix, bytes for `tiles` */
-    int32_t bias;   /* the third input is one */
+    int32_t bias;   /* the third input is one; for `tiles` F32 or BF16 */
     int32_t grad;   /* the third input is what the activation's derivative is taken of */
     int32_t stores; /* `tiles` has no y: something in 16 bits is beside the product */
     int32_t reserved;

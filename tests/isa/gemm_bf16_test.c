@@ -229,6 +229,9 @@ static const call calls[] = {
     {&tutti_op_matmul, TUTTI_F32, TUTTI_F32, MATMUL_GELU},
     {&tutti_op_matmul, TUTTI_BF16, TUTTI_F32, MATMUL_RELU},
     {&tutti_op_matmul, TUTTI_BF16, TUTTI_F32, MATMUL_GELU_TANH},
+    {&tutti_op_matmul, TUTTI_BF16, TUTTI_BF16, MATMUL_NONE},
+    {&tutti_op_matmul, TUTTI_F32, TUTTI_BF16, MATMUL_GELU},
+    {&tutti_op_matmul_act, TUTTI_BF16, TUTTI_BF16, MATMUL_GELU_TANH},
     {&tutti_op_matmul_act, TUTTI_BF16, TUTTI_F32, MATMUL_GELU},
     {&tutti_op_matmul_act, TUTTI_BF16, TUTTI_F32, MATMUL_GELU_TANH},
     {&tutti_op_matmul_act_grad, TUTTI_BF16, TUTTI_BF16, MATMUL_GELU_TANH},
@@ -267,10 +270,14 @@ static void check_call(const call *q, const tutti_op_call *c, const numbers in[3
         free(want[i]);
 }
 
+enum { CALLS = sizeof calls / sizeof *calls };
+static const int64_t sizes[][3] = {{70, 300, 65}, {1, 33, 17}, {15, 1, 800}, {130, 769, 33}};
+enum { SIZES = sizeof sizes / sizeof *sizes };
+
 START_TEST(the_operation_reads_and_writes_bf16)
 {
-    const call *q = &calls[_i];
-    const int64_t m = 70, n = 300, k = 65;
+    const call *q = &calls[_i % CALLS];
+    const int64_t *size = sizes[_i / CALLS], m = size[0], n = size[1], k = size[2];
     const int grad = q->op == &tutti_op_matmul_act_grad;
     const matmul_attr attr = {.fast = MATMUL_BF16, .act = q->act};
     const tutti_desc descs[5] = {{{m, k}, 2, TUTTI_BF16},
@@ -299,6 +306,50 @@ START_TEST(the_operation_reads_and_writes_bf16)
         numbers x = in[i];
         numbers_free(&x);
     }
+}
+END_TEST
+
+/* Into y: a batch of products with a bias in `dtype`. */
+static void biased(const int64_t size[4], int32_t dtype, const numbers in[3], uint16_t *y)
+{
+    const int64_t count = size[3], m = size[0], n = size[1], k = size[2];
+    const matmul_attr attr = {.fast = MATMUL_BF16};
+    const tutti_desc descs[4] = {{{count, m, k}, 3, TUTTI_BF16},
+                                 {{count, k, n}, 3, TUTTI_BF16},
+                                 {{n}, 1, dtype},
+                                 {{count, m, n}, 3, TUTTI_BF16}};
+    const tutti_step step = {.struct_size = sizeof step};
+    const tutti_op_call c = {sizeof c, 3, 1, 3, descs, descs + 3, &attr, &step, NULL, NULL};
+    const void *const data[3] = {
+        in[0].bf16, in[1].bf16, dtype == TUTTI_BF16 ? (const void *)in[2].bf16 : in[2].rounded};
+    void *const out[1] = {y};
+    void *state = NULL;
+    uint64_t bytes = 0;
+    ck_assert_int_eq(tutti_op_matmul.cpu->prepare(&c, &state, &bytes, NULL), TUTTI_OK);
+    void *scratch = aligned_alloc(64, (bytes + 63) / 64 * 64);
+    ck_assert_ptr_nonnull(scratch);
+    memset(scratch, 0xFF, bytes); /* NaNs */
+    ck_assert_int_eq(tutti_op_matmul.cpu->run(state, &c, data, out, scratch), TUTTI_OK);
+    tutti_op_matmul.cpu->destroy(state);
+    free(scratch);
+}
+
+/* One product, fewer than threads, and a product or more for each thread. */
+START_TEST(a_bias_of_bf16_has_the_bits_of_its_numbers_in_f32)
+{
+    const int64_t count[] = {1, 2, 3, 7};
+    const int64_t *of = sizes[_i / 4], size[4] = {of[0], of[1], of[2], count[_i % 4]};
+    numbers in[3] = {numbers_make(size[3] * size[0] * size[2], 7),
+                     numbers_make(size[3] * size[2] * size[1], 8), numbers_make(size[1], 9)};
+    const size_t bytes = (size_t)(size[3] * size[0] * size[1]) * sizeof(uint16_t);
+    uint16_t *wide = malloc(bytes), *narrow = malloc(bytes);
+    ck_assert(wide && narrow);
+    biased(size, TUTTI_F32, in, wide);
+    biased(size, TUTTI_BF16, in, narrow);
+    ck_assert_mem_eq(narrow, wide, bytes);
+    free(wide), free(narrow);
+    for (int i = 0; i < 3; i++)
+        numbers_free(&in[i]);
 }
 END_TEST
 
@@ -403,7 +454,9 @@ int main(void)
     tcase_add_loop_test(t, products_are_those_of_the_rounded_factors, 0, SHAPES * LAYOUTS);
     tcase_add_loop_test(t, b_is_packed_for_as_much_as_its_panels_serve, 0, here);
     tcase_add_loop_test(t, the_operation_reads_and_writes_bf16, 0,
-                        here ? (int)(sizeof calls / sizeof *calls) : 0);
+                        here ? (int)CALLS * (int)SIZES : 0);
+    tcase_add_loop_test(t, a_bias_of_bf16_has_the_bits_of_its_numbers_in_f32, 0,
+                        here ? 4 * (int)SIZES : 0);
     tcase_add_loop_test(t, gelu_is_within_rounding_where_it_is_stored_as_bf16, 0, FORMS);
 #if defined(                                                                                   \
     __x86_64__) /* the form in f32 has no gradient beyond the root of the largest number */
