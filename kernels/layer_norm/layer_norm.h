@@ -38,17 +38,46 @@ tutti_status layer_norm_want(const char *op, const tutti_desc *x, tutti_error *e
 tutti_status layer_norm_want_shape(const char *op, const char *name, const tutti_desc *d,
                                    const tutti_desc *want, tutti_error *err);
 
-/* Rows of n: y = (x - mean) rstd gamma + beta; y may be x. */
-void layer_norm_forward(const float *x, const float *gamma, const float *beta, double eps,
-                        float *y, int64_t rows, int64_t n, float *mean, float *rstd);
+/* Of one row in F32, in multiples of 64. */
+uint64_t layer_norm_row_bytes(const tutti_desc *x);
+/* Operand k, (C), as F32: beside an x of rank 1 it may have 16 bits, and then takes the first bytes of *space, 64-byte
+ * aligned, which moves behind them. */
+uint64_t layer_norm_weight_bytes(const tutti_op_call *c, uint32_t k);
+const float *layer_norm_weight(const tutti_op_call *c, uint32_t k, const void *data,
+                               char **space);
+
+/* Rows of n: y = (x - mean) rstd gamma + beta.  x and y are F32, BF16 or F16, each by itself; the bits are those of F32
+ * between conversions.  Where they have one dtype, y may be x. */
+typedef struct layer_norm_part {
+    const void *x;
+    const float *gamma, *beta;
+    void *y;
+    float *mean, *rstd;
+    float *row; /* n floats of this thread's own; not used where x and y are F32 */
+    double eps;
+    int64_t n;
+    int32_t x_dtype, y_dtype;
+} layer_norm_part;
+
+/* Rows [first, end). */
+void layer_norm_forward(const layer_norm_part *q, int64_t first, int64_t end);
 TUTTI_ISA_VARIANTS(layer_norm_forward);
 
-/* Rows of n and their gradient: dx, which may be x, dy or more; dgamma, dbeta (n) are added to in f32. */
+/* Rows that the gradient takes at a time, and what it reads and writes of them besides F32. */
+enum { LAYER_NORM_ROWS = 4, LAYER_NORM_HALVES = 4 };
+
+/* Rows of n and their gradient: dx, which may be x, dy or more of its dtype; dgamma, dbeta (n) are added to in f32.  x, dy,
+ * more, dx and low are F32, BF16 or F16, each by itself; the bits are those of F32 between conversions. */
 typedef struct layer_norm_grad_part {
-    const float *x, *dy, *gamma, *mean, *rstd;
-    const float *more; /* added to dx; NULL: nothing */
-    float *dx, *dgamma, *dbeta;
+    const void *x, *dy;
+    const float *gamma, *mean, *rstd;
+    const void *more; /* added to dx; NULL: nothing */
+    void *dx, *low;   /* low: dx once more; NULL: no such */
+    float *dgamma, *dbeta;
+    float *
+        rows; /* LAYER_NORM_HALVES times LAYER_NORM_ROWS rows of this thread's own; not used where all is F32 */
     int64_t n;
+    int32_t x_dtype, dy_dtype, more_dtype, dx_dtype, low_dtype;
 } layer_norm_grad_part;
 
 /* Of rows [first, end). */

@@ -1,5 +1,6 @@
 /* layer_norm_grad_op.c - the gradient of layer_norm's y by x, gamma and beta. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "common/half_rows.h"
 #include "layer_norm/layer_norm.h"
 
 #include <string.h>
@@ -85,21 +86,56 @@ static uint64_t part_size(int64_t n)
     return ((uint64_t)n * 2 * (sizeof(double) + sizeof(float)) + 63) / 64 * 64;
 }
 
+/* Of one thread: rows as F32, where something has 16 bits. */
+static uint64_t own_size(const tutti_op_call *c)
+{
+    int half = half_is(c->out[0].dtype);
+    for (uint32_t k = 0; k < c->nin; k++)
+        half = half || half_is(c->in[k].dtype);
+    return half ? LAYER_NORM_HALVES * LAYER_NORM_ROWS * layer_norm_row_bytes(&c->in[0]) : 0;
+}
+
 static tutti_status prepare(const tutti_op_call *c, void **ret_state, uint64_t *ret_scratch,
                             tutti_error *err)
 {
     (void)ret_state, (void)err;
-    *ret_scratch =
-        part_size(layer_norm_width(&c->in[0])) * (uint64_t)op_parts(4 * tutti_numel(&c->in[0]));
+    *ret_scratch = part_size(layer_norm_width(&c->in[0])) *
+                       (uint64_t)op_parts(4 * tutti_numel(&c->in[0])) +
+                   own_size(c) * (uint64_t)c->threads + layer_norm_weight_bytes(c, 2);
     return TUTTI_OK;
 }
 
-static void part(const void *const *in, const float *more, float *dx, int64_t n, int64_t first,
-                 int64_t end, double *sums)
+/* All but the sums, and what is a thread's own. */
+static layer_norm_grad_part whole(const tutti_op_call *c, const void *const *in,
+                                  void *const *out, const float *gamma)
 {
+    layer_norm_grad_part q = {.x = in[0],
+                              .dy = in[1],
+                              .gamma = gamma,
+                              .mean = in[3],
+                              .rstd = in[4],
+                              .dx = out[0],
+                              .n = layer_norm_width(&c->in[0]),
+                              .x_dtype = c->in[0].dtype,
+                              .dy_dtype = c->in[1].dtype,
+                              .dx_dtype = c->out[0].dtype};
+    if (c->nin > 5) {
+        q.more = in[5];
+        q.more_dtype = c->in[5].dtype;
+    }
+    if (c->nout > LOW) {
+        q.low = out[LOW];
+        q.low_dtype = c->out[LOW].dtype;
+    }
+    return q;
+}
+
+static void part(layer_norm_grad_part q, int64_t first, int64_t end, double *sums)
+{
+    const int64_t n = q.n;
     float *block = (float *)(sums + 2 * n);
-    const layer_norm_grad_part q = {in[0], in[1], in[2], in[3],     in[4],
-                                    more,  dx,    block, block + n, n};
+    q.dgamma = block;
+    q.dbeta = block + n;
     memset(sums, 0, (size_t)(2 * n) * sizeof *sums);
     for (int64_t at = first; at < end; at += BLOCK) {
         memset(block, 0, (size_t)(2 * n) * sizeof *block);
@@ -115,14 +151,18 @@ static tutti_status run(void *state, const tutti_op_call *c, const void *const *
     (void)state;
     const int64_t n = layer_norm_width(&c->in[0]), rows = layer_norm_rows(&c->in[0]);
     const int threads = op_threads(c, 4 * rows * n), parts = op_parts(4 * rows * n);
-    const uint64_t size = part_size(n);
-    const float *more = c->nin > 5 ? in[5] : NULL;
+    const uint64_t size = part_size(n), own = own_size(c);
+    char *space = (char *)scratch + (uint64_t)parts * size;
+    const layer_norm_grad_part q = whole(c, in, out, layer_norm_weight(c, 2, in[2], &space));
     float *dgamma = out[1], *dbeta = out[2];
     double *sums = scratch;
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
-    for (int t = 0; t < parts; t++) {
-        const int64_t first = rows * t / parts, end = rows * (t + 1) / parts;
-        part(in, more, out[0], n, first, end, (double *)((char *)scratch + (uint64_t)t * size));
+    for (int t = 0; t < threads; t++) {
+        layer_norm_grad_part mine = q;
+        mine.rows = (float *)(space + (uint64_t)t * own);
+        for (int p = parts * t / threads; p < parts * (t + 1) / threads; p++)
+            part(mine, rows * p / parts, rows * (p + 1) / parts,
+                 (double *)((char *)scratch + (uint64_t)p * size));
     }
     op_join_parts(sums, parts, size / sizeof *sums, 2 * n);
     for (int64_t k = 0; k < n; k++) {
@@ -130,14 +170,6 @@ static tutti_status run(void *state, const tutti_op_call *c, const void *const *
         dbeta[k] = (float)sums[n + k];
     }
     return TUTTI_OK;
-}
-
-static tutti_status run_cast(void *state, const tutti_op_call *c, const void *const *in,
-                             void *const *out, void *scratch)
-{
-    const tutti_status s = run(state, c, in, out, scratch);
-    memcpy(out[LOW], out[0], (size_t)tutti_numel(&c->in[0]) * sizeof(float));
-    return s;
 }
 
 static tutti_value rows_sum(tutti_graph *g, tutti_value v, int32_t rank)
@@ -175,7 +207,6 @@ static tutti_status decompose_cast(tutti_graph *g, const tutti_node *n, tutti_va
 }
 
 static const tutti_kernel cpu = {sizeof(tutti_kernel), 35, prepare, run, NULL};
-static const tutti_kernel cpu_cast = {sizeof(tutti_kernel), 35, prepare, run_cast, NULL};
 
 static const tutti_fusion layer_norm_grad_fusions[] = {
     {TUTTI_FUSE_RESIDUAL_GRAD, 0, "layer_norm_grad"},
@@ -186,7 +217,8 @@ OP_TRAITS(layer_norm_grad, F32, WHOLE, CONSTANTS, NEVER, UNCOUNTED, NONE, OTHER,
           .fusions = layer_norm_grad_fusions);
 const tutti_op tutti_op_layer_norm_grad = {.struct_size = sizeof(tutti_op),
                                            .traits = &layer_norm_grad_traits,
-                                           .flags = TUTTI_OP_FUSED | TUTTI_OP_REPRODUCIBLE,
+                                           .flags = TUTTI_OP_FUSED | TUTTI_OP_HALF |
+                                                    TUTTI_OP_REPRODUCIBLE,
                                            .name = "layer_norm_grad",
                                            .nin_min = 5,
                                            .nin_max = 6,
@@ -201,7 +233,8 @@ OP_TRAITS(layer_norm_grad_cast, F32, WHOLE, CONSTANTS, NEVER, UNCOUNTED, NONE, O
           .low_out = 1 << LOW);
 const tutti_op tutti_op_layer_norm_grad_cast = {.struct_size = sizeof(tutti_op),
                                                 .traits = &layer_norm_grad_cast_traits,
-                                                .flags = TUTTI_OP_FUSED | TUTTI_OP_REPRODUCIBLE,
+                                                .flags = TUTTI_OP_FUSED | TUTTI_OP_HALF |
+                                                         TUTTI_OP_REPRODUCIBLE,
                                                 .name = "layer_norm_grad_cast",
                                                 .nin_min = 5,
                                                 .nin_max = 6,
@@ -209,5 +242,5 @@ const tutti_op tutti_op_layer_norm_grad_cast = {.struct_size = sizeof(tutti_op),
                                                 .infer = infer_cast,
                                                 .decompose = decompose_cast,
                                                 .reference = reference_cast,
-                                                .cpu = &cpu_cast,
+                                                .cpu = &cpu,
                                                 .cuda = &layer_norm_grad_cuda};

@@ -1,14 +1,23 @@
 /* layer_norm_loops.c - rows forward and backward, from the cache but for the first look at them. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "common/half_rows.h"
 #include "common/simd.h"
 #include "layer_norm/layer_norm.h"
 
 #include <math.h>
+#include <string.h>
 
 /* Sums go in f32 over SOME numbers of a row, TILE of them side by side, and then in f64. */
 enum { SIDE = 4, TILE = SIDE * SIMD_LANES, SOME = 16 * TILE };
 
 #define INLINE SIMD_INLINE
+
+/* Whether results become bf16 in registers, by an instruction; elsewhere a loop over a row in the cache is faster. */
+#if defined(__AVX512BF16__) || defined(__ARM_FEATURE_BF16_VECTOR_ARITHMETIC)
+enum { ROUNDS = 1 };
+#else
+enum { ROUNDS = 0 };
+#endif
 
 INLINE double join(const f32x16 *s)
 {
@@ -69,25 +78,88 @@ INLINE void squares_of(const float *x, float shift, int64_t n, double *ret_sum,
     *ret_square = square;
 }
 
+/* Elements from `at` on come into the cache meanwhile. */
+INLINE void prefetch(const void *data, int32_t dtype, int64_t at, int64_t n)
+{
+    const int64_t size = half_is(dtype) ? 2 : 4;
+    const char *from = (const char *)data + at * size;
+    for (int64_t i = 0; i < n * size; i += SIMD_LANES * 4)
+        __builtin_prefetch(from + i);
+}
+
+/* What a row becomes, as bf16. */
+INLINE void put_row(const float *x, float mean, float rstd, const float *gamma,
+                    const float *beta, int64_t n, uint16_t *y)
+{
+    int64_t i = 0;
+    for (; i + SIMD_WIDTH <= n; i += SIMD_WIDTH) {
+        const simd_f32 v =
+            (*(const simd_f32 *)(x + i) - mean) * rstd * *(const simd_f32 *)(gamma + i) +
+            *(const simd_f32 *)(beta + i);
+        simd_store_bf16(&v, y + i);
+    }
+    for (; i < n; i++)
+        y[i] = half_to_bf16((x[i] - mean) * rstd * gamma[i] + beta[i]);
+}
+
 /* The mean of a first pass is rounded; the second one tells how far it is off. */
-void layer_norm_forward(const float *x, const float *gamma, const float *beta, double eps,
+INLINE void row_statistics(const float *x, int64_t n, double eps, float *ret_mean,
+                           float *ret_rstd)
+{
+    const float about = (float)(sum_of(x, n) / (double)n);
+    double sum, square;
+    squares_of(x, about, n, &sum, &square);
+    const double off = sum / (double)n, var = square / (double)n - off * off;
+    *ret_mean = (float)((double)about + off);
+    *ret_rstd = (float)(1.0 / sqrt((var < 0.0 ? 0.0 : var) + eps));
+}
+
+INLINE void finish_row(const float *x, float mean, float rstd, const float *gamma,
+                       const float *beta, int64_t n, float *y)
+{
+    OP_LOOP for (int64_t i = 0; i < n; i++)
+    {
+        y[i] = (x[i] - mean) * rstd * gamma[i] + beta[i];
+    }
+}
+
+INLINE void forward_f32(const float *x, const float *gamma, const float *beta, double eps,
                         float *y, int64_t rows, int64_t n, float *mean, float *rstd)
 {
     for (int64_t r = 0; r < rows; r++, x += n, y += n) {
-        const float about = (float)(sum_of(x, n) / (double)n);
-        double sum, square;
-        squares_of(x, about, n, &sum, &square);
-        const double off = sum / (double)n, var = square / (double)n - off * off;
-        const float m = (float)((double)about + off);
-        const float s = (float)(1.0 / sqrt((var < 0.0 ? 0.0 : var) + eps));
+        float m, s;
+        row_statistics(x, n, eps, &m, &s);
         for (int64_t i = 0; i < n; i += SIMD_LANES)
             __builtin_prefetch(x + n + i);
-        OP_LOOP for (int64_t i = 0; i < n; i++)
-        {
-            y[i] = (x[i] - m) * s * gamma[i] + beta[i];
-        }
+        finish_row(x, m, s, gamma, beta, n, y);
         mean[r] = m;
         rstd[r] = s;
+    }
+}
+
+void layer_norm_forward(const layer_norm_part *q, int64_t first, int64_t end)
+{
+    const int64_t n = q->n;
+    if (!half_is(q->x_dtype) && !half_is(q->y_dtype)) {
+        forward_f32((const float *)q->x + first * n, q->gamma, q->beta, q->eps,
+                    (float *)q->y + first * n, end - first, n, q->mean + first,
+                    q->rstd + first);
+        return;
+    }
+    for (int64_t r = first; r < end; r++) {
+        float m, s;
+        const float *x = half_read(q->x, q->x_dtype, r * n, n, q->row);
+        float *y = half_place(q->y, q->y_dtype, r * n, q->row);
+        row_statistics(x, n, q->eps, &m, &s);
+        prefetch(q->x, q->x_dtype, (r + 1) * n, n);
+        if (ROUNDS && q->y_dtype == TUTTI_BF16) {
+            put_row(x, m, s, q->gamma, q->beta, n, (uint16_t *)q->y + r * n);
+        } else {
+            finish_row(x, m, s, q->gamma, q->beta, n, y);
+            half_write(q->y, q->y_dtype, r * n, n, y);
+        }
+        q->mean[r] = m;
+        q->rstd[r] = s;
     }
 }
 
@@ -135,8 +207,22 @@ typedef struct line {
     float mean, rstd, by_xhat, shift;
 } line;
 
-/* Columns [i, i + 16) of `m` rows, a constant; meanwhile the rows that come next are fetched. */
-INLINE void grad_step(int m, int plus, const layer_norm_grad_part *q, int64_t at, int64_t i,
+/* Some rows in F32. */
+typedef struct block {
+    const float *x, *dy, *gamma, *more;
+    float *dx, *dgamma, *dbeta;
+    uint16_t *low; /* dx as bf16 besides, or NULL */
+    int64_t n;
+} block;
+
+INLINE void put_bf16(const f32x16 *v, uint16_t *to)
+{
+    for (int k = 0; k < SIMD_LANES / SIMD_WIDTH; k++)
+        simd_store_bf16((const simd_f32 *)v + k, to + k * SIMD_WIDTH);
+}
+
+/* Columns [i, i + 16) of `m` rows; m, plus and low are constants; meanwhile the rows that come next are fetched. */
+INLINE void grad_step(int m, int plus, int low, const block *q, int64_t at, int64_t i,
                       const line *l)
 {
     const f32x16 gamma = *(const f32x16 *)(q->gamma + i);
@@ -155,17 +241,21 @@ INLINE void grad_step(int m, int plus, const layer_norm_grad_part *q, int64_t at
         by_gamma += g * xhat;
         by_beta += g;
         *(f32x16 *)(q->dx + j) = dx;
+        if (low) {
+            __builtin_prefetch(q->low + j + m * q->n, 1);
+            put_bf16(&dx, q->low + j);
+        }
     }
     *(f32x16 *)(q->dgamma + i) = by_gamma;
     *(f32x16 *)(q->dbeta + i) = by_beta;
 }
 
 /* `m` rows from element `at` on: gamma's and beta's sums are read and written once for all of them. */
-INLINE void grad_of(int m, int plus, const layer_norm_grad_part *q, int64_t at, const line *l)
+INLINE void grad_of(int m, int plus, int low, const block *q, int64_t at, const line *l)
 {
     int64_t i = 0;
     for (; i + SIMD_LANES <= q->n; i += SIMD_LANES)
-        grad_step(m, plus, q, at, i, l);
+        grad_step(m, plus, low, q, at, i, l);
     for (; i < q->n; i++) {
         for (int k = 0; k < m; k++) {
             const int64_t j = at + k * q->n + i;
@@ -173,32 +263,75 @@ INLINE void grad_of(int m, int plus, const layer_norm_grad_part *q, int64_t at, 
             const float more = plus ? q->more[j] : 0.0f;
             q->dgamma[i] += g * xhat;
             q->dbeta[i] += g;
-            q->dx[j] = g * q->gamma[i] * l[k].rstd + (xhat * l[k].by_xhat + l[k].shift) + more;
+            const float dx =
+                g * q->gamma[i] * l[k].rstd + (xhat * l[k].by_xhat + l[k].shift) + more;
+            q->dx[j] = dx;
+            if (low)
+                q->low[j] = half_to_bf16(dx);
         }
     }
 }
 
+/* Rows as F32, where they lie or in the thread's memory. */
+INLINE block block_of(const layer_norm_grad_part *q, int64_t at, int64_t count)
+{
+    const int64_t size = LAYER_NORM_ROWS * q->n;
+    float *rows = q->rows;
+    block b = {.gamma = q->gamma, .dgamma = q->dgamma, .dbeta = q->dbeta, .n = q->n};
+    b.x = half_read(q->x, q->x_dtype, at, count, rows);
+    b.dy = half_read(q->dy, q->dy_dtype, at, count, rows + size);
+    if (q->more)
+        b.more = half_read(q->more, q->more_dtype, at, count, rows + 2 * size);
+    b.dx = half_place(q->dx, q->dx_dtype, at, rows + 3 * size);
+    if (ROUNDS && (q->low ? q->low_dtype == TUTTI_BF16 : q->dx_dtype == TUTTI_BF16))
+        b.low = (uint16_t *)(q->low ? q->low : q->dx) + at;
+    return b;
+}
+
+/* What the block has not written yet. */
+INLINE void store(const layer_norm_grad_part *q, int64_t at, int64_t count, const block *b)
+{
+    if (q->low || !b->low)
+        half_write(q->dx, q->dx_dtype, at, count, b->dx);
+    if (!q->low || b->low)
+        return;
+    if (half_is(q->low_dtype))
+        half_write(q->low, q->low_dtype, at, count, b->dx);
+    else
+        memcpy((float *)q->low + at, b->dx, (size_t)count * sizeof *b->dx);
+}
+
+INLINE void grad_of_four(const block *b, const line *l)
+{
+    if (b->more && b->low)
+        grad_of(LAYER_NORM_ROWS, 1, 1, b, 0, l);
+    else if (b->more)
+        grad_of(LAYER_NORM_ROWS, 1, 0, b, 0, l);
+    else if (b->low)
+        grad_of(LAYER_NORM_ROWS, 0, 1, b, 0, l);
+    else
+        grad_of(LAYER_NORM_ROWS, 0, 0, b, 0, l);
+}
+
 void layer_norm_backward(const layer_norm_grad_part *q, int64_t first, int64_t end)
 {
-    enum { AT_ONCE = 4 };
+    enum { AT_ONCE = LAYER_NORM_ROWS };
     for (int64_t r = first; r < end; r += AT_ONCE) {
         const int64_t some = end - r < AT_ONCE ? end - r : AT_ONCE;
+        const block b = block_of(q, r * q->n, some * q->n);
         line l[AT_ONCE];
         for (int64_t k = 0; k < some; k++) {
             const float mean = q->mean[r + k], rstd = q->rstd[r + k];
             double sum, product;
-            products_of(q->x + (r + k) * q->n, q->dy + (r + k) * q->n, q->gamma, mean, q->n,
-                        &sum, &product);
+            products_of(b.x + k * q->n, b.dy + k * q->n, q->gamma, mean, q->n, &sum, &product);
             const double each = (double)rstd / (double)q->n;
             l[k] = (line){mean, rstd, (float)(-product * each * (double)rstd),
                           (float)(-sum * each)};
         }
-        const int all = some == AT_ONCE;
-        if (all && q->more)
-            grad_of(AT_ONCE, 1, q, r * q->n, l);
-        else if (all)
-            grad_of(AT_ONCE, 0, q, r * q->n, l);
-        for (int64_t k = 0; k < some && !all; k++)
-            grad_of(1, q->more != NULL, q, (r + k) * q->n, l + k);
+        if (some == AT_ONCE)
+            grad_of_four(&b, l);
+        for (int64_t k = 0; k < some && some < AT_ONCE; k++)
+            grad_of(1, b.more != NULL, b.low != NULL, &b, k * q->n, l + k);
+        store(q, r * q->n, some * q->n, &b);
     }
 }

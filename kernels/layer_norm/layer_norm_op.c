@@ -1,5 +1,6 @@
 /* layer_norm_op.c - y = (x - mean) rstd gamma + beta over the last dimension. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "common/half_rows.h"
 #include "common/onnx.h"
 #include "layer_norm/layer_norm.h"
 
@@ -32,6 +33,26 @@ tutti_status layer_norm_want_shape(const char *op, const char *name, const tutti
     return tutti_fail(err, d->dtype == TUTTI_F32 ? TUTTI_E_SHAPE : TUTTI_E_ARG,
                       "%s: %s is %s, want %s", op, name, tutti_desc_text(d, text, sizeof text),
                       tutti_desc_text(&f32, wanted, sizeof wanted));
+}
+
+uint64_t layer_norm_row_bytes(const tutti_desc *x)
+{
+    return ((uint64_t)layer_norm_width(x) * sizeof(float) + 63) / 64 * 64;
+}
+
+uint64_t layer_norm_weight_bytes(const tutti_op_call *c, uint32_t k)
+{
+    return half_is(c->in[k].dtype) ? layer_norm_row_bytes(&c->in[0]) : 0;
+}
+
+const float *layer_norm_weight(const tutti_op_call *c, uint32_t k, const void *data,
+                               char **space)
+{
+    if (!half_is(c->in[k].dtype))
+        return data;
+    float *own = (float *)*space;
+    *space += layer_norm_weight_bytes(c, k);
+    return half_read(data, c->in[k].dtype, 0, layer_norm_width(&c->in[0]), own);
 }
 
 static tutti_status infer(const tutti_op_call *c, tutti_desc *out, tutti_error *err)
@@ -69,20 +90,48 @@ static tutti_status reference(const tutti_op_call *c, const double *const *in,
     return TUTTI_OK;
 }
 
+/* Of one thread: a row as F32, where x or y has 16 bits. */
+static uint64_t own_bytes(const tutti_op_call *c)
+{
+    const int half = half_is(c->in[0].dtype) || half_is(c->out[0].dtype);
+    return half ? layer_norm_row_bytes(&c->in[0]) : 0;
+}
+
+static tutti_status prepare(const tutti_op_call *c, void **ret_state, uint64_t *ret_scratch,
+                            tutti_error *err)
+{
+    (void)ret_state, (void)err;
+    *ret_scratch = (uint64_t)c->threads * own_bytes(c) + layer_norm_weight_bytes(c, 1) +
+                   layer_norm_weight_bytes(c, 2);
+    return TUTTI_OK;
+}
+
 static tutti_status run(void *state, const tutti_op_call *c, const void *const *in,
                         void *const *out, void *scratch)
 {
-    (void)state, (void)scratch;
+    (void)state;
     const int64_t n = layer_norm_width(&c->in[0]), rows = layer_norm_rows(&c->in[0]);
-    const double eps = ((const layer_norm_attr *)c->attr)->eps;
-    const float *x = in[0];
-    float *y = out[0], *mean = out[1], *rstd = out[2];
     const int threads = op_threads(c, 2 * rows * n);
+    const uint64_t own = own_bytes(c);
+    char *space = scratch;
+    const float *gamma = layer_norm_weight(c, 1, in[1], &space);
+    const float *beta = layer_norm_weight(c, 2, in[2], &space);
+    const layer_norm_part all = {.x = in[0],
+                                 .gamma = gamma,
+                                 .beta = beta,
+                                 .y = out[0],
+                                 .mean = out[1],
+                                 .rstd = out[2],
+                                 .eps = ((const layer_norm_attr *)c->attr)->eps,
+                                 .n = n,
+                                 .x_dtype = c->in[0].dtype,
+                                 .y_dtype = c->out[0].dtype};
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
     for (int t = 0; t < threads; t++) {
-        const int64_t r = rows * t / threads, some = rows * (t + 1) / threads - r;
-        TUTTI_ISA_PICK(layer_norm_forward)
-        (x + r * n, in[1], in[2], eps, y + r * n, some, n, mean + r, rstd + r);
+        layer_norm_part q = all;
+        if (own)
+            q.row = (float *)(space + (uint64_t)t * own);
+        TUTTI_ISA_PICK(layer_norm_forward)(&q, rows * t / threads, rows * (t + 1) / threads);
     }
     return TUTTI_OK;
 }
@@ -151,7 +200,7 @@ static tutti_status decompose(tutti_graph *g, const tutti_node *n, tutti_value *
     return g->status(g);
 }
 
-static const tutti_kernel cpu = {sizeof(tutti_kernel), 1, NULL, run, NULL};
+static const tutti_kernel cpu = {sizeof(tutti_kernel), 1, prepare, run, NULL};
 
 static tutti_value layer_norm_onnx(const tutti_onnx *o)
 {
@@ -165,7 +214,8 @@ OP_TRAITS(layer_norm, F32, WHOLE, CONSTANTS, SAME, UNCOUNTED, NONE, OTHER,
           .onnx = layer_norm_onnx);
 const tutti_op tutti_op_layer_norm = {.struct_size = sizeof(tutti_op),
                                       .traits = &layer_norm_traits,
-                                      .flags = TUTTI_OP_FUSED | TUTTI_OP_REPRODUCIBLE,
+                                      .flags = TUTTI_OP_FUSED | TUTTI_OP_HALF |
+                                               TUTTI_OP_REPRODUCIBLE,
                                       .name = "layer_norm",
                                       .nin_min = 3,
                                       .nin_max = 3,

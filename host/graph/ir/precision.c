@@ -179,6 +179,12 @@ bool precision_may_narrow(const tutti_op *op, const tutti_op_call *c, int32_t dt
            t->pointwise == TUTTI_POINTWISE_NONE && !moves(op, c, dtype);
 }
 
+bool precision_cpu_writes(const tutti_op *op, int32_t dtype)
+{
+    return op->flags & TUTTI_OP_HALF || (op->flags & TUTTI_OP_BF16 && dtype == TUTTI_BF16 &&
+                                         rule_of(op) == TUTTI_AUTOCAST_PRODUCT);
+}
+
 /* A product that nobody has read yet can give another dtype at once. */
 static bool is_fresh_product(const graph *g, tutti_value v)
 {

@@ -41,6 +41,9 @@ bool precision_is_native(const tutti_op *op, const tutti_op_call *c);
  * call, F32, in `dtype` of 16 bits: it is computed in F32 and rounded once, and not moved or added up
  * where it lies.  Products give what their operands have. */
 bool precision_may_narrow(const tutti_op *op, const tutti_op_call *c, int32_t dtype);
+/* Whether its CPU kernel says that it writes result 0 in `dtype` of 16 bits by itself: TUTTI_OP_HALF, and TUTTI_OP_BF16 of
+ * products (sums with that flag read BF16, but give F32). */
+bool precision_cpu_writes(const tutti_op *op, int32_t dtype);
 
 /* `v` as `dtype`: itself, also when it is a product that nobody has read yet and becomes f32 for that;
  * or a cast.  0 after an error. */

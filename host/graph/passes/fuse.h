@@ -68,5 +68,9 @@ TUTTI_NODISCARD tutti_status fuse_loss_grads(const graph *from, const bool *want
  * are rounded.  `wanted`, ret_map and errors as above. */
 TUTTI_NODISCARD tutti_status fuse_casts(const graph *from, const bool *wanted, graph *to,
                                         tutti_value *ret_map, tutti_error *err);
+/* The same for the CPU, where it holds of operations whose kernels read and write 16 bits by themselves
+ * (precision_cpu_writes). */
+TUTTI_NODISCARD tutti_status fuse_casts_cpu(const graph *from, const bool *wanted, graph *to,
+                                            tutti_value *ret_map, tutti_error *err);
 
 #endif

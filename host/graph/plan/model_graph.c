@@ -292,6 +292,8 @@ tutti_status model_graph_compile(net *n, model_graph *b, int rematerialize, uint
         s = fuse(n, b, fuse_bias_grads, err);
     if (!s && device_can(d, TUTTI_DEVICE_HALF_RESULTS))
         s = fuse(n, b, fuse_casts, err);
+    else if (!s && !d && autocast_of(n).dtype)
+        s = fuse(n, b, fuse_casts_cpu, err);
     if (!s && model_graph_trains(b) && rematerialize != REMATERIALIZE_OFF)
         s = rematerialization_offer(b->compiled.g, b->outputs, b->noutputs, !n->options.device,
                                     err);

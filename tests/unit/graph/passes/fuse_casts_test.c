@@ -17,6 +17,7 @@ typedef struct rig {
     tutti_value x, dy, gamma, beta, rows;
     tutti_value kept[4];
     uint32_t nkept;
+    bool cpu; /* fused for it, not for a device */
     tutti_value map[MAX_VALUES];
 } rig;
 
@@ -80,7 +81,8 @@ static void rig_fuse(rig *r, uint32_t gone, const char *word)
     ck_assert_uint_lt(graph_nvalues(r->from), MAX_VALUES);
     for (uint32_t k = 0; k < r->nkept; k++)
         wanted[r->kept[k]] = true;
-    ck_assert_ok(fuse_casts(r->from, wanted, r->to, r->map, &err), err);
+    ck_assert_ok((r->cpu ? fuse_casts_cpu : fuse_casts)(r->from, wanted, r->to, r->map, &err),
+                 err);
     FILE *file = open_memstream(&text, &size);
     graph_dump(r->to, file);
     (void)fclose(file);
@@ -294,6 +296,57 @@ START_TEST(gradients_that_others_read_stay_in_f32)
 }
 END_TEST
 
+/* ---- the CPU, where some kernels read and write 16 bits ---- */
+
+START_TEST(a_norm_on_the_cpu_stores_what_alone_is_read)
+{
+    rig r;
+    tutti_value out[3];
+    rig_begin(&r);
+    r.cpu = true;
+    keep(&r, graph_cast(r.from, norm(&r, out), lows[_i]));
+    rig_fuse(&r, 1, _i ? " F16 (4, 3), " : " BF16 (4, 3), ");
+}
+END_TEST
+
+START_TEST(a_norms_gradient_on_the_cpu_reads_or_gives_16_bits)
+{
+    rig r;
+    rig_begin(&r);
+    r.cpu = true;
+    const tutti_desc low = toy_desc(lows[_i % 2], 2, ROWS, C, 0, 0);
+    tutti_value dy = graph_input(r.from, &low);
+    graph_set_segment(r.from, 1);
+    dy = _i < 2 ? graph_cast(r.from, tutti_add(r.b, dy, dy), TUTTI_F32) : r.dy;
+    const tutti_value dx = norm_grad(&r, dy);
+    keep(&r, dx);
+    if (_i >= 2)
+        keep(&r, graph_cast(r.from, dx, lows[_i % 2]));
+    rig_fuse(&r, 1, _i < 2 ? "= layer_norm_grad(%1, %7, " : "= layer_norm_grad_cast(%1, %2, ");
+}
+END_TEST
+
+/* A product of BF16 stores it, one of F16 does not. */
+START_TEST(a_product_on_the_cpu_stores_bf16)
+{
+    rig r;
+    rig_begin(&r);
+    r.cpu = true;
+    keep(&r, graph_cast(r.from, product(&r, lows[_i], lows[_i]), lows[_i]));
+    rig_fuse(&r, _i ? 0 : 1, _i ? " F32 (4, 3) = matmul(" : " BF16 (4, 3) = matmul(");
+}
+END_TEST
+
+START_TEST(casts_behind_kernels_of_f32_stay_on_the_cpu)
+{
+    rig r;
+    rig_begin(&r);
+    r.cpu = true;
+    keep(&r, graph_cast(r.from, tutti_op1(r.b, "softmax", r.x), lows[_i]));
+    rig_fuse(&r, 0, " F32 (4, 3) = softmax(");
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("fuse_casts");
@@ -308,6 +361,10 @@ int main(void)
     tcase_add_loop_test(all, a_norms_gradient_gives_one_dtype_beside_f32, 0, 2);
     tcase_add_loop_test(all, casts_to_f32_that_others_read_stay, 0, 3);
     tcase_add_loop_test(all, gradients_that_others_read_stay_in_f32, 0, 6);
+    tcase_add_loop_test(all, a_norm_on_the_cpu_stores_what_alone_is_read, 0, 2);
+    tcase_add_loop_test(all, a_norms_gradient_on_the_cpu_reads_or_gives_16_bits, 0, 4);
+    tcase_add_loop_test(all, a_product_on_the_cpu_stores_bf16, 0, 2);
+    tcase_add_loop_test(all, casts_behind_kernels_of_f32_stay_on_the_cpu, 0, 2);
     suite_add_tcase(suite, all);
     return tutti_run(suite);
 }
