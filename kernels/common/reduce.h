@@ -15,7 +15,7 @@ static inline int reduce_splits(int64_t outer, int64_t inner, int threads)
     return inner == 1 && outer < threads;
 }
 
-/* Whether reduce_run takes a call's dtypes: F32, or BF16 where rows are added up to one of F32. */
+/* Whether reduce_run takes a call's dtypes: F32, or BF16 where rows are added up to rows of F32. */
 static inline int reduce_takes(const tutti_op_call *c, const reduction *r)
 {
     int64_t outer, mid, inner;
@@ -23,7 +23,7 @@ static inline int reduce_takes(const tutti_op_call *c, const reduction *r)
         return 0;
     return c->in[0].dtype == TUTTI_F32 ||
            (c->in[0].dtype == TUTTI_BF16 && reduction_simple(r, &outer, &mid, &inner) &&
-            outer == 1 && inner > 1);
+            inner > 1);
 }
 
 /* Scratch that reduce_run needs: partial columns, one row a thread, or partial sums, in f64. */
@@ -42,7 +42,7 @@ static inline uint64_t reduce_scratch(const reduction *r, int threads, int64_t n
 static inline void reduce_run(const tutti_op_call *c, const reduction *r, const void *data,
                               float *y, double scale, void *scratch)
 {
-    const float *x = data; /* but for the last case below */
+    const float *x = data; /* but for the last two cases below */
     const int64_t nx = tutti_numel(&c->in[0]), ny = tutti_numel(&c->out[0]);
     if (ny == 0)
         return;
@@ -79,7 +79,7 @@ static inline void reduce_run(const tutti_op_call *c, const reduction *r, const 
             const int64_t some = (outer + threads - 1) / threads;
             for (int64_t o = some * t; o < some * (t + 1) && o < outer; o++) {
                 memset(own, 0, (size_t)inner * sizeof *own);
-                reduce_columns(x + o * mid * inner, mid, inner, own);
+                reduce_rows_of(data, c->in[0].dtype, o * mid, mid, inner, own);
                 for (int64_t i = 0; i < inner; i++)
                     y[o * inner + i] = (float)(scale * own[i]);
             }

@@ -48,6 +48,6 @@ static tutti_value mean_onnx(const tutti_onnx *o)
 }
 
 OP_PLAIN(mean, .onnx = mean_onnx);
-OP_DEFINE(mean, .flags = TUTTI_OP_REPRODUCIBLE, .nin_min = 1, .nin_max = 1,
+OP_DEFINE(mean, .flags = TUTTI_OP_BF16 | TUTTI_OP_REPRODUCIBLE, .nin_min = 1, .nin_max = 1,
           OP_ATTR(axes_attr, axes_fields), .infer = infer, .vjp = vjp, .reference = reference,
           .cpu = &cpu, .cuda = &cuda);

@@ -38,6 +38,6 @@ static tutti_value sum_onnx(const tutti_onnx *o)
 }
 
 OP_PLAIN(sum, .onnx = sum_onnx);
-OP_DEFINE(sum, .flags = TUTTI_OP_REPRODUCIBLE, .nin_min = 1, .nin_max = 1,
+OP_DEFINE(sum, .flags = TUTTI_OP_BF16 | TUTTI_OP_REPRODUCIBLE, .nin_min = 1, .nin_max = 1,
           OP_ATTR(axes_attr, axes_fields), .infer = infer, .vjp = vjp, .reference = reference,
           .cpu = &cpu, .cuda = &cuda);
