@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/axis.h"
 #include "common/cuda/strided.h"
+#include "common/half_rows.h"
 #include "common/onnx.h"
 #include "common/strided.h"
 
@@ -55,7 +56,63 @@ static tutti_status move(const tutti_op_call *c, const void *const *in, void *co
     return TUTTI_OK;
 }
 
-STRIDED_KERNEL(move)
+static tutti_status reference(const tutti_op_call *c, const double *const *in,
+                              double *const *out)
+{
+    return move(c, (const void *const *)in, (void *const *)out, sizeof(double));
+}
+
+/* Operands of 16 bits beside those of F32. */
+static int widens(const tutti_op_call *c, uint32_t j)
+{
+    return c->out[0].dtype == TUTTI_F32 && half_is(c->in[j].dtype);
+}
+
+static tutti_status prepare(const tutti_op_call *c, void **ret_state, uint64_t *ret_scratch,
+                            tutti_error *err)
+{
+    (void)ret_state, (void)ret_scratch, (void)err;
+    for (uint32_t j = 0; j < c->nin; j++)
+        if (c->in[j].dtype != c->out[0].dtype && !widens(c, j))
+            return TUTTI_E_UNSUPPORTED; /* the host converts around it */
+    return TUTTI_OK;
+}
+
+/* `x` of that description as F32 to `at` along the axis. */
+static void widen(const tutti_op_call *c, const tutti_desc *x, int64_t at, const uint16_t *from,
+                  float *y)
+{
+    const axis_view whole = axis_of(&c->out[0], ((const concat_attr *)c->attr)->axis);
+    const int64_t row = x->dim[whole.axis] * whole.inner, n = whole.outer * row;
+    const int threads = op_threads(c, n);
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+    for (int t = 0; t < threads; t++)
+        for (int64_t i = n * t / threads, end = n * (t + 1) / threads, some; i < end;
+             i += some) {
+            const int64_t k = i % row;
+            some = row - k < end - i ? row - k : end - i;
+            half_upcast(from + i, x->dtype, y + (i / row * whole.n + at) * whole.inner + k,
+                        some);
+        }
+}
+
+static tutti_status run(void *state, const tutti_op_call *c, const void *const *in,
+                        void *const *out, void *scratch)
+{
+    (void)state, (void)scratch;
+    int64_t at = 0;
+    for (uint32_t j = 0; j < c->nin; j++) {
+        const int64_t begin = at;
+        const strided v = place(c, j, &at);
+        if (widens(c, j))
+            widen(c, &c->in[j], begin, in[j], out[0]);
+        else
+            strided_copy(c, &v, in[j], out[0], 1, tutti_dtype_size(c->out[0].dtype));
+    }
+    return TUTTI_OK;
+}
+
+static const tutti_kernel cpu = {sizeof(tutti_kernel), 0, prepare, run, NULL};
 
 static tutti_status cuda_prepare(const tutti_op_call *c, void **ret_state,
                                  uint64_t *ret_scratch, tutti_error *err)
@@ -107,6 +164,6 @@ static tutti_value concat_onnx(const tutti_onnx *o)
 }
 
 OP_TRAITS(concat, WIDEST, WHOLE, CONSTANTS, NEVER, UNCOUNTED, NONE, OTHER, .onnx = concat_onnx);
-OP_DEFINE(concat, .flags = TUTTI_OP_REPRODUCIBLE, .nin_min = 1, .nin_max = TUTTI_OP_MAX_IN,
-          OP_ATTR(concat_attr, concat_fields), .infer = infer, .vjp = vjp,
-          .reference = reference, .cpu = &cpu, .cuda = &cuda);
+OP_DEFINE(concat, .flags = TUTTI_OP_BF16 | TUTTI_OP_REPRODUCIBLE, .nin_min = 1,
+          .nin_max = TUTTI_OP_MAX_IN, OP_ATTR(concat_attr, concat_fields), .infer = infer,
+          .vjp = vjp, .reference = reference, .cpu = &cpu, .cuda = &cuda);
