@@ -20,6 +20,8 @@ enum {
 #define WORTH 0.95 /* of algorithm 0's time, or less, for another one to be chosen */
 #define HOPELESS 2 /* times the fastest one's time, or more: a second round would not help */
 #define LONG 5e-3  /* seconds of a run, or more: the trial is as good as a round */
+#define VERY_LONG 40e-3
+#define AHEAD 0.97
 /* Seconds of rounds: a share of those left to the run, and never less. */
 #define SHARE (1.0 / 12)
 #define LEAST 0.015
@@ -271,16 +273,30 @@ static uint32_t count_trials(measurement *m)
     return 1;
 }
 
-/* Rounds that take `most` seconds, and one at least; returns how many there are. */
+/* Trials of runs that are longer still differ by little: what is not ahead of algorithm 0 in them is out.  Whether several are
+ * left. */
+static bool prune_by_trials(measurement *m)
+{
+    uint32_t left = 0;
+    for (uint32_t k = 0; k < m->nalgorithms; k++) {
+        m->fits[k] = m->fits[k] &&
+                     (k == 0 || m->trial[0] < VERY_LONG || m->trial[k] < AHEAD * m->trial[0]);
+        left += m->fits[k];
+    }
+    return left > 1;
+}
+
+/* Rounds that take `most` seconds, and one at least where trials have not decided; returns how many there are. */
 static uint32_t run_rounds(measurement *m, double most)
 {
     const double began = monotonic_s();
     uint32_t rounds = count_trials(m);
-    bool open = true;
-    do {
+    bool open = prune_by_trials(m);
+    while (open) {
         run_round(m, rounds == 0);
-        open = prune(m, ++rounds);
-    } while (open && rounds < MAX_ROUNDS && monotonic_s() - began + m->took < most);
+        open =
+            prune(m, ++rounds) && rounds < MAX_ROUNDS && monotonic_s() - began + m->took < most;
+    }
     return rounds;
 }
 

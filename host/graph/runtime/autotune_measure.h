@@ -19,7 +19,7 @@ typedef struct autotune_result {
 } autotune_result;
 
 /* The fastest algorithm for this call among those whose results agree.  Each is tried; then they run in rounds, which take a
- * twelfth of the `*left` seconds, or 15 ms where that is more, and one round at least; what they take is subtracted from
+ * twelfth of the `*left` seconds, or 15 ms where that is more, and one round at least, unless trials of 40 ms and more decide; what they take is subtracted from
  * them.  [control] */
 autotune_result autotune_measure(const tutti_op *op, const tutti_op_call *c, double *left);
 

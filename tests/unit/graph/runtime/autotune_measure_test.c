@@ -97,6 +97,21 @@ START_TEST(long_runs_get_few_rounds_and_one_when_the_time_is_over)
 }
 END_TEST
 
+START_TEST(of_runs_that_are_longer_still_one_is_enough_for_what_is_not_ahead)
+{
+    double left = 1.0;
+    takes[0] = 0.06;
+    takes[1] = 0.15;
+    ck_assert_uint_eq(measure(&left).algorithm, 0);
+    ck_assert_int_eq(runs_of[0], 1);
+    ck_assert_int_eq(runs_of[1], 1);
+    takes[0] = 0.15;
+    takes[1] = 0.06;
+    ck_assert_uint_eq(measure(&left).algorithm, 1);
+    ck_assert_int_eq(runs_of[1], 2);
+}
+END_TEST
+
 /* ---- another one on this processor ---- */
 
 static atomic_bool stop;
@@ -183,6 +198,7 @@ int main(void)
     TCase *all = tcase_create("all");
     tcase_set_timeout(all, 60);
     tcase_add_test(all, long_runs_get_few_rounds_and_one_when_the_time_is_over);
+    tcase_add_test(all, of_runs_that_are_longer_still_one_is_enough_for_what_is_not_ahead);
     tcase_add_test(all, what_others_disturbed_is_used_and_not_kept);
     suite_add_tcase(suite, all);
     return tutti_run(suite);
