@@ -9,7 +9,13 @@
 
 /* A question has the number of the operation that has not ended; an answer has how many the rank has begun.  Whoever waits,
  * or looks whether an operation is over, answers; a rank that computes, is stopped or has ended does not. */
-enum { MPI_ASKS_TAG = 7001, MPI_ANSWERS_TAG = 7002, MPI_LISTEN_MS = 1000, MPI_PAUSE_US = 50 };
+enum {
+    MPI_ASKS_TAG = 7001,
+    MPI_ANSWERS_TAG = 7002,
+    MPI_SAYS_TAG = 7003,
+    MPI_LISTEN_MS = 1000,
+    MPI_PAUSE_US = 50
+};
 
 static void mpi_send_number(const mpi *m, int to, int tag, const uint64_t *number)
 {
@@ -31,9 +37,33 @@ static int mpi_take_number(const mpi *m, int tag, uint64_t *ret_number)
                : -1;
 }
 
+/* Who has found others missing ends the job, and the launcher then wakes who is stopped and ends who is sound, one after the
+ * other: what these see of each other says nothing.  So the first one says whom it has missed. */
+static void mpi_say(mpi *m, const char *who)
+{
+    MPI_Request request;
+    (void)snprintf(m->said, sizeof m->said, "%s", who);
+    for (int k = 0; k < m->world.size; k++)
+        if (k != m->world.rank && MPI_Isend(m->said, sizeof m->said, MPI_CHAR, k, MPI_SAYS_TAG,
+                                            m->comm, &request) == MPI_SUCCESS)
+            (void)MPI_Request_free(&request);
+}
+
+static void mpi_hear(mpi *m)
+{
+    int there = 0;
+    MPI_Status status;
+    if (!m->heard[0] &&
+        MPI_Iprobe(MPI_ANY_SOURCE, MPI_SAYS_TAG, m->comm, &there, &status) == MPI_SUCCESS &&
+        there)
+        (void)MPI_Recv(m->heard, sizeof m->heard, MPI_CHAR, status.MPI_SOURCE, MPI_SAYS_TAG,
+                       m->comm, MPI_STATUS_IGNORE);
+}
+
 void mpi_answer(mpi *m)
 {
     uint64_t number = 0;
+    mpi_hear(m);
     const int asks = mpi_take_number(m, MPI_ASKS_TAG, &number);
     if (asks >= 0) {
         m->waits[asks] = number;
@@ -68,7 +98,8 @@ static void mpi_ask(mpi *m, uint64_t number, char *state)
     for (int k = 0; k < m->world.size; k++)
         if (k != m->world.rank)
             mpi_send_number(m, k, MPI_ASKS_TAG, &m->asked);
-    while (mpi_count(m, state, MPI_SILENT) > 0 && mpi_now_ms() - began < MPI_LISTEN_MS) {
+    while (!m->heard[0] && mpi_count(m, state, MPI_SILENT) > 0 &&
+           mpi_now_ms() - began < MPI_LISTEN_MS) {
         uint64_t begun = 0;
         const int from = mpi_take_number(m, MPI_ANSWERS_TAG, &begun);
         if (from >= 0)
@@ -105,13 +136,17 @@ static void mpi_name_missing(const mpi *m, const char *state, char *text, size_t
 
 tutti_status mpi_break_off(mpi *m, uint64_t number, int last, tutti_error *err)
 {
-    char who[64] = "a rank has";
+    char who[MPI_WHO] = "a rank has";
     char *state = calloc((size_t)m->world.size, 1);
     if (state) {
         mpi_ask(m, number, state);
         mpi_name_missing(m, state, who, sizeof who);
     }
     free(state);
+    if (m->heard[0])
+        memcpy(who, m->heard, sizeof who);
+    else if (who[0])
+        mpi_say(m, who);
     if (!who[0] && !last)
         return TUTTI_OK;
     m->why = (tutti_error)TUTTI_ERROR_INIT;

@@ -12,7 +12,7 @@
 #include <time.h>
 
 /* Operations under way at once: what the host begins before it waits. */
-enum { MPI_OPERATIONS = 4 };
+enum { MPI_OPERATIONS = 4, MPI_WHO = 64 };
 
 /* One that has begun, and what MPI reads until it is done. */
 typedef struct mpi_operation {
@@ -35,7 +35,9 @@ typedef struct mpi {
     uint64_t *answers; /* by rank; each asks once */
     uint64_t
         *waits; /* by rank: the operation that it has asked for, so that it has begun that */
-    int began;  /* MPI by this object, which ends it */
+    char said[MPI_WHO];  /* who has not come, by this rank; "": nobody */
+    char heard[MPI_WHO]; /* by another one, which ends the job */
+    int began;           /* MPI by this object, which ends it */
     int joined;
 } mpi;
 
@@ -46,10 +48,10 @@ static inline int64_t mpi_now_ms(void)
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* missing.c.  Tells a rank that asks which operations this one has begun.  [step] */
+/* missing.c.  Tells a rank that asks which operations this one has begun; hears whom another one has found missing.  [step] */
 void mpi_answer(mpi *m);
-/* Operation `number` has not ended in time: asks who has not begun it, and says so for good.  TUTTI_OK: all have, and it is
- * not the `last` time that this one waits.  [step] */
+/* Operation `number` has not ended in time: asks who has not begun it, and says so for good, to the other ranks too, or
+ * what another one has said.  TUTTI_OK: all have, and it is not the `last` time that this one waits.  [step] */
 tutti_status mpi_break_off(mpi *m, uint64_t number, int last, tutti_error *err);
 
 #endif

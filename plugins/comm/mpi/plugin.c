@@ -198,7 +198,7 @@ static tutti_status mpi_finish(mpi *m, const char *what, int code, MPI_Request *
         const int64_t now = mpi_now_ms();
         waited += now - last < MPI_STOPPED_MS ? now - last : MPI_STOPPED_MS;
         last = now;
-        if (m->timeout_ms && waited > m->timeout_ms) {
+        if (m->heard[0] || (m->timeout_ms && waited > m->timeout_ms)) {
             const tutti_status s = mpi_break_off(m, number, asked++ > 0, err);
             if (s)
                 return s;
