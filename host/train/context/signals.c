@@ -12,9 +12,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static volatile sig_atomic_t caught, deferred, pending_save, asked, count, can_escape;
-static atomic_int pending; /* other threads read it */
-static pid_t trains;       /* the thread */
+static volatile sig_atomic_t caught, count, can_escape; /* of the thread that trains */
+/* Any thread may be the one that a signal to save comes to, and reads what is pending. */
+static atomic_int pending, pending_save, asked;
+static atomic_bool deferred;
+static pid_t trains; /* the thread */
 static sigjmp_buf escape;
 
 /* What becomes of the signal, and what it waits for. */
@@ -54,7 +56,7 @@ static void on_stop(int number)
     }
     if (++count == 1) {
         atomic_store(&pending, number);
-        if (!deferred)
+        if (!atomic_load(&deferred))
             caught = number;
         tell(number, ": stopping after this batch; a second signal does not wait for it");
     } else if (count > 2) {
@@ -72,10 +74,10 @@ static void on_stop(int number)
 
 static void on_save(int number)
 {
-    if (deferred)
-        pending_save = number;
+    if (atomic_load(&deferred))
+        atomic_store(&pending_save, number);
     else
-        asked = number;
+        atomic_store(&asked, number);
 }
 
 /* What whoever started this process has it ignore stays ignored, as nohup and shells want. */
@@ -110,7 +112,7 @@ int trainer_signal(void)
 
 void trainer_defer_signals(void)
 {
-    deferred = 1;
+    atomic_store(&deferred, true);
     caught = 0; /* what came while the ranks joined is pending */
 }
 
@@ -131,21 +133,17 @@ void trainer_accept_signal(int number)
 
 bool trainer_pending_save(void)
 {
-    const bool now = pending_save != 0;
-    pending_save = 0;
-    return now;
+    return atomic_exchange(&pending_save, 0) != 0;
 }
 
 void trainer_accept_save(void)
 {
-    asked = 1;
+    atomic_store(&asked, 1);
 }
 
 bool trainer_save_asked(void)
 {
-    const bool now = asked != 0;
-    asked = 0;
-    return now;
+    return atomic_exchange(&asked, 0) != 0;
 }
 
 bool trainer_hurries(void)
