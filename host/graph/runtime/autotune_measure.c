@@ -10,6 +10,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum {
     CLEAR_ROUNDS =
@@ -20,12 +21,13 @@ enum {
 #define WORTH 0.95 /* of algorithm 0's time, or less, for another one to be chosen */
 #define HOPELESS 2 /* times the fastest one's time, or more: a second round would not help */
 #define LONG 5e-3  /* seconds of a run, or more: the trial is as good as a round */
-#define VERY_LONG 40e-3
-#define AHEAD 0.97
+#define VERY_LONG 40e-3 /* likewise: a trial decides where it is not clearly ahead */
+#define AHEAD 0.97      /* of algorithm 0's trial, or less, for a round to follow */
 /* Seconds of rounds: a share of those left to the run, and never less. */
 #define SHARE (1.0 / 12)
 #define LEAST 0.015
-#define DISTURBED 0.2 /* seconds of waiting for processors in one, or more */
+#define DISTURBED 0.2 /* seconds of waiting for processors in one, or more, */
+#define ALONE 0.9     /* unless this process has had so much of them itself, or more */
 
 typedef struct measurement {
     const tutti_op *op;
@@ -36,7 +38,8 @@ typedef struct measurement {
     float *others;                 /* OTHERS a thread */
     void *state[AUTOTUNE_MAX_ALGORITHMS], *scratch[AUTOTUNE_MAX_ALGORITHMS];
     bool fits[AUTOTUNE_MAX_ALGORITHMS];
-    double best[AUTOTUNE_MAX_ALGORITHMS];   /* seconds, of rounds */
+    double
+        best[AUTOTUNE_MAX_ALGORITHMS]; /* seconds, of rounds and of trials that count as one */
     double worst[AUTOTUNE_MAX_ALGORITHMS];  /* likewise */
     double trial[AUTOTUNE_MAX_ALGORITHMS];  /* of the run before them */
     uint32_t wins[AUTOTUNE_MAX_ALGORITHMS]; /* rounds in which it beat algorithm 0 */
@@ -321,28 +324,51 @@ const char *autotune_algorithm_name(const tutti_op *op, const tutti_op_call *c, 
     return several ? op->cpu_algorithms->name(c, k) : NULL;
 }
 
-/* Whether threads have waited for processors that others had, `waited` nanoseconds in `seconds`. */
-static bool was_disturbed(int64_t waited, double seconds)
+/* What tells whether others had the processors: since when, and what had been by then. */
+typedef struct load_watch {
+    double began;
+    double computed; /* seconds of processors, of all threads */
+    int64_t waited;  /* nanoseconds */
+} load_watch;
+
+static double computed_s(void)
 {
-    return (double)waited * 1e-9 > DISTURBED * seconds;
+    struct timespec t;
+    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static load_watch watch_load(void)
+{
+    return (load_watch){monotonic_s(), computed_s(), cpus_waited_ns()};
+}
+
+bool autotune_disturbed(double seconds, double waited, double computed, int cpus)
+{
+    return waited > DISTURBED * seconds && computed < ALONE * cpus * seconds;
+}
+
+static bool was_disturbed(const load_watch *w)
+{
+    return autotune_disturbed(monotonic_s() - w->began,
+                              (double)(cpus_waited_ns() - w->waited) * 1e-9,
+                              computed_s() - w->computed, cpus_available());
 }
 
 autotune_result autotune_measure(const tutti_op *op, const tutti_op_call *c, double *left)
 {
     measurement m = {.op = op, .c = c};
     uint32_t best = AUTOTUNE_MAX_ALGORITHMS, fit = 0;
-    const double began = monotonic_s();
-    const int64_t waited = cpus_waited_ns();
+    const load_watch load = watch_load();
     if (take_memory(&m) && (m.fits[0] = try_candidate(&m, 0))) {
         for (uint32_t k = 1; autotune_algorithm_name(op, c, k); k++)
             fit += m.fits[k] = try_candidate(&m, k);
         best = fit ? decide(&m, left) : 0;
     }
     const bool ran = best < AUTOTUNE_MAX_ALGORITHMS;
-    const autotune_result result = {
-        .algorithm = ran ? best : 0,
-        .complete = ran && !m.lacks_memory,
-        .disturbed = was_disturbed(cpus_waited_ns() - waited, monotonic_s() - began)};
+    const autotune_result result = {.algorithm = ran ? best : 0,
+                                    .complete = ran && !m.lacks_memory,
+                                    .disturbed = was_disturbed(&load)};
     measurement_fini(&m);
     return result;
 }

@@ -23,4 +23,8 @@ typedef struct autotune_result {
  * them.  [control] */
 autotune_result autotune_measure(const tutti_op *op, const tutti_op_call *c, double *left);
 
+/* Whether other processes had so much of `cpus` processors in that time that it says little: threads of this one have waited
+ * for one, and not for each other alone, as where some load data.  Seconds of all threads.  [any] */
+bool autotune_disturbed(double seconds, double waited, double computed, int cpus);
+
 #endif

@@ -5,10 +5,10 @@
 #include "graph/runtime/autotune_measure.h"
 #include "toy_model.h"
 
-#include <pthread.h>
 #include <sched.h>
-#include <stdatomic.h>
+#include <signal.h>
 #include <stdio.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* "copied": y = x in two algorithms, which take so many seconds: by sleeping, or by computing. */
@@ -114,14 +114,22 @@ END_TEST
 
 /* ---- another one on this processor ---- */
 
-static atomic_bool stop;
-
-static void *compute(void *unused)
+/* A process that computes until it is killed, or this one has ended. */
+static pid_t start_other(void)
 {
-    (void)unused;
-    while (!atomic_load(&stop))
+    const pid_t parent = getpid(), child = fork();
+    ck_assert_int_ge(child, 0);
+    if (child)
+        return child;
+    while (getppid() == parent)
         continue;
-    return NULL;
+    _exit(0);
+}
+
+static void end_other(pid_t child)
+{
+    ck_assert_int_eq(kill(child, SIGKILL), 0);
+    ck_assert_int_eq(waitpid(child, NULL, 0), child);
 }
 
 /* All threads of this process on the one processor where it is now. */
@@ -169,7 +177,6 @@ static int count_kept(const char *path, const char *tune, bool *ret_says)
 START_TEST(what_others_disturbed_is_used_and_not_kept)
 {
     char folder[] = "/tmp/tutti-measure-XXXXXX", path[64], lock[80];
-    pthread_t other;
     bool says;
     double left = 1.0;
     ck_assert_ptr_nonnull(mkdtemp(folder));
@@ -179,16 +186,26 @@ START_TEST(what_others_disturbed_is_used_and_not_kept)
     takes[1] = 0.01;
     computes = true;
     stay_here();
-    atomic_store(&stop, false);
-    ck_assert_int_eq(pthread_create(&other, NULL, compute, NULL), 0);
+    const pid_t other = start_other();
     ck_assert(measure(&left).disturbed);
     ck_assert_int_eq(count_kept(path, NULL, &says), 0);
     ck_assert(says);
     ck_assert_int_eq(count_kept(path, "1", &says), 2); /* a title and it */
     ck_assert(!says);
-    atomic_store(&stop, true);
-    ck_assert_int_eq(pthread_join(other, NULL), 0);
+    end_other(other);
     ck_assert_int_eq(unlink(path) | unlink(lock) | rmdir(folder), 0);
+}
+END_TEST
+
+/* Two processors in one second. */
+START_TEST(threads_of_its_own_disturb_nobody)
+{
+    ck_assert(!autotune_disturbed(1.0, 0.0, 2.0, 2));
+    ck_assert(!autotune_disturbed(1.0, 0.1, 1.6, 2)); /* others for a moment */
+    ck_assert(!autotune_disturbed(1.0, 1.0, 2.0, 2)); /* three threads, one that loads data */
+    ck_assert(autotune_disturbed(1.0, 0.7, 1.3, 2));  /* two, and another process */
+    ck_assert(autotune_disturbed(1.0, 0.5, 0.5, 1));
+    ck_assert(!autotune_disturbed(1.0, 0.1, 8.0, 16)); /* half of them for others */
 }
 END_TEST
 
@@ -200,6 +217,7 @@ int main(void)
     tcase_add_test(all, long_runs_get_few_rounds_and_one_when_the_time_is_over);
     tcase_add_test(all, of_runs_that_are_longer_still_one_is_enough_for_what_is_not_ahead);
     tcase_add_test(all, what_others_disturbed_is_used_and_not_kept);
+    tcase_add_test(all, threads_of_its_own_disturb_nobody);
     suite_add_tcase(suite, all);
     return tutti_run(suite);
 }
