@@ -3,6 +3,7 @@
 #include "tutti/rng.h"
 
 #include "graph/net/first_values.h"
+#include "graph/net/weight_draws.h"
 #include "graph/runtime/host_memory.h"
 #include "graph/surgery/surgery.h"
 #include "op_table.h"
@@ -54,6 +55,26 @@ START_TEST(each_value_is_the_definition_to_the_bit)
             ck_assert_mem_eq(&data[k], &want, sizeof want);
         }
     }
+    free(data);
+}
+END_TEST
+
+/* So many that some lie too near to the middle between two floats for vectors to tell. */
+START_TEST(where_vectors_cannot_tell_the_definition_does)
+{
+    enum { SOME = 1 << 20 };
+    const tutti_init *init = &inits[1];
+    const weight_recipe r = {.scale = init->b, .shifted = true, .normal = true};
+    const tutti_desc d = {{SOME}, 1, TUTTI_F32};
+    float *data = malloc(sizeof *data * SOME), some[WEIGHT_DRAWS];
+    int64_t unsure = 0;
+    first_values_draw(init, &d, SEED, 3, 2, data);
+    for (int64_t k = 0; k < SOME; k++)
+        ck_assert(data[k] == (float)defined(init, 3, k));
+    for (int64_t k = 0; k < SOME; k += WEIGHT_DRAWS)
+        unsure += !TUTTI_ISA_PICK(weight_draws)(&r, SEED, 3, (uint64_t)k / 2, some);
+    ck_assert_int_ge(unsure, 1);
+    ck_assert_int_lt(unsure, 100);
     free(data);
 }
 END_TEST
@@ -238,6 +259,7 @@ int main(void)
     TCase *tc = tcase_create("first values");
     tcase_add_loop_test(tc, each_value_is_the_definition_to_the_bit, 0,
                         (int)(sizeof inits / sizeof *inits));
+    tcase_add_test(tc, where_vectors_cannot_tell_the_definition_does);
     tcase_add_test(tc, other_dtypes_too);
     tcase_add_test(tc, a_plan_needs_no_values);
     tcase_add_test(tc, a_run_of_a_plan_draws_them);
