@@ -47,6 +47,8 @@ CUDA_KERNEL(layer_norm_rows)(layer_norm_cuda_args a)
                 x[i] = (x[i] - mean) * rstd * cuda_get(a.gamma, k - begin + i) +
                        cuda_get(a.beta, k - begin + i);
             cuda_store(a.y, k, x);
+            if (a.low.data)
+                cuda_store(a.low, k, x);
         });
         if (t.rank == 0) {
             cuda_set(a.mean, r, mean);
@@ -192,6 +194,8 @@ template <int R> __device__ static inline void held(const layer_norm_cuda_args &
             for (int i = 0; i < 8; i++)
                 x[j][i] = (x[j][i] - mean) * rstd * gamma[i] + beta[i];
             cuda_store(a.y, r * a.n + k, x[j]);
+            if (a.low.data)
+                cuda_store(a.low, r * a.n + k, x[j]);
         }
         if (t.rank == 0) {
             cuda_set(a.mean, r, mean);

@@ -46,17 +46,17 @@ uint64_t layer_norm_weight_bytes(const tutti_op_call *c, uint32_t k);
 const float *layer_norm_weight(const tutti_op_call *c, uint32_t k, const void *data,
                                char **space);
 
-/* Rows of n: y = (x - mean) rstd gamma + beta.  x and y are F32, BF16 or F16, each by itself; the bits are those of F32
+/* Rows of n: y = (x - mean) rstd gamma + beta.  x, y and low are F32, BF16 or F16, each by itself; the bits are those of F32
  * between conversions.  Where they have one dtype, y may be x. */
 typedef struct layer_norm_part {
     const void *x;
     const float *gamma, *beta;
-    void *y;
+    void *y, *low; /* low: y once more; NULL: no such */
     float *mean, *rstd;
-    float *row; /* n floats of this thread's own; not used where x and y are F32 */
+    float *row; /* n floats of this thread's own; not used where all is F32 */
     double eps;
     int64_t n;
-    int32_t x_dtype, y_dtype;
+    int32_t x_dtype, y_dtype, low_dtype;
 } layer_norm_part;
 
 /* Rows [first, end). */
@@ -85,7 +85,7 @@ void layer_norm_backward(const layer_norm_grad_part *q, int64_t first, int64_t e
 TUTTI_ISA_VARIANTS(layer_norm_backward);
 
 extern const tutti_kernel layer_norm_cuda, layer_norm_grad_cuda;
-extern const tutti_op tutti_op_layer_norm, tutti_op_layer_norm_grad,
+extern const tutti_op tutti_op_layer_norm, tutti_op_layer_norm_cast, tutti_op_layer_norm_grad,
     tutti_op_layer_norm_grad_cast;
 
 #endif

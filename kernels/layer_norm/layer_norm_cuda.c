@@ -70,6 +70,7 @@ static tutti_status run(void *state, const tutti_op_call *c, const void *const *
                               .y = cuda_out(c, out, 0),
                               .mean = cuda_out(c, out, 1),
                               .rstd = cuda_out(c, out, 2),
+                              .low = c->nout > 3 ? cuda_out(c, out, 3) : (cuda_tensor){0},
                               .rows = layer_norm_rows(&c->in[0]),
                               .n = layer_norm_width(&c->in[0]),
                               .eps = (float)((const layer_norm_attr *)c->attr)->eps};

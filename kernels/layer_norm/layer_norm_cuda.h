@@ -13,7 +13,7 @@ typedef struct layer_norm_cuda_args {
     cuda_tensor mean, rstd;
     cuda_tensor more; /* of the gradient: added to dx; without data: nothing */
     cuda_tensor dgamma, dbeta;
-    cuda_tensor low; /* of the gradient: dx once more; without data: not */
+    cuda_tensor low; /* y once more; without data: not */
     int64_t rows, n;
     float *partials; /* (parts, 2, C): sums for gamma and beta */
     cuda_columns sums;

@@ -137,10 +137,19 @@ INLINE void forward_f32(const float *x, const float *gamma, const float *beta, d
     }
 }
 
+/* A row that is in the cache, once more. */
+INLINE void repeat_row(const layer_norm_part *q, int64_t at, const float *y)
+{
+    if (half_is(q->low_dtype))
+        half_write(q->low, q->low_dtype, at, q->n, y);
+    else
+        memcpy((float *)q->low + at, y, (size_t)q->n * sizeof *y);
+}
+
 void layer_norm_forward(const layer_norm_part *q, int64_t first, int64_t end)
 {
     const int64_t n = q->n;
-    if (!half_is(q->x_dtype) && !half_is(q->y_dtype)) {
+    if (!half_is(q->x_dtype) && !half_is(q->y_dtype) && !q->low) {
         forward_f32((const float *)q->x + first * n, q->gamma, q->beta, q->eps,
                     (float *)q->y + first * n, end - first, n, q->mean + first,
                     q->rstd + first);
@@ -152,12 +161,14 @@ void layer_norm_forward(const layer_norm_part *q, int64_t first, int64_t end)
         float *y = half_place(q->y, q->y_dtype, r * n, q->row);
         row_statistics(x, n, q->eps, &m, &s);
         prefetch(q->x, q->x_dtype, (r + 1) * n, n);
-        if (ROUNDS && q->y_dtype == TUTTI_BF16) {
+        if (ROUNDS && q->y_dtype == TUTTI_BF16 && !q->low) {
             put_row(x, m, s, q->gamma, q->beta, n, (uint16_t *)q->y + r * n);
         } else {
             finish_row(x, m, s, q->gamma, q->beta, n, y);
             half_write(q->y, q->y_dtype, r * n, n, y);
         }
+        if (q->low)
+            repeat_row(q, r * n, y);
         q->mean[r] = m;
         q->rstd[r] = s;
     }

@@ -5,8 +5,12 @@
 #include "layer_norm/layer_norm.h"
 
 #include <math.h>
+#include <string.h>
 
-/* In: x (..., C), gamma, beta (C).  Out: y (..., C), mean, rstd (...), of the biased variance. */
+enum { LOW = 3 }; /* the result that repeats y */
+
+/* In: x (..., C), gamma, beta (C).  Out: y (..., C), mean, rstd (...), of the biased variance; of layer_norm_cast y once more,
+ * which a pass stores in 16 bits. */
 
 static const tutti_attr_field fields[] = {OP_FIELD_F64(layer_norm_attr, eps, 1e-5)};
 
@@ -55,19 +59,33 @@ const float *layer_norm_weight(const tutti_op_call *c, uint32_t k, const void *d
     return half_read(data, c->in[k].dtype, 0, layer_norm_width(&c->in[0]), own);
 }
 
-static tutti_status infer(const tutti_op_call *c, tutti_desc *out, tutti_error *err)
+static tutti_status infer_as(const char *name, const tutti_op_call *c, tutti_desc *out,
+                             tutti_error *err)
 {
     const tutti_desc *x = &c->in[0];
-    tutti_status s = layer_norm_want("layer_norm", x, err);
+    tutti_status s = layer_norm_want(name, x, err);
     if (s)
         return s;
     const tutti_desc row = {{layer_norm_width(x)}, 1, TUTTI_F32};
-    if ((s = layer_norm_want_shape("layer_norm", "gamma", &c->in[1], &row, err)) ||
-        (s = layer_norm_want_shape("layer_norm", "beta", &c->in[2], &row, err)))
+    if ((s = layer_norm_want_shape(name, "gamma", &c->in[1], &row, err)) ||
+        (s = layer_norm_want_shape(name, "beta", &c->in[2], &row, err)))
         return s;
     out[0] = *x;
     out[1] = out[2] = layer_norm_batch_dims(x);
     return TUTTI_OK;
+}
+
+static tutti_status infer(const tutti_op_call *c, tutti_desc *out, tutti_error *err)
+{
+    return infer_as("layer_norm", c, out, err);
+}
+
+static tutti_status infer_cast(const tutti_op_call *c, tutti_desc *out, tutti_error *err)
+{
+    const tutti_status s = infer_as("layer_norm_cast", c, out, err);
+    if (!s)
+        out[LOW] = out[0];
+    return s;
 }
 
 static tutti_status reference(const tutti_op_call *c, const double *const *in,
@@ -90,10 +108,19 @@ static tutti_status reference(const tutti_op_call *c, const double *const *in,
     return TUTTI_OK;
 }
 
-/* Of one thread: a row as F32, where x or y has 16 bits. */
+static tutti_status reference_cast(const tutti_op_call *c, const double *const *in,
+                                   double *const *out)
+{
+    const tutti_status s = reference(c, in, out);
+    memcpy(out[LOW], out[0], (size_t)tutti_numel(&c->in[0]) * sizeof(double));
+    return s;
+}
+
+/* Of one thread: a row as F32, where x or a result has 16 bits. */
 static uint64_t own_bytes(const tutti_op_call *c)
 {
-    const int half = half_is(c->in[0].dtype) || half_is(c->out[0].dtype);
+    const int half = half_is(c->in[0].dtype) || half_is(c->out[0].dtype) ||
+                     (c->nout > LOW && half_is(c->out[LOW].dtype));
     return half ? layer_norm_row_bytes(&c->in[0]) : 0;
 }
 
@@ -116,16 +143,20 @@ static tutti_status run(void *state, const tutti_op_call *c, const void *const *
     char *space = scratch;
     const float *gamma = layer_norm_weight(c, 1, in[1], &space);
     const float *beta = layer_norm_weight(c, 2, in[2], &space);
-    const layer_norm_part all = {.x = in[0],
-                                 .gamma = gamma,
-                                 .beta = beta,
-                                 .y = out[0],
-                                 .mean = out[1],
-                                 .rstd = out[2],
-                                 .eps = ((const layer_norm_attr *)c->attr)->eps,
-                                 .n = n,
-                                 .x_dtype = c->in[0].dtype,
-                                 .y_dtype = c->out[0].dtype};
+    layer_norm_part all = {.x = in[0],
+                           .gamma = gamma,
+                           .beta = beta,
+                           .y = out[0],
+                           .mean = out[1],
+                           .rstd = out[2],
+                           .eps = ((const layer_norm_attr *)c->attr)->eps,
+                           .n = n,
+                           .x_dtype = c->in[0].dtype,
+                           .y_dtype = c->out[0].dtype};
+    if (c->nout > LOW) {
+        all.low = out[LOW];
+        all.low_dtype = c->out[LOW].dtype;
+    }
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
     for (int t = 0; t < threads; t++) {
         layer_norm_part q = all;
@@ -200,6 +231,13 @@ static tutti_status decompose(tutti_graph *g, const tutti_node *n, tutti_value *
     return g->status(g);
 }
 
+static tutti_status decompose_cast(tutti_graph *g, const tutti_node *n, tutti_value *ret_out)
+{
+    const tutti_status s = decompose(g, n, ret_out);
+    ret_out[LOW] = ret_out[0];
+    return s;
+}
+
 static const tutti_kernel cpu = {sizeof(tutti_kernel), 1, prepare, run, NULL};
 
 static tutti_value layer_norm_onnx(const tutti_onnx *o)
@@ -210,8 +248,12 @@ static tutti_value layer_norm_onnx(const tutti_onnx *o)
     return onnx_op(o, "LayerNormalization", o->in, o->nin, attr, 2);
 }
 
+static const tutti_fusion layer_norm_fusions[] = {
+    {TUTTI_FUSE_CAST, 0, "layer_norm_cast"},
+    {0, 0, NULL},
+};
 OP_TRAITS(layer_norm, F32, WHOLE, CONSTANTS, SAME, UNCOUNTED, NONE, OTHER,
-          .onnx = layer_norm_onnx);
+          .onnx = layer_norm_onnx, .fusions = layer_norm_fusions);
 const tutti_op tutti_op_layer_norm = {.struct_size = sizeof(tutti_op),
                                       .traits = &layer_norm_traits,
                                       .flags = TUTTI_OP_FUSED | TUTTI_OP_HALF |
@@ -229,3 +271,22 @@ const tutti_op tutti_op_layer_norm = {.struct_size = sizeof(tutti_op),
                                       .reference = reference,
                                       .cpu = &cpu,
                                       .cuda = &layer_norm_cuda};
+
+OP_TRAITS(layer_norm_cast, F32, WHOLE, CONSTANTS, NEVER, UNCOUNTED, NONE, OTHER,
+          .low_out = 1 << LOW);
+const tutti_op tutti_op_layer_norm_cast = {.struct_size = sizeof(tutti_op),
+                                           .traits = &layer_norm_cast_traits,
+                                           .flags = TUTTI_OP_FUSED | TUTTI_OP_HALF |
+                                                    TUTTI_OP_REPRODUCIBLE,
+                                           .name = "layer_norm_cast",
+                                           .nin_min = 3,
+                                           .nin_max = 3,
+                                           .nout = 4,
+                                           .attr_size = sizeof(layer_norm_attr),
+                                           .fields = fields,
+                                           .nfields = sizeof fields / sizeof *fields,
+                                           .infer = infer_cast,
+                                           .decompose = decompose_cast,
+                                           .reference = reference_cast,
+                                           .cpu = &cpu,
+                                           .cuda = &layer_norm_cuda};

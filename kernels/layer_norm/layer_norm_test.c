@@ -61,12 +61,22 @@ static const op_case with_more[] = {
          DESC(F32, 2, 3, 167), DESC(F32, 2, 3, 167), DESC(F32, 3, 3, 167, 131)),
 };
 
-/* With dx once more, in 16 bits on a device. */
+/* With y, or dx, once more, in 16 bits on a device. */
+#define CAST_ROW(...)                                                                          \
+    {                                                                                          \
+        .op = "layer_norm_cast", .nin = 3, .in = {__VA_ARGS__}, .no_grad = 7                   \
+    }
 #define CAST(n, ...)                                                                           \
     {                                                                                          \
         .op = "layer_norm_grad_cast", .nin = (n), .in = {__VA_ARGS__}, .no_grad = 63           \
     }
 static const op_case with_cast[] = {
+    CAST_ROW(DESC(F32, 2, 5, 6), ROW(6)),
+    CAST_ROW(DESC(F32, 2, 0, 6), ROW(6)),
+    CAST_ROW(DESC(F32, 3, 7, 33, 384), ROW(384)),
+    CAST_ROW(DESC(F32, 2, 5, 768), ROW(768)),
+    CAST_ROW(DESC(F32, 2, 3, 2056), ROW(2056)),
+    CAST_ROW(DESC(F32, 2, 2, 2051), ROW(2051)),
     CAST(5, DESC(F32, 2, 5, 6), DESC(F32, 2, 5, 6), DESC(F32, 1, 6), DESC(F32, 1, 5),
          DESC(F32, 1, 5)),
     CAST(6, DESC(F32, 2, 0, 6), DESC(F32, 2, 0, 6), DESC(F32, 1, 6), DESC(F32, 1, 0),
@@ -152,7 +162,7 @@ START_TEST(what_is_to_be_added_is)
 }
 END_TEST
 
-START_TEST(a_gradient_is_given_twice)
+START_TEST(a_result_is_given_twice)
 {
     op_case_holds(&with_cast[_i], _i);
 }
@@ -204,6 +214,13 @@ static const op_refusal refusals[] = {
      TUTTI_E_SHAPE,
      "layer_norm: beta is F32 (3), want F32 (4)"},
 };
+static const op_refusal cast_refusals[] = {
+    {{DESC(F32, 2, 2, 4), DESC(F32, 1, 3), DESC(F32, 1, 4)},
+     3,
+     &plain,
+     TUTTI_E_SHAPE,
+     "layer_norm_cast: gamma is F32 (3), want F32 (4)"},
+};
 static const op_refusal grad_refusals[] = {
     {{DESC(F32, 2, 2, 3), DESC(F32, 2, 1, 3), DESC(F32, 1, 3), DESC(F32, 1, 2),
       DESC(F32, 1, 2)},
@@ -229,6 +246,8 @@ START_TEST(what_does_not_fit_is_refused_in_one_sentence)
 {
     for (int k = 0; k < OP_COUNT(refusals); k++)
         op_refusal_holds(&tutti_op_layer_norm, &refusals[k]);
+    for (int k = 0; k < OP_COUNT(cast_refusals); k++)
+        op_refusal_holds(&tutti_op_layer_norm_cast, &cast_refusals[k]);
     for (int k = 0; k < OP_COUNT(grad_refusals); k++)
         op_refusal_holds(&tutti_op_layer_norm_grad, &grad_refusals[k]);
 }
@@ -328,14 +347,16 @@ START_TEST(sixteen_bits_have_the_bits_of_conversions)
     const tutti_desc x = {{trials[_i][0], trials[_i][1]}, 2, TUTTI_F32},
                      row = {{trials[_i][1]}, 1, TUTTI_F32},
                      column = {{trials[_i][0]}, 1, TUTTI_F32};
-    for (int how = 0; how < 9; how++) {
-        trial t = {.op = &tutti_op_layer_norm, .threads = 1 + how % 3};
+    for (int how = 0; how < 36; how++) { /* x, y and, from 9 on, y once more */
+        trial t = {.op = how < 9 ? &tutti_op_layer_norm : &tutti_op_layer_norm_cast,
+                   .threads = 1 + how % 3};
         take(&t, 0, x, dtypes[how % 3]);
         take(&t, 1, row, TUTTI_F32);
         take(&t, 2, row, TUTTI_F32);
-        take(&t, MOST, x, dtypes[how / 3]);
+        take(&t, MOST, x, dtypes[how / 3 % 3]);
         take(&t, MOST + 1, column, TUTTI_F32);
         take(&t, MOST + 2, column, TUTTI_F32);
+        take(&t, MOST + 3, x, dtypes[how / 9 % 3]);
         check_trial(&t, 3);
     }
 }
@@ -396,7 +417,7 @@ int main(void)
                         OP_COUNT(cases));
     tcase_add_loop_test(t, long_rows_agree_with_the_definition, 0, OP_COUNT(large));
     tcase_add_loop_test(t, what_is_to_be_added_is, 0, OP_COUNT(with_more));
-    tcase_add_loop_test(t, a_gradient_is_given_twice, 0, OP_COUNT(with_cast));
+    tcase_add_loop_test(t, a_result_is_given_twice, 0, OP_COUNT(with_cast));
     tcase_add_test(t, a_mean_far_from_zero_leaves_the_variance_alone);
     tcase_add_test(t, what_does_not_fit_is_refused_in_one_sentence);
     tcase_add_loop_test(t, sixteen_bits_have_the_bits_of_conversions, 0, OP_COUNT(trials));

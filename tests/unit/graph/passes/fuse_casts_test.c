@@ -129,20 +129,22 @@ START_TEST(casts_that_others_would_notice_stay)
     const int64_t order[2] = {1, 0}, flat[1] = {ROWS * C};
     const tutti_attr to = tutti_attr_i("dtype", TUTTI_BF16);
     const tutti_attr axes = tutti_attr_list("order", order, 2);
-    const char *word = " F32 (4, 3), %7 F32 (4), %8 F32 (4) = layer_norm(";
+    const char *word =
+        _i < 3 ? " F32 (4, 3) = softmax(" : " F32 (4, 3), %7 F32 (4), %8 F32 (4) = layer_norm(";
     rig r;
-    tutti_value out[3], y;
+    tutti_value out[3], y = 0;
     rig_begin(&r);
+    if (_i < 3)
+        y = tutti_op1(r.b, "softmax", r.x);
     switch (_i) {
     case 0: /* read by something else */
-        y = norm(&r, out);
         keep(&r, tutti_op1(r.b, "tanh", y));
         break;
     case 1: /* wanted */
-        keep(&r, y = norm(&r, out));
+        keep(&r, y);
         break;
     case 2: /* cast to two dtypes */
-        keep(&r, graph_cast(r.from, y = norm(&r, out), TUTTI_F16));
+        keep(&r, graph_cast(r.from, y, TUTTI_F16));
         break;
     case 3: /* not result 0 */
         (void)norm(&r, out);
@@ -309,6 +311,21 @@ START_TEST(a_norm_on_the_cpu_stores_what_alone_is_read)
 }
 END_TEST
 
+/* As behind an addition, where a product and the next residual read it. */
+START_TEST(a_norm_gives_16_bits_beside_what_others_read)
+{
+    rig r;
+    tutti_value out[3];
+    rig_begin(&r);
+    r.cpu = _i >= 2;
+    const tutti_value y = norm(&r, out);
+    keep(&r, tutti_op1(r.b, "softmax", y));
+    keep(&r, graph_cast(r.from, y, lows[_i % 2]));
+    rig_fuse(&r, 1,
+             _i % 2 ? " F16 (4, 3) = layer_norm_cast(" : " BF16 (4, 3) = layer_norm_cast(");
+}
+END_TEST
+
 START_TEST(a_norms_gradient_on_the_cpu_reads_or_gives_16_bits)
 {
     rig r;
@@ -362,6 +379,7 @@ int main(void)
     tcase_add_loop_test(all, casts_to_f32_that_others_read_stay, 0, 3);
     tcase_add_loop_test(all, gradients_that_others_read_stay_in_f32, 0, 6);
     tcase_add_loop_test(all, a_norm_on_the_cpu_stores_what_alone_is_read, 0, 2);
+    tcase_add_loop_test(all, a_norm_gives_16_bits_beside_what_others_read, 0, 4);
     tcase_add_loop_test(all, a_norms_gradient_on_the_cpu_reads_or_gives_16_bits, 0, 4);
     tcase_add_loop_test(all, a_product_on_the_cpu_stores_bf16, 0, 2);
     tcase_add_loop_test(all, casts_behind_kernels_of_f32_stay_on_the_cpu, 0, 2);
