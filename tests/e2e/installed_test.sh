@@ -15,6 +15,11 @@ for component in runtime sdk; do
   check "the component $component" cmake --install "$build" --prefix "$work/p" --component $component
 done
 tutti=$work/p/bin/tutti
+# Device code lies beside it, plugins too: what is left is the host and CPU kernels for each instruction set.
+small() { strip -o "$work/stripped" "$tutti" && [ "$(stat -c %s "$work/stripped")" -lt 9000000 ]; }
+if grep -qx 'CMAKE_BUILD_TYPE:STRING=Release' "$build/CMakeCache.txt" && command -v strip >/dev/null; then
+  check "the program without its symbols has less than 9 MB" small
+fi
 check "its modes are its own" test -z "$(find p -mindepth 1 -perm /022 ! -type l)"
 check "a staging folder" env DESTDIR="$work/d" cmake --install "$build" --prefix /usr --component sdk
 check "has it all" test -f d/usr/include/tutti/tutti.h
