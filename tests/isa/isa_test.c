@@ -59,6 +59,36 @@ START_TEST(the_compiler_sees_the_same_cpu)
 END_TEST
 #endif
 
+#if defined(__linux__) && defined(__x86_64__)
+/* Whether Linux names such a unit of this CPU. */
+static int linux_names(const char *unit)
+{
+    char line[8192];
+    int found = 0;
+    FILE *file = fopen("/proc/cpuinfo", "r");
+    ck_assert_ptr_nonnull(file);
+    while (!found && fgets(line, sizeof line, file))
+        for (char *rest = NULL, *word = strtok_r(line, " \t\n", &rest); word && !found;
+             word = strtok_r(NULL, " \t\n", &rest))
+            found = strcmp(word, unit) == 0;
+    (void)fclose(file);
+    return found;
+}
+
+/* Since 5.16 and 6.2 Linux has words for AMX and AMX-FP16; a level may be lower where their state is not permitted. */
+START_TEST(linux_knows_the_same_units)
+{
+    const int32_t level = tutti_isa_cpu();
+    ck_assert_int_eq(level >= TUTTI_ISA_bf16,
+                     level >= TUTTI_ISA_v4 && linux_names("avx512_bf16"));
+    if (level >= TUTTI_ISA_amx)
+        ck_assert(linux_names("amx_tile") && linux_names("amx_bf16"));
+    if (level >= TUTTI_ISA_amx && linux_names("amx_fp16"))
+        ck_assert_int_ge(level, TUTTI_ISA_amx_fp16);
+}
+END_TEST
+#endif
+
 /* Numbers around every rounding, subnormal ones, infinities, NaNs: each beside fifteen usual ones, and all together. */
 START_TEST(every_level_rounds_to_the_same_bf16)
 {
@@ -144,6 +174,9 @@ int main(void)
     tcase_add_test(t, a_level_without_a_variant_has_the_next_lower_one);
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
     tcase_add_test(t, the_compiler_sees_the_same_cpu);
+#endif
+#if defined(__linux__) && defined(__x86_64__)
+    tcase_add_test(t, linux_knows_the_same_units);
 #endif
     tcase_add_test(t, every_level_rounds_to_the_same_bf16);
     tcase_add_test(t, the_environment_lowers_the_level);

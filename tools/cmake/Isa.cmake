@@ -3,12 +3,14 @@
 
 # Levels above `base`, as sdk/include/tutti/isa.h names them, and their flags.
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
-  set(TUTTI_ISA_LEVELS v2 v3 v4 bf16 amx)
+  set(TUTTI_ISA_LEVELS v2 v3 v4 bf16 amx amx_fp16) # amx_fp16 is of minor 2 of the ABI: its sources define TUTTI_USE_MINOR
   set(TUTTI_ISA_FLAGS_v2 -march=x86-64-v2)
   set(TUTTI_ISA_FLAGS_v3 -march=x86-64-v3)
   set(TUTTI_ISA_FLAGS_v4 -march=x86-64-v4 $<$<C_COMPILER_ID:Clang>:-mprefer-vector-width=512>)
   set(TUTTI_ISA_FLAGS_bf16 ${TUTTI_ISA_FLAGS_v4} -mavx512bf16)
   set(TUTTI_ISA_FLAGS_amx ${TUTTI_ISA_FLAGS_bf16} -mamx-tile -mamx-bf16)
+  # Compilers before gcc 13 and clang 16 do not know AMX-FP16: sources see TUTTI_ISA_HAS_AMX_FP16 and emit its instruction.
+  set(TUTTI_ISA_FLAGS_amx_fp16 ${TUTTI_ISA_FLAGS_amx} -DTUTTI_ISA_HAS_AMX_FP16)
   set(TUTTI_ISA_DEFAULT v3 v4)
 elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
   set(TUTTI_ISA_LEVELS bf16) # of minor 2 of the ABI: sources define TUTTI_USE_MINOR

@@ -20,12 +20,23 @@ enum {
     TUTTI_ISA_v4,   /* x86-64-v4: AVX-512 F, BW, CD, DQ, VL */
     TUTTI_ISA_bf16, /* and AVX512_BF16: vdpbf16ps */
     TUTTI_ISA_amx, /* and AMX-TILE, AMX-BF16: tdpbf16ps, where the kernel permits their state */
+#if TUTTI_USE_MINOR >= 2
+    TUTTI_ISA_amx_fp16, /* and AMX-FP16: tdpfp16ps; since 1.2 */
+#endif
     TUTTI_ISA_LEVELS
 };
+#if TUTTI_USE_MINOR >= 2
+/* since 1.2 */
+#define TUTTI_ISA_NAMES                                                                        \
+    {                                                                                          \
+        "base", "v2", "v3", "v4", "bf16", "amx", "amx_fp16"                                    \
+    }
+#else
 #define TUTTI_ISA_NAMES                                                                        \
     {                                                                                          \
         "base", "v2", "v3", "v4", "bf16", "amx"                                                \
     }
+#endif
 #elif defined(__aarch64__)
 enum {
     TUTTI_ISA_base, /* NEON */
@@ -144,12 +155,17 @@ static inline int32_t tutti_isa_cpu(void)
         return TUTTI_ISA_v2;
     if (!tutti_isa_all(seven.b, V4_7B | 1u << 31) || !tutti_isa_all(saved, AVX512_SAVED))
         return TUTTI_ISA_v3;
-    if (seven.a < 1 || !(tutti_isa_ask(7, 1).a & 1u << 5))
+    const uint32_t more = seven.a < 1 ? 0 : tutti_isa_ask(7, 1).a;
+    if (!(more & 1u << 5))
         return TUTTI_ISA_v4;
-    return tutti_isa_all(seven.d, AMX_7D) && tutti_isa_all(saved, AMX_SAVED) &&
-                   tutti_isa_permitted()
-               ? TUTTI_ISA_amx
-               : TUTTI_ISA_bf16;
+    if (!tutti_isa_all(seven.d, AMX_7D) || !tutti_isa_all(saved, AMX_SAVED) ||
+        !tutti_isa_permitted())
+        return TUTTI_ISA_bf16;
+#if TUTTI_USE_MINOR >= 2
+    if (more & 1u << 21) /* since 1.2 */
+        return TUTTI_ISA_amx_fp16;
+#endif
+    return TUTTI_ISA_amx;
 }
 #elif defined(__aarch64__) && defined(__linux__)
 #if TUTTI_USE_MINOR >= 2
