@@ -1,4 +1,4 @@
-/* amx.h - AMX's tile registers: sums of up to 32 x 32 numbers in f32 of products of pairs of bf16. */
+/* amx.h - AMX's tile registers: sums of up to 32 x 32 numbers in f32 of products of pairs of bf16 or f16. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef KERNELS_COMMON_AMX_H
 #define KERNELS_COMMON_AMX_H
@@ -8,21 +8,35 @@
 #include <stdint.h>
 
 /* A tile register has 16 rows of 64 bytes.  Registers 0 to 3 hold sums (0 and 1 the upper 16 rows, 0 and 2 the left 16
- * columns), 4 and 5 rows of a, 6 and 7 columns of b: 16 words of K, each a pair of bf16. */
+ * columns), 4 and 5 rows of a, 6 and 7 columns of b: 16 words of K, each a pair: of bf16, or of f16 in sources that define PAIRS_F16 before their
+ * includes. */
 enum { AMX_ROWS = 16, AMX_WORDS = 16, AMX_LINE = 64 };
 
-/* AMX_HERE: this translation unit has these registers, or with AMX_MODEL a model of them in C, for tests of what is
- * around them on a CPU without. */
-#if defined(__AMX_BF16__) || defined(AMX_MODEL)
+/* AMX_UNITS: this translation unit has these registers and multiplies such pairs.  AMX_HERE: it does, or with AMX_MODEL
+ * has a model of them in C, for tests of what is around them on a CPU without. */
+#if defined(__AMX_BF16__) && (defined(TUTTI_ISA_HAS_AMX_FP16) || !defined(PAIRS_F16))
+#define AMX_UNITS 1
+#endif
+#if defined(AMX_UNITS) || defined(AMX_MODEL)
 #define AMX_HERE 1
 #endif
 
-#if defined(__AMX_BF16__)
+#if defined(AMX_UNITS)
 #include <immintrin.h>
 
 #define AMX_LOAD(to, from, row) _tile_loadd(to, from, row)
 #define AMX_STORE(from, to, row) _tile_stored(from, to, row)
+#if defined(PAIRS_F16)
+/* tdpfp16ps, which assemblers before binutils 2.40 and clang 16 do not know: VEX.128.F2.0F38.W0 5C /r with `sums` in
+ * ModRM.reg, a in ModRM.rm, b in VEX.vvvv.  It touches no memory, and volatile statements stay in order, as the
+ * compilers' own for tiles are. */
+#define AMX_DOT(sums, a, b)                                                                    \
+    __asm__ volatile(".byte 0xC4, 0xE2, %c0, 0x5C, %c1"                                        \
+                     :                                                                         \
+                     : "i"((~(b)&15) << 3 | 3), "i"(0xC0 | (sums) << 3 | (a)))
+#else
 #define AMX_DOT(sums, a, b) _tile_dpbf16ps(sums, a, b)
+#endif
 #define AMX_ZERO(to) _tile_zero(to)
 
 /* The operand of ldtilecfg, palette 1. */
@@ -59,7 +73,9 @@ SIMD_INLINE void amx_end(void)
 }
 #endif
 
-#if defined(AMX_MODEL) && !defined(__AMX_BF16__)
+#if defined(AMX_MODEL) && !defined(AMX_UNITS)
+#include "common/half.h"
+
 #include <string.h>
 
 static _Thread_local float amx_model[8][AMX_ROWS][AMX_WORDS];
@@ -76,24 +92,28 @@ static inline void amx_model_store(int from, float *to, int64_t row)
         memcpy((char *)to + i * row, amx_model[from][i], AMX_LINE);
 }
 
-/* The number in the lower or upper half of a word. */
-static inline float amx_model_half(float word, int upper)
+static inline float amx_model_number(uint16_t bits)
 {
-    uint32_t bits;
-    memcpy(&bits, &word, sizeof bits);
-    bits = upper ? bits & 0xFFFF0000u : bits << 16;
-    memcpy(&word, &bits, sizeof word);
-    return word;
+#if defined(PAIRS_F16)
+    return half_from_f16(bits);
+#else
+    return half_from_bf16(bits);
+#endif
 }
 
 static inline void amx_model_dot(int sums, int a, int b)
 {
-    for (int i = 0; i < AMX_ROWS; i++)
-        for (int w = 0; w < AMX_WORDS; w++)
+    uint16_t x[AMX_ROWS][2 * AMX_WORDS], y[AMX_WORDS][2 * AMX_WORDS];
+    memcpy(x, amx_model[a], sizeof x);
+    memcpy(y, amx_model[b], sizeof y);
+    for (int k = 0; k < 2 * AMX_WORDS; k++) {
+        float row[AMX_WORDS];
+        for (int j = 0; j < AMX_WORDS; j++)
+            row[j] = amx_model_number(y[k / 2][2 * j + k % 2]);
+        for (int i = 0; i < AMX_ROWS; i++)
             for (int j = 0; j < AMX_WORDS; j++)
-                for (int upper = 0; upper < 2; upper++)
-                    amx_model[sums][i][j] += amx_model_half(amx_model[a][i][w], upper) *
-                                             amx_model_half(amx_model[b][w][j], upper);
+                amx_model[sums][i][j] += amx_model_number(x[i][k]) * row[j];
+    }
 }
 
 #define AMX_LOAD(to, from, row) amx_model_load(to, from, row)

@@ -16,8 +16,8 @@ typedef struct gemm {
     int64_t b_row, b_col; /* so for b */
     int64_t y_row;        /* y(i, j) = y[i * y_row + j] */
     int32_t threads;
-    int32_t a_dtype, b_dtype; /* 0 or F32; with `bf16` BF16 too */
-    int32_t bf16;             /* factors are rounded to bf16 */
+    int32_t a_dtype, b_dtype; /* 0 or F32; also `factor` */
+    int32_t factor;           /* BF16 or F16: factors are rounded to it; 0: they are F32 */
     int32_t unstored;         /* there is no y: the epilogue stores what it gets */
     int32_t division;         /* GEMM_ANY: gemm_plan's choice */
     int32_t parts, reserved;  /* of K where that is divided; 0: as many as there are threads */
@@ -42,13 +42,14 @@ typedef struct gemm_part {
 /* Called by one thread for a part as soon as it is complete; every element is in one call. */
 typedef void gemm_epilogue(const void *how, const gemm_part *part);
 
-/* An epilogue that stores y as bf16, rows `row` elements apart; `how` is a gemm_bf16_store. */
-typedef struct gemm_bf16_store {
+/* An epilogue that stores y as BF16 or F16, rows `row` elements apart; `how` is a gemm_half_store. */
+typedef struct gemm_half_store {
     uint16_t *y;
     int64_t row;
-} gemm_bf16_store;
-void gemm_store_bf16(const void *how, const gemm_part *part);
-TUTTI_ISA_VARIANTS(gemm_store_bf16);
+    int32_t dtype, reserved;
+} gemm_half_store;
+void gemm_store_half(const void *how, const gemm_part *part);
+TUTTI_ISA_VARIANTS(gemm_store_half);
 
 typedef struct gemm_data {
     const void *a, *b;
@@ -59,7 +60,8 @@ typedef struct gemm_data {
     const float *packed_b; /* by gemm_pack_whole, in the place of b; or NULL */
 } gemm_data;
 
-/* E_UNSUPPORTED on an x86-64 CPU without AVX2 and FMA, for `bf16` without AVX512_BF16 or FEAT_BF16.  [control] */
+/* E_UNSUPPORTED on an x86-64 CPU without AVX2 and FMA, for BF16 without AVX512_BF16 or FEAT_BF16,
+ * for F16 without AMX-FP16.  [control] */
 tutti_status gemm_plan(gemm *p, uint64_t *ret_scratch);
 
 /* Bytes of the whole of b packed, to be kept between runs.  `layout` says how it lies: what has equal texts has one

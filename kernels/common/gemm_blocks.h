@@ -85,7 +85,7 @@ static inline int64_t gemm_columns_scratch(const gemm *p)
 static inline gemm_matrix gemm_matrix_from(const void *data, int32_t dtype, int64_t row,
                                            int64_t col, int64_t i, int64_t j)
 {
-    const int64_t size = dtype == TUTTI_BF16 ? 2 : 4;
+    const int64_t size = gemm_number_bytes(dtype);
     return (gemm_matrix){(const char *)data + (i * row + j * col) * size, row, col, dtype, 0};
 }
 

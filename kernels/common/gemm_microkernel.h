@@ -4,10 +4,11 @@
 #define KERNELS_COMMON_GEMM_MICROKERNEL_H
 
 #include "tutti/isa.h"
+#include "tutti/tensor.h"
 
 #include <stdint.h>
 
-/* Packed numbers are words of 32 bits: an f32, or a pair of bf16 that are neighbours along K.  a's panel holds some
+/* Packed numbers are words of 32 bits: an f32, or a pair of bf16 or f16 that are neighbours along K.  a's panel holds some
  * rows of a: for each word of k `panel` words, of which so many are used, in an order of the micro-kernel.  b's panel holds `cols` columns of b: for
  * each word of k so many words, anything finite beyond N.  A pair beyond K has zeros. */
 enum { GEMM_A = 16, GEMM_MAX_ROWS = 32, GEMM_MAX_COLS = 32 };
@@ -20,9 +21,15 @@ typedef void gemm_tile(int64_t words, const float *a, const float *b, const floa
 typedef struct gemm_matrix {
     const void *data;
     int64_t row, col;
-    int32_t dtype; /* F32; BF16 too where the micro-kernel is for bf16 */
+    int32_t dtype; /* F32; also that of the factors of the micro-kernel */
     int32_t reserved;
 } gemm_matrix;
+
+/* Bytes of a number of a matrix. */
+static inline int64_t gemm_number_bytes(int32_t dtype)
+{
+    return dtype == TUTTI_BF16 || dtype == TUTTI_F16 ? 2 : 4;
+}
 
 /* `rows` rows by k of a in panels of `high`, one after the other. */
 typedef void gemm_pack_a(int64_t high, int64_t rows, int64_t k, const gemm_matrix *a,
@@ -47,13 +54,14 @@ typedef struct gemm_microkernel {
     void (*leave)(void);
 } gemm_microkernel;
 
-/* f32 factors; and factors that are bf16 or are rounded to it, whose products are summed up in f32. */
-extern const gemm_microkernel gemm_microkernel_f32, gemm_microkernel_bf16;
+/* f32 factors; and factors that are bf16, or f16, or are rounded to it, whose products are summed up in f32. */
+extern const gemm_microkernel gemm_microkernel_f32, gemm_microkernel_bf16, gemm_microkernel_f16;
 TUTTI_ISA_VARIANTS(gemm_microkernel_f32);
 TUTTI_ISA_VARIANTS(gemm_microkernel_bf16);
+TUTTI_ISA_VARIANTS(gemm_microkernel_f16);
 
-/* Those that this CPU has, the best ones first; NULL behind the last. */
-const gemm_microkernel *gemm_microkernel_at(int bf16, int k);
+/* Those that this CPU has for factors of BF16, of F16, or else of F32, the best ones first; NULL behind the last. */
+const gemm_microkernel *gemm_microkernel_at(int32_t factor, int k);
 
 /* For sources of micro-kernels: tiles[r], a gemm_tile of r rows by `tile` with that constant, for every M(r) of
  * EACH(M). */

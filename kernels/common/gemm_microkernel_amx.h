@@ -1,10 +1,13 @@
-/* gemm_microkernel_amx.c - the GEMM micro-kernel for bf16 factors and f32 sums with AMX: tdpbf16ps. */
+/* gemm_microkernel_amx.h - the GEMM micro-kernel with AMX: bf16 factors, or f16 ones with PAIRS_F16, and f32 sums. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KERNELS_COMMON_GEMM_MICROKERNEL_AMX_H
+#define KERNELS_COMMON_GEMM_MICROKERNEL_AMX_H
+
 #include "common/amx.h"
 #include "common/gemm_microkernel.h"
 
 #if defined(AMX_HERE)
-#include "common/gemm_pack_bf16.h"
+#include "common/gemm_pack_pairs.h"
 
 #define INLINE SIMD_INLINE
 
@@ -86,7 +89,7 @@ GEMM_TILES(TILES);
 /* One row of numbers that are neighbours along K. */
 INLINE void row_along(const gemm_matrix *a, int64_t row, int64_t k, int32_t dtype, float *to)
 {
-    const int64_t size = dtype == TUTTI_BF16 ? 2 : 4;
+    const int64_t size = gemm_number_bytes(dtype);
     const char *from = gemm_place(a, row * a->row);
     for (int64_t j = 0; j < k; j += 2 * GRAIN, to += GRAIN * ROWS) {
         const int64_t n = k - j;
@@ -101,7 +104,7 @@ INLINE void row_along(const gemm_matrix *a, int64_t row, int64_t k, int32_t dtyp
 INLINE void rows_across(const gemm_matrix *a, int64_t row, int64_t rows, int64_t at, int64_t k,
                         int32_t dtype, float *to)
 {
-    const int64_t size = dtype == TUTTI_BF16 ? 2 : 4;
+    const int64_t size = gemm_number_bytes(dtype);
     for (int half = 0; half < 2; half++) {
         f32x8 low[8], high[8];
         for (int i = 0; i < 8; i++) {
@@ -135,8 +138,8 @@ INLINE void pack_a_of(int64_t high, int64_t rows, int64_t k, const gemm_matrix *
 
 static void pack_a(int64_t high, int64_t rows, int64_t k, const gemm_matrix *a, float *to)
 {
-    if (a->dtype == TUTTI_BF16)
-        pack_a_of(high, rows, k, a, TUTTI_BF16, to);
+    if (a->dtype == GEMM_PAIRS)
+        pack_a_of(high, rows, k, a, GEMM_PAIRS, to);
     else
         pack_a_of(high, rows, k, a, TUTTI_F32, to);
 }
@@ -147,16 +150,13 @@ static void pack_b(int64_t wide, int64_t k, int64_t cols, const gemm_matrix *b, 
     gemm_pack_columns(COLS, GRAIN, k, cols, b, to);
 }
 
-const gemm_microkernel gemm_microkernel_bf16 = {.rows = ROWS,
-                                                .cols = COLS,
-                                                .step = HALF,
-                                                .panel = ROWS,
-                                                .deep = 2,
-                                                .grain = GRAIN,
-                                                .words = 256,
-                                                .tile = tiles,
-                                                .pack_a = pack_a,
-                                                .pack_b = pack_b,
-                                                .enter = enter,
-                                                .leave = leave};
+/* What a source of the micro-kernel gives its name. */
+#define AMX_MICROKERNEL                                                                        \
+    {                                                                                          \
+        .rows = ROWS, .cols = COLS, .step = HALF, .panel = ROWS, .deep = 2, .grain = GRAIN,    \
+        .words = 256, .tile = tiles, .pack_a = pack_a, .pack_b = pack_b, .enter = enter,       \
+        .leave = leave                                                                         \
+    }
+#endif
+
 #endif

@@ -3,7 +3,7 @@
 #include "common/gemm_microkernel.h"
 
 #if defined(__AVX512BF16__) && !defined(__AMX_BF16__)
-#include "common/gemm_pack_bf16.h"
+#include "common/gemm_pack_pairs.h"
 
 #define INLINE SIMD_INLINE
 
@@ -22,7 +22,7 @@ GEMM_TILES(TILES);
 INLINE void pack_a_of(int64_t high, int64_t rows, int64_t k, const gemm_matrix *a,
                       int32_t dtype, float *to)
 {
-    const int64_t words = (k + 1) / 2, size = dtype == TUTTI_BF16 ? 2 : 4;
+    const int64_t words = (k + 1) / 2, size = gemm_number_bytes(dtype);
     for (int64_t i = 0; i < rows && a->row != 1; i += high)
         gemm_along(rows - i < high ? rows - i : high, k, a, i * a->row, a->row, dtype,
                    to + i / high * words * GEMM_A, GEMM_A);

@@ -14,10 +14,11 @@ uint64_t gemm_packed_bytes(const gemm *p, char layout[GEMM_LAYOUT])
 {
     const gemm_microkernel *u = p->microkernel;
     const int64_t deep = u->deep * u->grain;
-    (void)snprintf(layout, GEMM_LAYOUT, "%lld x %lld by %lld, %lld; %lld of %lld, %lld x %lld",
-                   (long long)p->k, (long long)p->n, (long long)p->b_row, (long long)p->b_col,
-                   (long long)p->depth, (long long)whole_parts(p), (long long)deep,
-                   (long long)u->cols);
+    (void)snprintf(layout, GEMM_LAYOUT,
+                   "%s%lld x %lld by %lld, %lld; %lld of %lld, %lld x %lld",
+                   p->factor == TUTTI_F16 ? "f16 " : "", (long long)p->k, (long long)p->n,
+                   (long long)p->b_row, (long long)p->b_col, (long long)p->depth,
+                   (long long)whole_parts(p), (long long)deep, (long long)u->cols);
     return (uint64_t)(whole_parts(p) * gemm_part_words(p)) * sizeof(float);
 }
 

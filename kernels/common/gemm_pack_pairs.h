@@ -1,7 +1,7 @@
-/* gemm_pack_bf16.h - factors rounded to bf16 as pairs along K: what the packing of bf16 micro-kernels is made of. */
+/* gemm_pack_pairs.h - factors rounded to 16 bits as pairs along K: what the packing of bf16 and f16 micro-kernels is made of. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef KERNELS_COMMON_GEMM_PACK_BF16_H
-#define KERNELS_COMMON_GEMM_PACK_BF16_H
+#ifndef KERNELS_COMMON_GEMM_PACK_PAIRS_H
+#define KERNELS_COMMON_GEMM_PACK_PAIRS_H
 
 #include "common/gemm_microkernel_loop.h"
 #include "tutti/tensor.h"
@@ -9,11 +9,18 @@
 #include <immintrin.h>
 #include <string.h>
 
+/* What factors are rounded to: bf16, or f16 in sources that define PAIRS_F16 before their includes. */
+#if defined(PAIRS_F16)
+enum { GEMM_PAIRS = TUTTI_F16 };
+#else
+enum { GEMM_PAIRS = TUTTI_BF16 };
+#endif
+
 /* Rows to be packed come from memory.  Of so many, each panel's part is written before the next panel's: panels begin
  * multiples of 4 KB apart, and lines of all of them at once are more than a set of the first cache holds. */
 enum { GEMM_ROWS_AT_ONCE = 16 };
 
-/* Sixteen pairs: bf16 of `low` in the lower halves, of `high` in the upper ones. */
+/* Sixteen pairs: of the first sixteen numbers in the lower halves, of the others in the upper ones. */
 SIMD_INLINE __m512i gemm_interleave(__m512i both)
 {
     const __m512i turns =
@@ -25,7 +32,7 @@ SIMD_INLINE __m512i gemm_interleave(__m512i both)
 /* Where element `at` of a matrix lies. */
 SIMD_INLINE const char *gemm_place(const gemm_matrix *m, int64_t at)
 {
-    return (const char *)m->data + at * (m->dtype == TUTTI_BF16 ? 2 : 4);
+    return (const char *)m->data + at * gemm_number_bytes(m->dtype);
 }
 
 /* The first n of sixteen. */
@@ -34,12 +41,36 @@ SIMD_INLINE __mmask16 gemm_first_of(int64_t n)
     return (__mmask16)(n >= 16 ? 0xFFFFu : (1u << n) - 1u);
 }
 
-/* The first n of sixteen numbers at `from` as bf16; zeros behind them. */
-SIMD_INLINE __m256i gemm_load_bf16(const char *from, int32_t dtype, int64_t n)
+/* Rounded to nearest, ties to even: sixteen numbers, and those of `low` with those of `high` behind them.  clang 18 cannot
+ * join two halves of bf16. */
+#if defined(PAIRS_F16)
+SIMD_INLINE __m256i gemm_round(__m512 x)
 {
-    if (dtype == TUTTI_BF16)
+    return _mm512_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+
+SIMD_INLINE __m512i gemm_round_two(__m512 high, __m512 low)
+{
+    return _mm512_inserti64x4(_mm512_castsi256_si512(gemm_round(low)), gemm_round(high), 1);
+}
+#else
+SIMD_INLINE __m256i gemm_round(__m512 x)
+{
+    return (__m256i)_mm512_cvtneps_pbh(x);
+}
+
+SIMD_INLINE __m512i gemm_round_two(__m512 high, __m512 low)
+{
+    return (__m512i)_mm512_cvtne2ps_pbh(high, low);
+}
+#endif
+
+/* The first n of sixteen numbers at `from`, rounded; zeros behind them. */
+SIMD_INLINE __m256i gemm_load_one(const char *from, int32_t dtype, int64_t n)
+{
+    if (dtype == GEMM_PAIRS)
         return _mm256_maskz_loadu_epi16(gemm_first_of(n), from);
-    return (__m256i)_mm512_cvtneps_pbh(_mm512_maskz_loadu_ps(gemm_first_of(n), from));
+    return gemm_round(_mm512_maskz_loadu_ps(gemm_first_of(n), from));
 }
 
 /* Words of k [0, words) of `lines` (16 at most) rows of numbers that lie one after the other along K: word j of
@@ -48,7 +79,7 @@ SIMD_INLINE void gemm_along(int64_t lines, int64_t k, const gemm_matrix *m, int6
                             int64_t stride, int32_t dtype, float *to, int64_t to_row)
 {
     const char *line[16];
-    const int64_t size = dtype == TUTTI_BF16 ? 2 : 4;
+    const int64_t size = gemm_number_bytes(dtype);
     for (int64_t i = 0; i < 16; i++)
         line[i] = gemm_place(m, first + (i < lines ? i : lines - 1) * stride);
     for (int64_t j = 0; j < k; j += 16) {
@@ -61,7 +92,7 @@ SIMD_INLINE void gemm_along(int64_t lines, int64_t k, const gemm_matrix *m, int6
             for (int i = 0; i < 8; i++) {
                 const char *from = line[8 * half + i] + j * size;
                 __builtin_prefetch(from + 16 * stride * size);
-                x[i] = (f32x8)gemm_load_bf16(from, dtype, n);
+                x[i] = (f32x8)gemm_load_one(from, dtype, n);
             }
             simd_transpose_8x8(x, at + 8 * half, row);
         }
@@ -70,14 +101,13 @@ SIMD_INLINE void gemm_along(int64_t lines, int64_t k, const gemm_matrix *m, int6
     }
 }
 
-/* The first n of sixteen numbers at `low` as bf16, behind them the first m of sixteen at `high`; zeros for the rest.
- * Numbers in f32 are rounded together: clang 18 cannot join two halves of bf16. */
+/* The first n of sixteen numbers at `low`, behind them the first m of sixteen at `high`, rounded; zeros for the rest. */
 SIMD_INLINE __m512i gemm_load_two(const char *low, int64_t n, const char *high, int64_t m,
                                   int32_t dtype)
 {
     if (dtype == TUTTI_F32)
-        return (__m512i)_mm512_cvtne2ps_pbh(_mm512_maskz_loadu_ps(gemm_first_of(m), high),
-                                            _mm512_maskz_loadu_ps(gemm_first_of(n), low));
+        return gemm_round_two(_mm512_maskz_loadu_ps(gemm_first_of(m), high),
+                              _mm512_maskz_loadu_ps(gemm_first_of(n), low));
     const __m256i a = _mm256_maskz_loadu_epi16(gemm_first_of(n), low);
     const __m256i b = _mm256_maskz_loadu_epi16(gemm_first_of(m), high);
     return _mm512_inserti64x4(_mm512_castsi256_si512(a), b, 1);
@@ -94,7 +124,7 @@ SIMD_INLINE void gemm_pack_columns_of(int64_t wide, int64_t grain, int64_t k, in
                                       const gemm_matrix *b, int32_t dtype, float *to)
 {
     const int64_t some = (k + 1) / 2, words = (some + grain - 1) / grain * grain;
-    const int64_t size = dtype == TUTTI_BF16 ? 2 : 4;
+    const int64_t size = gemm_number_bytes(dtype);
     for (int64_t j = 0; j < cols && b->col != 1;
          j += 16) { /* beyond `cols` the last one again */
         float *at = to + j / wide * wide * words + j % wide;
@@ -125,8 +155,8 @@ SIMD_INLINE void gemm_pack_columns_of(int64_t wide, int64_t grain, int64_t k, in
 SIMD_INLINE void gemm_pack_columns(int64_t wide, int64_t grain, int64_t k, int64_t cols,
                                    const gemm_matrix *b, float *to)
 {
-    if (b->dtype == TUTTI_BF16)
-        gemm_pack_columns_of(wide, grain, k, cols, b, TUTTI_BF16, to);
+    if (b->dtype == GEMM_PAIRS)
+        gemm_pack_columns_of(wide, grain, k, cols, b, GEMM_PAIRS, to);
     else
         gemm_pack_columns_of(wide, grain, k, cols, b, TUTTI_F32, to);
 }

@@ -14,12 +14,13 @@ static const struct {
 } sizes[] = {{1, 1, 1, 1},      {1, 600, 1700, 2}, {3, 33, 5, 3},  {29, 65, 100, 2},
              {17, 1100, 37, 4}, {20, 40, 1700, 4}, {500, 70, 9, 5}};
 
-/* F32, or BF16 in the same memory: half of them. */
+/* F32, or BF16 or F16 in the same memory: half of them. */
 static void *noise(int64_t n, uint32_t seed)
 {
     uint32_t *x = malloc((size_t)n * sizeof *x);
     ck_assert_ptr_nonnull(x);
-    for (int64_t i = 0; i < n; i++) { /* both halves are numbers of 1 to 2 */
+    for (int64_t i = 0; i < n;
+         i++) { /* both halves are numbers of 1 to 2, as F16 of 1.9 to 2 */
         seed = seed * 1664525u + 1013904223u;
         x[i] = (seed & 0x807F807Fu) | 0x3F803F80u;
     }
@@ -67,9 +68,11 @@ START_TEST(a_product_of_packed_columns_has_the_same_bits)
     const int64_t m = sizes[_i].m, n = sizes[_i].n, k = sizes[_i].k;
     void *a = noise(m * k, 1), *b = noise(k * n, 2);
     int tried = 0;
-    for (int how = 0; how < 2 * 2 * 2 * GEMM_DIVISIONS; how++) {
-        const int bf16 = how & 1, across = how >> 1 & 1, half = bf16 && how >> 2 & 1;
-        for (int u = 0; gemm_microkernel_at(bf16, u); u++)
+    static const int32_t factors[3] = {TUTTI_F32, TUTTI_BF16, TUTTI_F16};
+    for (int how = 0; how < 3 * 2 * 2 * GEMM_DIVISIONS; how++) {
+        const int32_t factor = factors[how % 3];
+        const int across = how / 3 & 1, half = how / 6 & 1;
+        for (int u = 0; gemm_microkernel_at(factor, u); u++)
             tried += have_the_same_bits((gemm){.m = m,
                                                .n = n,
                                                .k = k,
@@ -79,10 +82,10 @@ START_TEST(a_product_of_packed_columns_has_the_same_bits)
                                                .b_col = across ? 1 : k,
                                                .y_row = n,
                                                .threads = sizes[_i].threads,
-                                               .b_dtype = half ? TUTTI_BF16 : TUTTI_F32,
-                                               .bf16 = bf16,
-                                               .division = how >> 3,
-                                               .microkernel = gemm_microkernel_at(bf16, u)},
+                                               .b_dtype = half ? factor : TUTTI_F32,
+                                               .factor = factor,
+                                               .division = how / 12,
+                                               .microkernel = gemm_microkernel_at(factor, u)},
                                         a, b);
     }
     if (!tried)

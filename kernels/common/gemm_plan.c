@@ -2,9 +2,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/gemm_blocks.h"
 
-const gemm_microkernel *gemm_microkernel_at(int bf16, int k)
+const gemm_microkernel *gemm_microkernel_at(int32_t factor, int k)
 {
-    const tutti_isa_table *all = bf16 ? &gemm_microkernel_bf16_isa : &gemm_microkernel_f32_isa;
+    const tutti_isa_table *all = factor == TUTTI_BF16  ? &gemm_microkernel_bf16_isa
+                                 : factor == TUTTI_F16 ? &gemm_microkernel_f16_isa
+                                                       : &gemm_microkernel_f32_isa;
     const gemm_microkernel *last = NULL;
     for (int32_t level = tutti_isa(); level >= 0; level--) {
         const gemm_microkernel *u = tutti_isa_at(all, level);
@@ -63,7 +65,7 @@ tutti_status gemm_plan(gemm *p, uint64_t *ret_scratch)
 {
     const int64_t t = p->threads;
     if (!p->microkernel)
-        p->microkernel = gemm_microkernel_at(p->bf16, 0);
+        p->microkernel = gemm_microkernel_at(p->factor, 0);
     if (!p->microkernel)
         return TUTTI_E_UNSUPPORTED;
     if (!p->parts)

@@ -13,12 +13,12 @@ typedef struct conv2d_attr {
     tutti_list dilation; /* 1, 1 */
     int64_t groups;
     tutti_list shape; /* conv2d_grad_input: input_shape; conv2d_grad_weight: kernel */
-    int64_t fast;     /* 1: a GPU may round factors to TF32; or CONV2D_BF16 */
+    int64_t fast;     /* 1: a GPU may round factors to TF32; or CONV2D_BF16, CONV2D_F16 */
 } conv2d_attr;
 
 /* Factors that are F32 may be rounded to bf16 where the others of the node have 16 bits, as a step in mixed
  * precision wants. */
-enum { CONV2D_BF16 = 2 };
+enum { CONV2D_BF16 = 2, CONV2D_F16 };
 
 /* Checks x and w against the attributes and writes y.  `op` begins the sentence. */
 tutti_status conv2d_shape(const char *op, const conv2d_attr *a, const tutti_desc *x,

@@ -82,10 +82,10 @@ static gemm gemm_of(int32_t kind, const conv2d_geometry *g, const conv2d_dtypes 
                     int32_t threads)
 {
     const int64_t pixels = g->b * g->oh * g->ow;
-    gemm p = {.m = pixels, .n = g->c, .k = g->o, .threads = threads, .bf16 = t->bf16};
+    gemm p = {.m = pixels, .n = g->c, .k = g->o, .threads = threads, .factor = t->factor};
     p.a_dtype = kind == DNN_CONV ? t->x : t->y;
     p.b_dtype = kind == DNN_CONV_GRAD_WEIGHT ? t->x : t->w;
-    p.unstored = result_dtype(kind, t) == TUTTI_BF16;
+    p.unstored = result_dtype(kind, t) != TUTTI_F32;
     p.a_row = kind == DNN_CONV ? g->c : g->o; /* x, dy, dy */
     p.a_col = 1;
     p.b_row = g->c; /* w, x */
@@ -149,13 +149,13 @@ tutti_status conv2d_1x1_run(const conv2d_1x1 *s, const void *in0, const void *in
 {
     void *memory = (unsigned char *)scratch + s->dense;
     void *y = s->kind == DNN_CONV_GRAD_INPUT && s->dense ? scratch : out;
-    const gemm_bf16_store store = {y, s->p.n};
+    const gemm_half_store store = {y, s->p.n, result_dtype(s->kind, &s->dtypes), 0};
     gemm_data d = {.a = in0, .b = in1, .bias = bias, .y = y};
     if (s->p.unstored)
         d = (gemm_data){.a = in0,
                         .b = in1,
                         .bias = bias,
-                        .epilogue = TUTTI_ISA_PICK(gemm_store_bf16),
+                        .epilogue = TUTTI_ISA_PICK(gemm_store_half),
                         .how = &store};
     if (s->kind == DNN_CONV) {
         d.a = read_pixels(s, in0, scratch);

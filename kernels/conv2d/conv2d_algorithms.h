@@ -10,10 +10,11 @@
  * since loops here have no form for bfmmla. */
 int conv2d_bf16_here(void);
 
-/* How the three tensors are stored, F32 or BF16 each; `bf16`: factors are rounded to bf16 where they are not. */
+/* How the three tensors are stored, F32 or `factor` each.  `factor`: BF16 or F16, to which factors are rounded where they
+ * are F32; 0: everything is F32.  Of F16 there are products alone, 1 x 1 and of patches. */
 typedef struct conv2d_dtypes {
     int32_t x, w, y;
-    int32_t bf16;
+    int32_t factor;
 } conv2d_dtypes;
 
 /* The three tensors as oneDNN reads them: NHWC images told as N C H W, and OHWI weights told as
@@ -76,7 +77,7 @@ tutti_status conv2d_dgrad_flipped_run(const conv2d_dgrad_flipped *t, const float
                                       const float *w, float *dx, void *scratch);
 void conv2d_dgrad_flipped_destroy(conv2d_dgrad_flipped *t); /* NULL is fine */
 
-/* 3 x 3 convolutions and their gradients with products of bf16 by Winograd's F(2 x 2, 3 x 3); `dtypes.bf16` is set.
+/* 3 x 3 convolutions and their gradients with products of bf16 by Winograd's F(2 x 2, 3 x 3); `dtypes.factor` is BF16.
  * Transformed factors are rounded to bf16: errors are some 1.7 times those of rounding both factors.  Results
  * are the same with any number of threads. */
 typedef struct conv2d_winograd_state conv2d_winograd_state;
@@ -92,7 +93,7 @@ void conv2d_winograd_run(const conv2d_winograd_state *s, const void *in0, const 
 void conv2d_winograd_destroy(conv2d_winograd_state *s); /* NULL is fine */
 
 /* dw (F32) of windows larger than a pixel with products of bf16, for every tap a sum over pixels, by packed panels;
- * `dtypes.bf16` is set.  Results are the same with any number of threads. */
+ * `dtypes.factor` is BF16.  Results are the same with any number of threads. */
 typedef struct conv2d_wgrad_pairs conv2d_wgrad_pairs;
 
 int conv2d_wgrad_pairs_fit(const conv2d_geometry *g);
@@ -105,7 +106,7 @@ void conv2d_wgrad_pairs_run(const conv2d_wgrad_pairs *s, const void *x, const vo
 void conv2d_wgrad_pairs_destroy(conv2d_wgrad_pairs *s); /* NULL is fine */
 
 /* A convolution and its gradient by the input, with products of bf16 by AMX: sums over taps and channels of lines that
- * lie packed once for all taps; `dtypes.bf16` is set.  Results are the same with any number of
+ * lie packed once for all taps; `dtypes.factor` is BF16.  Results are the same with any number of
  * threads. */
 typedef struct conv2d_direct_state conv2d_direct_state;
 

@@ -57,8 +57,9 @@ enum {
     MAX_ALGORITHMS = 6
 };
 
-/* Of f32, and of bf16. */
-static char names[2][NAMES][DNN_NAME];
+/* Of f32, of bf16, and of f16. */
+enum { IN_F32, IN_BF16, IN_F16, PRECISIONS };
+static char names[PRECISIONS][NAMES][DNN_NAME];
 static pthread_once_t names_once = PTHREAD_ONCE_INIT;
 
 static void name_algorithms(void)
@@ -69,13 +70,15 @@ static void name_algorithms(void)
     for (int bf16 = 0; bf16 < 2; bf16++)
         for (int k = 0; k < GEMM_1X1; k++)
             dnn_name(texts[bf16][k], names[bf16][k]);
-    memcpy(names[0][GEMM_1X1], "tiles", sizeof "tiles");
-    memcpy(names[1][GEMM_1X1], "bf16 tiles", sizeof "bf16 tiles");
-    memcpy(names[0][PATCHES], "patches", sizeof "patches");
-    memcpy(names[1][PATCHES], "bf16 patches", sizeof "bf16 patches");
-    memcpy(names[1][WINOGRAD], "bf16 Winograd", sizeof "bf16 Winograd");
-    memcpy(names[1][WGRAD_PAIRS], "bf16 pairs", sizeof "bf16 pairs");
-    memcpy(names[1][DIRECT_AMX], "bf16 AMX direct", sizeof "bf16 AMX direct");
+    memcpy(names[IN_F32][GEMM_1X1], "tiles", sizeof "tiles");
+    memcpy(names[IN_BF16][GEMM_1X1], "bf16 tiles", sizeof "bf16 tiles");
+    memcpy(names[IN_F16][GEMM_1X1], "f16 tiles", sizeof "f16 tiles");
+    memcpy(names[IN_F32][PATCHES], "patches", sizeof "patches");
+    memcpy(names[IN_BF16][PATCHES], "bf16 patches", sizeof "bf16 patches");
+    memcpy(names[IN_F16][PATCHES], "f16 patches", sizeof "f16 patches");
+    memcpy(names[IN_BF16][WINOGRAD], "bf16 Winograd", sizeof "bf16 Winograd");
+    memcpy(names[IN_BF16][WGRAD_PAIRS], "bf16 pairs", sizeof "bf16 pairs");
+    memcpy(names[IN_BF16][DIRECT_AMX], "bf16 AMX direct", sizeof "bf16 AMX direct");
 }
 
 static conv2d_geometry geometry(int kind, const tutti_op_call *c)
@@ -87,32 +90,43 @@ static conv2d_geometry geometry(int kind, const tutti_op_call *c)
     return conv2d_geometry_of(c->attr, &c->in[0], &c->out[0], &c->in[1]);
 }
 
-static int has_bf16(const tutti_op_call *c)
+static int has(const tutti_op_call *c, int32_t dtype)
 {
-    return c->in[0].dtype == TUTTI_BF16 || c->in[1].dtype == TUTTI_BF16 ||
-           c->out[0].dtype == TUTTI_BF16;
+    return c->in[0].dtype == dtype || c->in[1].dtype == dtype || c->out[0].dtype == dtype;
 }
 
 int conv2d_bf16_here(void)
 {
 #if defined(__x86_64__)
-    return gemm_microkernel_at(1, 0) != NULL;
+    return gemm_microkernel_at(TUTTI_BF16, 0) != NULL;
 #else
     return 0;
 #endif
 }
 
-/* Factors go as bf16 where the CPU multiplies these, and they are bf16 or may be rounded. */
+/* Factors go in the 16 bits that are there where the CPU multiplies these, and both have them or may be rounded; beside F16
+ * one of them has to have them, since F32 may exceed its range. */
+static int32_t factor_of(const tutti_op_call *c)
+{
+    const int32_t dtype = has(c, TUTTI_BF16) ? TUTTI_BF16 : TUTTI_F16;
+    const int both = c->in[0].dtype == dtype && c->in[1].dtype == dtype;
+    const int rounds =
+        ((const conv2d_attr *)c->attr)->fast == (dtype == TUTTI_F16 ? CONV2D_F16 : CONV2D_BF16);
+    const int here =
+        dtype == TUTTI_F16 ? gemm_microkernel_at(dtype, 0) != NULL : conv2d_bf16_here();
+    const int some =
+        dtype == TUTTI_F16 ? c->in[0].dtype == dtype || c->in[1].dtype == dtype : has(c, dtype);
+    return some && (both || rounds) && here ? dtype : 0;
+}
+
 static conv2d_dtypes dtypes(int kind, const tutti_op_call *c)
 {
-    const int both = c->in[0].dtype == TUTTI_BF16 && c->in[1].dtype == TUTTI_BF16;
-    const int rounds = ((const conv2d_attr *)c->attr)->fast == CONV2D_BF16;
     conv2d_dtypes t = {c->in[0].dtype, c->in[1].dtype, c->out[0].dtype, 0};
     if (kind == DNN_CONV_GRAD_INPUT)
         t = (conv2d_dtypes){c->out[0].dtype, c->in[1].dtype, c->in[0].dtype, 0};
     else if (kind == DNN_CONV_GRAD_WEIGHT)
         t = (conv2d_dtypes){c->in[0].dtype, c->out[0].dtype, c->in[1].dtype, 0};
-    t.bf16 = has_bf16(c) && (both || rounds) && conv2d_bf16_here();
+    t.factor = factor_of(c);
     return t;
 }
 
@@ -121,7 +135,7 @@ static int is_known(const tutti_op_call *c, const conv2d_dtypes *t)
 {
     const int32_t all[3] = {t->x, t->w, t->y};
     for (int k = 0; k < 3; k++)
-        if (all[k] != TUTTI_F32 && !(t->bf16 && all[k] == TUTTI_BF16))
+        if (all[k] != TUTTI_F32 && all[k] != t->factor)
             return 0;
     return c->nin < 3 || c->in[2].dtype == TUTTI_F32; /* a bias, or what dw is added to */
 }
@@ -132,13 +146,27 @@ static int direct_fits(int kind, const conv2d_geometry *g)
                                                                  : conv2d_direct_fits(kind, g));
 }
 
-/* The first one is for everything, or several times as fast as oneDNN's; the others are for what they fit and are worth
- * measuring for: oneDNN has other kernels for f32 that lies otherwise, for bf16 it has the same. */
-static uint32_t algorithms_of(int kind, const conv2d_geometry *g, int bf16, int32_t threads,
-                              int32_t *ret)
+/* Those of f16, all of them products; the host converts around the others. */
+static uint32_t f16_algorithms_of(const conv2d_geometry *g, int32_t *ret)
 {
     uint32_t n = 0;
-    const int patches = has_sums(g) && conv2d_patches_fit(g) && gemm_microkernel_at(bf16, 0);
+    if (has_sums(g) && conv2d_patches_fit(g))
+        ret[n++] = PATCHES;
+    if (has_sums(g) && conv2d_1x1_fit(g))
+        ret[n++] = GEMM_1X1;
+    return n;
+}
+
+/* The first one is for everything, or several times as fast as oneDNN's; the others are for what they fit and are worth
+ * measuring for: oneDNN has other kernels for f32 that lies otherwise, for bf16 it has the same. */
+static uint32_t algorithms_of(int kind, const conv2d_geometry *g, int32_t factor,
+                              int32_t threads, int32_t *ret)
+{
+    if (factor == TUTTI_F16)
+        return f16_algorithms_of(g, ret);
+    uint32_t n = 0;
+    const int bf16 = factor == TUTTI_BF16;
+    const int patches = has_sums(g) && conv2d_patches_fit(g) && gemm_microkernel_at(factor, 0);
     if (patches &&
         bf16) /* oneDNN's gradient of weights takes several times as long as in f32 */
         ret[n++] = PATCHES;
@@ -155,7 +183,7 @@ static uint32_t algorithms_of(int kind, const conv2d_geometry *g, int bf16, int3
         ret[n++] = DGRAD_FLIPPED;
     if (kind == DNN_CONV_GRAD_WEIGHT && conv2d_wgrad_per_thread_fit(g, threads))
         ret[n++] = WGRAD_PER_THREAD;
-    if (conv2d_1x1_fit(g) && gemm_microkernel_at(bf16, 0))
+    if (conv2d_1x1_fit(g) && gemm_microkernel_at(factor, 0))
         ret[n++] = GEMM_1X1;
     if (bf16 && direct_fits(kind, g)) {
         ret[n++] = DIRECT_AMX; /* several times as fast as the next two */
@@ -203,7 +231,9 @@ static tutti_status prepare(int kind, const tutti_op_call *c, uint32_t k, void *
     const conv2d_geometry g = geometry(kind, c);
     const conv2d_dtypes t = dtypes(kind, c);
     int32_t algorithms[MAX_ALGORITHMS];
-    if (!is_known(c, &t) || (t.bf16 && !has_sums(&g)))
+    if (!is_known(c, &t) || (t.factor && !has_sums(&g)))
+        return TUTTI_E_UNSUPPORTED;
+    if (k >= algorithms_of(kind, &g, t.factor, c->threads, algorithms))
         return TUTTI_E_UNSUPPORTED;
     state *s = calloc(1, sizeof *s);
     tutti_status status = TUTTI_OK;
@@ -211,10 +241,9 @@ static tutti_status prepare(int kind, const tutti_op_call *c, uint32_t k, void *
         return tutti_fail(err, TUTTI_E_NOMEM, "conv2d: no memory for its state");
     s->g = g;
     *ret_scratch = 0;
-    (void)algorithms_of(kind, &g, t.bf16, c->threads, algorithms);
     if (has_sums(&g))
         status = prepare_algorithm(s, kind, c, &t, algorithms[k], ret_scratch, k ? err : NULL);
-    if (status == TUTTI_E_UNSUPPORTED && !k && !t.bf16)
+    if (status == TUTTI_E_UNSUPPORTED && !k && !t.factor)
         status = TUTTI_OK;
     if (status) {
         destroy(s);
@@ -231,7 +260,7 @@ static tutti_status prepare_same(int kind, const tutti_op_call *c, void **ret_st
                                  uint64_t *ret_scratch, tutti_error *err)
 {
     const conv2d_dtypes f32 = {TUTTI_F32, TUTTI_F32, TUTTI_F32, 0};
-    if (!is_known(c, &f32) || has_bf16(c))
+    if (!is_known(c, &f32) || has(c, TUTTI_BF16))
         return TUTTI_E_UNSUPPORTED; /* the host converts around it */
     state *s = calloc(1, sizeof *s);
     if (!s)
@@ -254,10 +283,11 @@ static const char *algorithm_name(int kind, const tutti_op_call *c, uint32_t k)
     const conv2d_geometry g = geometry(kind, c);
     const conv2d_dtypes t = dtypes(kind, c);
     int32_t algorithms[MAX_ALGORITHMS];
-    if (!is_known(c, &t) || k >= algorithms_of(kind, &g, t.bf16, c->threads, algorithms))
+    if (!is_known(c, &t) || k >= algorithms_of(kind, &g, t.factor, c->threads, algorithms))
         return NULL;
     (void)pthread_once(&names_once, name_algorithms);
-    return names[t.bf16][algorithms[k]];
+    const int precision = t.factor == TUTTI_F16 ? IN_F16 : t.factor ? IN_BF16 : IN_F32;
+    return names[precision][algorithms[k]];
 }
 
 /* The kernel's prepare, and the algorithms of one of the three operations. */

@@ -7,7 +7,7 @@
 #include "conv2d/conv2d_direct.h"
 #include "conv2d/conv2d_numbers.h"
 #if defined(__AVX512BF16__)
-#include "common/gemm_pack_bf16.h"
+#include "common/gemm_pack_pairs.h"
 #else
 #include "tutti/half.h"
 #endif

@@ -38,8 +38,8 @@ dnn_call conv2d_call(int kind, const conv2d_geometry *g, const conv2d_dtypes *t,
     call.slot[DNN_SRC] = conv2d_image(g->b, g->h, g->w, g->c);
     call.slot[DNN_WEIGHTS] = conv2d_weights(g);
     call.slot[DNN_DST] = conv2d_image(g->b, g->oh, g->ow, g->o);
-    put_dtype(&call.slot[DNN_SRC], t->x, t->bf16 && kind != DNN_CONV_GRAD_INPUT);
-    put_dtype(&call.slot[DNN_WEIGHTS], t->w, t->bf16 && kind != DNN_CONV_GRAD_WEIGHT);
-    put_dtype(&call.slot[DNN_DST], t->y, t->bf16 && kind != DNN_CONV);
+    put_dtype(&call.slot[DNN_SRC], t->x, t->factor && kind != DNN_CONV_GRAD_INPUT);
+    put_dtype(&call.slot[DNN_WEIGHTS], t->w, t->factor && kind != DNN_CONV_GRAD_WEIGHT);
+    put_dtype(&call.slot[DNN_DST], t->y, t->factor && kind != DNN_CONV);
     return call;
 }

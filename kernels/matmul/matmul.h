@@ -15,8 +15,9 @@ typedef struct matmul_attr {
 } matmul_attr;
 
 /* What may become of factors of F32: nothing; three products of bf16 may stand for theirs (matmul_split.c), or on a
- * GPU TF32; they are rounded to bf16 where the CPU multiplies that faster, as a step in mixed precision wants. */
-enum { MATMUL_EXACT, MATMUL_FAST, MATMUL_BF16 };
+ * GPU TF32; they are rounded to bf16, or beside F16 to f16, where the CPU multiplies that faster, as a step in mixed
+ * precision wants. */
+enum { MATMUL_EXACT, MATMUL_FAST, MATMUL_BF16, MATMUL_F16 };
 
 /* The activation behind the product. */
 enum { MATMUL_NONE, MATMUL_RELU, MATMUL_GELU, MATMUL_GELU_TANH, MATMUL_ACTS };
@@ -45,12 +46,12 @@ typedef struct matmul_epilogue {
 void matmul_epilogue_apply(const matmul_epilogue *epilogue, float *y, int64_t first, int64_t n);
 TUTTI_ISA_VARIANTS(matmul_epilogue_apply);
 
-/* The same where operands may be BF16: y = act(s), z = s unless NULL, or y = s act'(x) unless x is NULL. */
+/* The same where operands may have 16 bits: y = act(s), z = s unless NULL, or y = s act'(x) unless x is NULL. */
 typedef struct matmul_store {
     int64_t act;
     void *y, *z;
     const void *x;
-    int32_t y_dtype, z_dtype, x_dtype; /* F32 or BF16 */
+    int32_t y_dtype, z_dtype, x_dtype; /* F32, BF16 or F16 */
     int32_t reserved;
 } matmul_store;
 

@@ -63,10 +63,11 @@ static int is_big(const matmul_shape *m)
 
 /* By our own tiles; by oneDNN as it lies; for a single one by its gemm in our parts, and as three of
  * bf16 where that is allowed. */
-enum { TILES, DIRECT, GEMM_PARTS, SPLIT, BF16_TILES, NAMES };
+enum { TILES, DIRECT, GEMM_PARTS, SPLIT, BF16_TILES, F16_TILES, NAMES };
 static const int32_t big_algorithms[] = {TILES, DIRECT, GEMM_PARTS, SPLIT};
 
-static char names[NAMES][DNN_NAME] = {[TILES] = "tiles", [BF16_TILES] = "bf16 tiles"};
+static char names[NAMES][DNN_NAME] = {
+    [TILES] = "tiles", [BF16_TILES] = "bf16 tiles", [F16_TILES] = "f16 tiles"};
 static pthread_once_t names_once = PTHREAD_ONCE_INIT;
 
 static void name_algorithms(void)
@@ -101,24 +102,40 @@ static uint32_t count_of(const tutti_op_call *c, int32_t dtype)
     return n;
 }
 
-/* Do factors go as bf16?  Where the CPU multiplies these, nothing is F16, and they are bf16 or may be rounded.
- * Few numbers of F32 are not worth it. */
-static int is_bf16(const tutti_op_call *c, const matmul_shape *m)
+/* Do factors go in 16 bits, as tiles of `dtype`?  Where the CPU multiplies these, nothing has the other 16 bits, and they
+ * have these or may be rounded.  Few numbers of F32 are not worth it; factors that are all F32 are never rounded to F16,
+ * whose range they may exceed. */
+static int goes_as(const tutti_op_call *c, const matmul_shape *m, int32_t dtype)
 {
-    const int both = c->in[0].dtype == TUTTI_BF16 && c->in[1].dtype == TUTTI_BF16;
-    const int rounds = ((const matmul_attr *)c->attr)->fast == MATMUL_BF16;
-    if (m->m * m->n * m->k * m->count == 0 || !(both || rounds) || count_of(c, TUTTI_F16) ||
-        !gemm_microkernel_at(1, 0))
+    const int f16 = dtype == TUTTI_F16;
+    const int both = c->in[0].dtype == dtype && c->in[1].dtype == dtype;
+    const int rounds = ((const matmul_attr *)c->attr)->fast == (f16 ? MATMUL_F16 : MATMUL_BF16);
+    if (m->m * m->n * m->k * m->count == 0 || !(both || rounds) ||
+        count_of(c, f16 ? TUTTI_BF16 : TUTTI_F16) || !gemm_microkernel_at(dtype, 0))
         return 0;
-    return count_of(c, TUTTI_BF16) || is_big(m);
+    return f16 ? c->in[0].dtype == dtype || c->in[1].dtype == dtype
+               : count_of(c, dtype) || is_big(m);
+}
+
+/* BF16_TILES, F16_TILES, or -1: in F32. */
+static int32_t half_algorithm(const tutti_op_call *c, const matmul_shape *m)
+{
+    return goes_as(c, m, TUTTI_BF16) ? BF16_TILES : goes_as(c, m, TUTTI_F16) ? F16_TILES : -1;
+}
+
+/* What factors of our tiles are rounded to. */
+static int32_t factor_of(int32_t algorithm)
+{
+    return algorithm == BF16_TILES ? TUTTI_BF16 : algorithm == F16_TILES ? TUTTI_F16 : 0;
 }
 
 /* A small product has one algorithm, which needs no name. */
 static const char *algorithm_name(const tutti_op_call *c, uint32_t k)
 {
     const matmul_shape m = matmul_shape_of(c);
-    if (is_bf16(c, &m))
-        return k == 0 ? names[BF16_TILES] : NULL;
+    const int32_t half = half_algorithm(c, &m);
+    if (half >= 0)
+        return k == 0 ? names[half] : NULL;
     const int32_t algorithm = is_big(&m) ? big_algorithm(&m, c->attr, k) : -1;
     (void)pthread_once(&names_once, name_algorithms);
     return algorithm < 0 ? NULL : names[algorithm];
@@ -173,16 +190,17 @@ static tutti_status prepare_any(const tutti_op_call *c, uint32_t k, int grad, vo
         return TUTTI_E_NOMEM;
     const matmul_shape *m = &s->shape;
     tutti_status status = TUTTI_OK;
-    const int32_t algorithm = is_bf16(c, m) ? BF16_TILES
-                              : is_big(m)   ? big_algorithm(m, c->attr, k)
-                                            : -1;
-    if (algorithm != BF16_TILES && count_of(c, TUTTI_BF16) + count_of(c, TUTTI_F16) > 0) {
+    int32_t algorithm = half_algorithm(c, m);
+    const int32_t factor = factor_of(algorithm);
+    if (!factor)
+        algorithm = is_big(m) ? big_algorithm(m, c->attr, k) : -1;
+    if (!factor && count_of(c, TUTTI_BF16) + count_of(c, TUTTI_F16) > 0) {
         destroy(s);
         return TUTTI_E_UNSUPPORTED; /* the host converts around it */
     }
     s->gemm = algorithm == GEMM_PARTS;
-    if (algorithm == TILES || algorithm == BF16_TILES)
-        status = matmul_tiles_prepare(s, c, algorithm == BF16_TILES, 0, ret_scratch);
+    if (algorithm == TILES || factor)
+        status = matmul_tiles_prepare(s, c, factor, 0, ret_scratch);
     else if (algorithm == SPLIT)
         status = matmul_split_create(m, c->threads, s->bias, &s->split, ret_scratch, err);
     else if (algorithm == DIRECT)

@@ -99,8 +99,8 @@ void matmul_epilogue_apply(const matmul_epilogue *epilogue, float *y, int64_t fi
 
 static void put(const float *s, void *to, int32_t dtype, int64_t first, int64_t n)
 {
-    if (dtype == TUTTI_BF16)
-        half_downcast(s, (uint16_t *)to + first, TUTTI_BF16, n);
+    if (half_is(dtype))
+        half_downcast(s, (uint16_t *)to + first, dtype, n);
     else
         memcpy((float *)to + first, s, (size_t)n * sizeof *s);
 }
@@ -113,8 +113,8 @@ void matmul_store_row(const matmul_store *to, float *s, int64_t first, int64_t n
     const matmul_epilogue epilogue = {to->act, NULL, to->x ? x : NULL};
     if (to->z)
         put(s, to->z, to->z_dtype, first, n);
-    if (to->x && to->x_dtype == TUTTI_BF16)
-        half_upcast((const uint16_t *)to->x + first, TUTTI_BF16, x, n);
+    if (to->x && half_is(to->x_dtype))
+        half_upcast((const uint16_t *)to->x + first, to->x_dtype, x, n);
     else if (to->x)
         memcpy(x, (const float *)to->x + first, (size_t)n * sizeof *x);
     if (to->act)

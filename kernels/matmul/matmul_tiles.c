@@ -12,12 +12,12 @@ static int tile_groups(const matmul_state *s, const tutti_op_call *c)
     return s->shape.count >= c->threads ? c->threads : 1;
 }
 
-static int has_bf16_bias(const matmul_state *s, const tutti_op_call *c)
+static int has_half_bias(const matmul_state *s, const tutti_op_call *c)
 {
-    return s->bias && c->in[2].dtype == TUTTI_BF16;
+    return s->bias && half_is(c->in[2].dtype);
 }
 
-tutti_status matmul_tiles_prepare(matmul_state *s, const tutti_op_call *c, int bf16,
+tutti_status matmul_tiles_prepare(matmul_state *s, const tutti_op_call *c, int32_t factor,
                                   int32_t parts, uint64_t *ret_scratch)
 {
     const matmul_shape *m = &s->shape;
@@ -37,13 +37,13 @@ tutti_status matmul_tiles_prepare(matmul_state *s, const tutti_op_call *c, int b
                       .threads = small ? 1 : c->threads / tile_groups(s, c),
                       .a_dtype = c->in[0].dtype,
                       .b_dtype = c->in[1].dtype,
-                      .bf16 = bf16,
+                      .factor = factor,
                       .unstored = s->stores,
                       .parts = parts};
     const tutti_status status = gemm_plan(&s->tiles, &bytes);
     s->packed = (int64_t)(bytes + 63) / 64 * 64;
     *ret_scratch = (uint64_t)(s->packed * tile_groups(s, c)) +
-                   (has_bf16_bias(s, c) ? (uint64_t)m->n * sizeof(float) : 0);
+                   (has_half_bias(s, c) ? (uint64_t)m->n * sizeof(float) : 0);
     return status;
 }
 
@@ -84,9 +84,9 @@ void matmul_tiles_run(const matmul_state *s, const tutti_op_call *c, const matmu
     const int64_t count = s->shape.count;
     const int groups = tile_groups(s, c);
     matmul_tiles_job job = *j;
-    if (has_bf16_bias(s, c)) {
+    if (has_half_bias(s, c)) {
         float *bias = (float *)((char *)scratch + groups * s->packed);
-        half_upcast(j->in[2], TUTTI_BF16, bias, s->shape.n);
+        half_upcast(j->in[2], c->in[2].dtype, bias, s->shape.n);
         job.bias = bias;
     }
     if (groups == 1) {
@@ -110,7 +110,7 @@ static uint64_t packed_bytes(void *state, const tutti_op_call *c, uint32_t k,
     const matmul_state *s = state;
     (void)c;
     _Static_assert((int)TUTTI_PACKED_LAYOUT >= (int)GEMM_LAYOUT, "texts fit");
-    return k == 1 && s->tiles.threads && s->tiles.bf16 && s->shape.count == 1 &&
+    return k == 1 && s->tiles.threads && s->tiles.factor && s->shape.count == 1 &&
                    s->shape.m <= FEW_ROWS
                ? gemm_packed_bytes(&s->tiles, layout)
                : 0;

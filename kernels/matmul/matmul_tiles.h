@@ -18,7 +18,7 @@ typedef struct matmul_state {
     int64_t gemm;   /* dnn_gemm_run does it */
     int64_t batch;  /* products that one run of `big` does */
     int64_t packed; /* floats of one thread's packed matrix, bytes for `tiles` */
-    int32_t bias;   /* the third input is one; for `tiles` F32 or BF16 */
+    int32_t bias;   /* the third input is one; for `tiles` F32 or of 16 bits */
     int32_t grad;   /* the third input is what the activation's derivative is taken of */
     int32_t stores; /* `tiles` has no y: something in 16 bits is beside the product */
     int32_t reserved;
@@ -29,7 +29,8 @@ static inline int matmul_is_half(int32_t dtype)
     return dtype == TUTTI_BF16 || dtype == TUTTI_F16;
 }
 
-tutti_status matmul_tiles_prepare(matmul_state *s, const tutti_op_call *c, int bf16,
+/* `factor` is that of a gemm. */
+tutti_status matmul_tiles_prepare(matmul_state *s, const tutti_op_call *c, int32_t factor,
                                   int32_t parts, uint64_t *ret_scratch);
 
 typedef struct matmul_tiles_job {
@@ -43,7 +44,7 @@ typedef struct matmul_tiles_job {
 void matmul_tiles_run(const matmul_state *s, const tutti_op_call *c, const matmul_tiles_job *j,
                       void *scratch);
 
-/* b of a product of few rows in bf16, packed once for many runs. */
+/* b of a product of few rows in 16 bits, packed once for many runs. */
 extern const tutti_packing matmul_packing;
 
 #endif

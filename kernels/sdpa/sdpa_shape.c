@@ -153,7 +153,7 @@ tutti_status sdpa_dtypes(const tutti_op_call *c, uint32_t like, const sdpa_shape
 {
     const int32_t dtype = c->in[0].dtype;
     const int f32 = dtype == TUTTI_F32;
-    const int bf16 = dtype == TUTTI_BF16 && s->d % 2 == 0 && gemm_microkernel_at(1, 0);
+    const int bf16 = dtype == TUTTI_BF16 && s->d % 2 == 0 && gemm_microkernel_at(TUTTI_BF16, 0);
     *ret_bf16 = bf16;
     for (uint32_t k = 0; k < c->nin; k++)
         if (c->in[k].dtype != (like >> k & 1 ? dtype : TUTTI_F32))

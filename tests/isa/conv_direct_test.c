@@ -211,7 +211,7 @@ static double *wanted(int k, const conv2d_geometry *g, const numbers *in, const 
 static void check(int k, const conv2d_geometry *g, int32_t low, const numbers *in,
                   const float *bias, const double *want, const double *size)
 {
-    const conv2d_dtypes t = {low, TUTTI_F32, low, 1};
+    const conv2d_dtypes t = {low, TUTTI_F32, low, TUTTI_BF16};
     const int made = k == 0 ? 2 : k == 1 ? 0 : 1;
     const int64_t n = sizes_of(g).n[made];
     const int64_t terms = k == 2 ? g->b * g->oh * g->ow : g->kh * g->kw * (k ? g->o : g->c);

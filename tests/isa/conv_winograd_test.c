@@ -80,7 +80,7 @@ static void run(const call *c, const numbers *in, int32_t threads, int pairs, vo
                              .y = c->kind == DNN_CONV              ? c->out.dtype
                                   : c->kind == DNN_CONV_GRAD_INPUT ? c->in[0].dtype
                                                                    : c->in[1].dtype,
-                             .bf16 = 1};
+                             .factor = TUTTI_BF16};
     conv2d_winograd_state *s = NULL;
     uint64_t bytes = 0;
     tutti_error err = TUTTI_ERROR_INIT;
@@ -138,8 +138,8 @@ static void make_whole(numbers *x, int64_t n, float most, float unit)
 {
     for (int64_t j = 0; j < n; j++) {
         x->f32[j] = truncf(x->f32[j] * (most + 1.0f)) * unit;
-        x->bf16[j] = tutti_to_bf16(x->f32[j]);
-        x->rounded[j] = number_of_bf16(x->bf16[j]);
+        x->half[j] = tutti_to_bf16(x->f32[j]);
+        x->rounded[j] = number_of_bf16(x->half[j]);
     }
 }
 

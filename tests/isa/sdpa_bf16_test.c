@@ -49,8 +49,8 @@ static void *zeros(int64_t n)
 static void put_number(numbers *x, int64_t k, double v)
 {
     x->f32[k] = (float)v;
-    x->bf16[k] = tutti_to_bf16((float)v);
-    x->rounded[k] = number_of_bf16(x->bf16[k]);
+    x->half[k] = tutti_to_bf16((float)v);
+    x->rounded[k] = number_of_bf16(x->half[k]);
 }
 
 /* The numbers of input k as the kernel has them, in f64. */
@@ -261,16 +261,16 @@ START_TEST(products_of_tiles_by_amx_are_those_of_their_words)
     float *c = calloc((size_t)(m * p.c_row), sizeof *c);
     for (int64_t i = 0; i < m * p.c_row; i++)
         c[i] = add ? (float)(i % 7) : NAN;
-    sdpa_gemm_bf16_run_amx_model(&p, (const float *)(const void *)a.bf16,
-                                 (const float *)(const void *)b.bf16, c, add);
+    sdpa_gemm_bf16_run_amx_model(&p, (const float *)(const void *)a.half,
+                                 (const float *)(const void *)b.half, c, add);
     for (int64_t i = 0; i < m; i++)
         for (int64_t j = 0; j < p.c_row; j++) {
             const int64_t at = i * p.c_row + j;
             const double before = add ? (double)(at % 7) : 0.0;
             if (j < n)
                 number_is_close((double)c[at],
-                                before + word_product(&p, (const float *)(const void *)a.bf16,
-                                                      (const float *)(const void *)b.bf16, i,
+                                before + word_product(&p, (const float *)(const void *)a.half,
+                                                      (const float *)(const void *)b.half, i,
                                                       j),
                                 bound_of(2 * k, (double)(2 * k) + 7.0));
             else

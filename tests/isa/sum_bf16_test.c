@@ -67,7 +67,7 @@ START_TEST(sums_have_the_bits_of_f32)
     numbers x = numbers_make(shapes[shape].rows * n, 1);
     float *narrow = calloc((size_t)n, sizeof *narrow), *wide = calloc((size_t)n, sizeof *wide);
     ck_assert(narrow && wide);
-    ck_assert_int_eq(sums_of(of, shape, x.bf16, TUTTI_BF16, TUTTI_F32, narrow), TUTTI_OK);
+    ck_assert_int_eq(sums_of(of, shape, x.half, TUTTI_BF16, TUTTI_F32, narrow), TUTTI_OK);
     ck_assert_int_eq(sums_of(of, shape, x.rounded, TUTTI_F32, TUTTI_F32, wide), TUTTI_OK);
     ck_assert_mem_eq(narrow, wide, (size_t)n * sizeof *wide);
     ck_assert(wide[0] != 0.0f);

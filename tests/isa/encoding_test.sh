@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# encoding_test.sh OBJECT... - tdpfp16ps, which the micro-kernel for f16 writes as bytes, is the instruction of that name, with the
+# registers that the compiler's tdpbf16ps has in the same place of the micro-kernel for bf16.
+set -uo pipefail
+bf16='' f16=''
+for object in "$@"; do
+  case $object in
+    */gemm_microkernel_amx.c.*) bf16=$object ;;
+    */gemm_microkernel_amx_f16.c.*) f16=$object ;;
+  esac
+done
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+if ! command -v as >/dev/null || ! echo 'tdpfp16ps %tmm6, %tmm4, %tmm0' | as - -o "$work/probe.o" 2>/dev/null; then
+  echo "skipped: there are no binutils that know tdpfp16ps (2.40)"
+  exit 77
+fi
+# multiplies OBJECT TYPE: the tiles that its instructions multiply, of such pairs
+multiplies() {
+  objdump -d --no-show-raw-insn "$1" | sed -n "s/.*tdp${2}ps *//p"
+}
+multiplies "$bf16" bf16 >"$work/bf16"
+multiplies "$f16" fp16 >"$work/fp16"
+count=$(wc -l <"$work/bf16")
+if [ "$count" -eq 0 ]; then
+  echo "skipped: the compiler makes no micro-kernel with AMX (clang before 17 does not say that it has __AMX_BF16__)"
+  exit 77
+fi
+if ! diff "$work/bf16" "$work/fp16"; then
+  echo "FAILED: the micro-kernel for f16 does not multiply the registers that the one for bf16 does"
+  exit 1
+fi
+echo "ok: $count instructions"
