@@ -96,7 +96,15 @@ typedef struct tile_config {
     uint8_t rows[16];
 } tile_config;
 
-__attribute__((target("amx-tile,amx-bf16"))) static float loop_amx(int64_t turns)
+/* tdpfp16ps, as kernels/common/amx.h has it. */
+#define DOT_F16(sums, a, b)                                                                    \
+    __asm__ volatile(".byte 0xC4, 0xE2, %c0, 0x5C, %c1"                                        \
+                     :                                                                         \
+                     : "i"((~(b)&15) << 3 | 3), "i"(0xC0 | (sums) << 3 | (a)))
+
+/* `f16` is a constant after inlining. */
+__attribute__((target("amx-tile,amx-bf16"), always_inline)) static inline float
+loop_tiles(int f16, int64_t turns)
 {
     static const tile_config config
         __attribute__((aligned(64))) = {.palette = 1,
@@ -112,7 +120,13 @@ __attribute__((target("amx-tile,amx-bf16"))) static float loop_amx(int64_t turns
     _tile_zero(5);
     _tile_zero(6);
     _tile_zero(7);
-    for (int64_t k = 0; k < turns; k++) {
+    for (int64_t k = 0; k < turns && f16; k++) {
+        DOT_F16(0, 4, 6);
+        DOT_F16(1, 4, 7);
+        DOT_F16(2, 5, 6);
+        DOT_F16(3, 5, 7);
+    }
+    for (int64_t k = 0; k < turns && !f16; k++) {
         _tile_dpbf16ps(0, 4, 6);
         _tile_dpbf16ps(1, 4, 7);
         _tile_dpbf16ps(2, 5, 6);
@@ -123,8 +137,19 @@ __attribute__((target("amx-tile,amx-bf16"))) static float loop_amx(int64_t turns
     __asm__ volatile("" : : "r"(sums) : "memory");
     return sums[0];
 }
+__attribute__((target("amx-tile,amx-bf16"))) static float loop_amx(int64_t turns)
+{
+    return loop_tiles(0, turns);
+}
 static const peak_kind amx = {"tdpbf16ps of 16 x 16 tiles", loop_amx, 4.0 * 2 * 16 * 16 * 32,
                               1 << 16};
+
+__attribute__((target("amx-tile,amx-bf16"))) static float loop_amx_fp16(int64_t turns)
+{
+    return loop_tiles(1, turns);
+}
+static const peak_kind amx_fp16 = {"tdpfp16ps of 16 x 16 tiles", loop_amx_fp16,
+                                   4.0 * 2 * 16 * 16 * 32, 1 << 16};
 #endif
 
 /* NULL: this level has no such instruction. */
@@ -136,6 +161,8 @@ static const peak_kind *kind_of(int peak)
         return level >= TUTTI_ISA_bf16 ? &dot : NULL;
     if (peak == MACHINE_PEAK_AMX)
         return level >= TUTTI_ISA_amx ? &amx : NULL;
+    if (peak == MACHINE_PEAK_AMX_FP16)
+        return level >= TUTTI_ISA_amx_fp16 ? &amx_fp16 : NULL;
     if (level >= TUTTI_ISA_v3)
         return level >= TUTTI_ISA_v4 ? &v4 : &v3;
 #endif

@@ -5,9 +5,10 @@
 
 /* Loops of multiply-adds whose operands stay in registers. */
 enum {
-    MACHINE_PEAK_F32, /* f32 */
-    MACHINE_PEAK_DOT, /* pairs of bf16, sums in f32: vdpbf16ps */
-    MACHINE_PEAK_AMX, /* the same by tile registers: tdpbf16ps */
+    MACHINE_PEAK_F32,      /* f32 */
+    MACHINE_PEAK_DOT,      /* pairs of bf16, sums in f32: vdpbf16ps */
+    MACHINE_PEAK_AMX,      /* the same by tile registers: tdpbf16ps */
+    MACHINE_PEAK_AMX_FP16, /* pairs of f16 by them: tdpfp16ps */
     MACHINE_PEAKS
 };
 

@@ -10,7 +10,7 @@
 
 int bench_peak(const cli_options *o, const tutti_op *const *ops)
 {
-    static const char *const dtypes[MACHINE_PEAKS] = {"f32", "bf16", "bf16"};
+    static const char *const dtypes[MACHINE_PEAKS] = {"f32", "bf16", "bf16", "f16"};
     const char *text = getenv("OMP_NUM_THREADS");
     int threads = text ? (int)strtol(text, NULL, 10) : 0;
     double bytes = 0.0;

@@ -92,8 +92,8 @@ enum {
     GRAPH_FOLD,  /* and what is known without running is no node */
 };
 void graph_set_passes(graph *g, int32_t passes);
-/* Nodes from here on whose operation has the attribute `fast` get it: 1, as precision fp32_fast wants; 2, as
- * amp_bf16 does, where factors of F32 may be rounded to BF16; 0 ends it. */
+/* Nodes from here on whose operation has the attribute `fast` get it: 1, as precision fp32_fast wants; 2 and 3,
+ * as amp_bf16 and amp_fp16 do, where factors of F32 may be rounded to BF16, or beside F16 to F16; 0 ends it. */
 void graph_set_fast(graph *g, int32_t fast);
 /* Nodes emitted from here on belong to this segment / this module path (copied).  The path heads
  * the texts of errors.  Returns the scope of before, for putting it back. */

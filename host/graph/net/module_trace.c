@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/net/net_internal.h"
 #include "graph/net/sequence.h"
+#include "tutti/isa.h"
 
 #include <stdio.h>
 
@@ -142,6 +143,24 @@ tutti_value net_trace_loss(net *n, tutti_graph *b, const tutti_value *outputs,
     return loss;
 }
 
+/* Whether the CPU multiplies factors in f16; elsewhere nodes, and with them choices that are kept, are as they always were. */
+static bool multiplies_f16(void)
+{
+#if defined(__x86_64__)
+    return tutti_isa() >= TUTTI_ISA_amx_fp16;
+#else
+    return false;
+#endif
+}
+
+/* What nodes' attribute `fast` says (graph_set_fast). */
+static int32_t fast_of(int32_t precision)
+{
+    if (precision == NET_AMP_FP16)
+        return multiplies_f16() ? 3 : 0;
+    return precision == NET_FP32_FAST ? 1 : precision == NET_AMP_BF16 ? 2 : 0;
+}
+
 graph *net_graph(net *n, int32_t mode)
 {
     const graph_hooks hooks = {.ctx = n,
@@ -155,8 +174,6 @@ graph *net_graph(net *n, int32_t mode)
     if (g)
         graph_set_passes(g, GRAPH_FOLD);
     if (g)
-        graph_set_fast(g, n->options.precision == NET_FP32_FAST  ? 1
-                          : n->options.precision == NET_AMP_BF16 ? 2
-                                                                 : 0);
+        graph_set_fast(g, fast_of(n->options.precision));
     return g;
 }
