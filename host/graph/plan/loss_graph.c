@@ -134,6 +134,26 @@ static tutti_status trace_loss_graph(net *n, const model_graph *b, const plan_re
     return s ? s : fuse_gradient(n, b, h, err);
 }
 
+bool loss_graph_spends(const loss_graph *h, uint32_t k)
+{
+    return h->compiled.program && h->douts[k] &&
+           program_is_external(h->compiled.program, h->douts[k], k);
+}
+
+/* Where the gradient of output k goes: to a place of its own, or onto the output; where the model has its memory already,
+ * as that has it. */
+static program_store dout_store(const model_graph *b, const loss_graph *h, uint32_t own,
+                                uint32_t k)
+{
+    const bool may = b->spends_outputs && !b->compiled.program;
+    return (program_store){.value = h->douts[k],
+                           .kind = STORE_EXTERNAL,
+                           .segment = 1,
+                           .index = b->spent[k] ? k : own + k,
+                           .onto = may ? k + 1 : 0,
+                           .bytes = tutti_nbytes(model_graph_kept_desc(b, k))};
+}
+
 static tutti_status compile_loss(net *n, const model_graph *b, const plan_request *request,
                                  loss_graph *h, tutti_error *err)
 {
@@ -147,11 +167,7 @@ static tutti_status compile_loss(net *n, const model_graph *b, const plan_reques
     for (uint32_t k = 0; k < b->noutputs && model_graph_trains(b); k++) {
         const tutti_desc *d = model_graph_kept_desc(b, k);
         if (graph_is_floating(d->dtype))
-            stores[count++] = (program_store){.value = h->douts[k],
-                                              .kind = STORE_EXTERNAL,
-                                              .segment = 1,
-                                              .index = first + 1 + k,
-                                              .bytes = tutti_nbytes(d)};
+            stores[count++] = dout_store(b, h, first + 1, k);
     }
     program_spec spec = {
         .stores = stores, .nstores = count, .nexternal = first + 1 + b->noutputs};

@@ -236,6 +236,7 @@ tutti_status model_graph_create(net *n, const plan_request *request, model_graph
         return out_of_memory(err);
     b->kind = request->kind;
     b->half_outputs = request->half_outputs != 0;
+    b->spends_outputs = request->spends_outputs != 0 && model_graph_trains(b);
     b->ninputs = request->ninputs;
     memcpy(b->input_desc, request->inputs, sizeof b->input_desc);
     tutti_status s = compiled_graph_begin(n, plan_mode(b->kind), "a plan", &b->compiled, err);
@@ -304,6 +305,7 @@ tutti_status model_graph_compile(net *n, model_graph *b, int rematerialize, uint
                          .nkeep = b->noutputs,
                          .held = b->douts,
                          .nheld = b->noutputs,
+                         .spent = b->spent,
                          .stores = stores,
                          .nstores = list_stores(n, b, stores),
                          .copy = half_weights_exist(n) ? copy_of : NULL,

@@ -136,8 +136,9 @@ static void *kept_address(plan *p, uint32_t k)
 tutti_tensor plan_output(plan *p, uint32_t k)
 {
     const model_graph *b = p->model_graph;
-    return (tutti_tensor){model_graph_output_is_kept(b, k) ? kept_address(p, k) : NULL,
-                          *model_graph_output_desc(b, k), device_number(b->compiled.device), 0};
+    const bool there = model_graph_output_is_kept(b, k) && !b->spends_outputs;
+    return (tutti_tensor){there ? kept_address(p, k) : NULL, *model_graph_output_desc(b, k),
+                          device_number(b->compiled.device), 0};
 }
 
 tutti_status plan_expand_output(plan *p, uint32_t k, const tutti_step *step,
@@ -145,6 +146,10 @@ tutti_status plan_expand_output(plan *p, uint32_t k, const tutti_step *step,
 {
     tutti_tensor t = plan_output(p, k);
     tutti_status s = TUTTI_OK;
+    if (p->model_graph->spends_outputs)
+        return tutti_fail(err, TUTTI_E_STATE,
+                          "the outputs of this step are gone: their gradients lie where they "
+                          "lay, since nobody was to look at them");
     if (!t.data)
         s = output_copy_run(p->n, p->model_graph, k, kept_address(p, k), step, &t.data, err);
     if (!s)
@@ -387,7 +392,7 @@ tutti_status plan_blend_loss(plan *p, const tutti_tensor *target, double fractio
     plan_request request = p->request;
     if (!p->loss_graph.compiled.program || !model_graph_trains(p->model_graph))
         return tutti_fail(err, TUTTI_E_STATE, "only a training plan's loss can be mixed");
-    if (p->request.half_outputs)
+    if (p->request.half_outputs || p->request.spends_outputs)
         return tutti_fail(err, TUTTI_E_STATE,
                           "a loss can be mixed where forward and backward pass run apart");
     if (p->loss_graph.penalty)
@@ -439,6 +444,19 @@ tutti_status plan_blend_loss(plan *p, const tutti_tensor *target, double fractio
 const program *plan_program(const plan *p)
 {
     return p->model_graph->compiled.program;
+}
+
+uint32_t plan_nsteps(const plan *p, int segment)
+{
+    const program *loss = p->loss_graph.compiled.program;
+    if (segment == SEGMENT_LOSS)
+        return loss ? program_nsteps(loss) : 0;
+    return program_nsteps_of(p->model_graph->compiled.program, segment == SEGMENT_BACKWARD);
+}
+
+bool plan_output_is_spent(const plan *p, uint32_t k)
+{
+    return p->model_graph->spent[k];
 }
 
 double plan_flops(const plan *p)

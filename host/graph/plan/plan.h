@@ -27,6 +27,10 @@ typedef struct plan_request {
     /* TRAIN, TRAIN_ADD: 1: nobody looks at the outputs between forward and backward pass; where the device multiplies in
      * 16 bits they then stay as the product gave them, and the loss reads that. */
     uint32_t half_outputs;
+    /* The same: 1: nor behind the loss.  Their gradients then lie where they lay, as far as loss and model can do with
+     * that, and plan_output gives no data. */
+    uint32_t spends_outputs;
+    uint32_t reserved;
     tutti_desc inputs[TUTTI_MAX_COLUMNS];
     tutti_desc targets[TUTTI_MAX_COLUMNS];
     int64_t
@@ -63,7 +67,8 @@ void plan_set_input(plan *p, uint32_t k, const void *data);
 void plan_set_target(plan *p, uint32_t k, const void *data);
 /* Results; valid until a plan for other inputs or of another kind is made or runs.  Outputs may be
  * changed in place before SEGMENT_LOSS.  `data` is NULL where they stay in 16 bits: plan_expand_output then
- * makes a copy as others see it, and is to be called again after the next run. */
+ * makes a copy as others see it, and is to be called again after the next run.  Where the request spends them `data` is
+ * NULL, and plan_expand_output gives E_STATE. */
 tutti_tensor plan_output(plan *p, uint32_t k);
 TUTTI_NODISCARD tutti_status plan_expand_output(plan *p, uint32_t k, const tutti_step *step,
                                                 tutti_tensor *ret_output, tutti_error *err);
@@ -151,6 +156,10 @@ typedef struct plan_choice {
 } plan_choice;
 /* Of all steps whose kernels tell, in the order of the first ones: at most `most`; how many. */
 uint32_t plan_choices(const plan *p, plan_choice *ret_choices, uint32_t most);
+/* How many steps a segment has, each at least one launch on a device. */
+uint32_t plan_nsteps(const plan *p, int segment);
+/* Whether the gradient of output k lies where the output lay. */
+bool plan_output_is_spent(const plan *p, uint32_t k);
 /* Writes sizes, nodes, steps with their places, and the arena's map as text. */
 void plan_dump(const plan *p, FILE *file);
 /* Writes what each operation moves in a step, by bytes: operands and results once each, as if no cache held them.

@@ -24,6 +24,7 @@ static model_graph *find_model_graph(const plan_set *set, const plan_request *r)
 {
     for (model_graph *b = set->model_graphs; b; b = b->next)
         if (b->kind == r->kind && b->half_outputs == (r->half_outputs != 0) &&
+            b->spends_outputs == (r->spends_outputs != 0) &&
             sequence_fits(b->sequence, r->context) && b->ninputs == r->ninputs &&
             same_descs(b->input_desc, r->inputs, r->ninputs))
             return b;
@@ -46,6 +47,7 @@ static uint64_t mix_descs(uint64_t h, const tutti_desc *d, uint32_t n)
     return mix(h, n);
 }
 
+/* Ranks of one run may differ in whether they spend outputs: loggers, which may look at them, are one rank's. */
 static uint64_t request_hash(const plan_request *r)
 {
     const uint64_t h = mix_descs((uint64_t)r->kind, r->inputs, r->ninputs);
@@ -59,6 +61,7 @@ static plan *find_plan(const plan_set *set, const plan_request *r, uint64_t hash
         if (p->hash == hash && p->request.kind == r->kind && p->request.ninputs == r->ninputs &&
             p->request.ntargets == r->ntargets && p->request.context == r->context &&
             p->request.half_outputs == r->half_outputs &&
+            p->request.spends_outputs == r->spends_outputs &&
             same_descs(p->request.inputs, r->inputs, r->ninputs) &&
             same_descs(p->request.targets, r->targets, r->ntargets))
             return p;
@@ -230,6 +233,28 @@ static tutti_status take_loss_arena(const net *n, const model_graph *b, loss_gra
                              : tutti_fail(err, TUTTI_E_NOMEM, "no memory for the loss");
 }
 
+/* Forward and backward pass, of a plan whose loss is there.  A backward pass that reads an output needs another loss. */
+static tutti_status compile_model(net *n, plan *p, model_graph *b, const plan_manner *m,
+                                  tutti_error *err)
+{
+    loss_graph *h = &p->loss_graph;
+    bool differs = false;
+    for (uint32_t k = 0; k < b->noutputs; k++)
+        b->spent[k] = b->spends_outputs && loss_graph_spends(h, k);
+    const uint64_t cut = h->compiled.program ? program_bytes(h->compiled.program) : 0;
+    const tutti_status s = model_graph_compile(n, b, m->rematerialize, cut, err);
+    for (uint32_t k = 0; k < b->noutputs && !s; k++) {
+        const bool shares =
+            b->spent[k] && program_is_shared(b->compiled.program, b->outputs[k], b->douts[k]);
+        differs = differs || b->spent[k] != shares;
+        b->spent[k] = shares;
+    }
+    if (s || !differs)
+        return s;
+    loss_graph_fini(h);
+    return loss_graph_init(n, b, &p->request, h, err);
+}
+
 static tutti_status build_so(net *n, plan *p, const plan_manner *m, tutti_error *err)
 {
     plan_set *set = n->compiled.plans;
@@ -244,9 +269,7 @@ static tutti_status build_so(net *n, plan *p, const plan_manner *m, tutti_error 
     if (!s)
         s = loss_graph_init(n, b, &p->request, h, err);
     if (!s && fresh)
-        s = model_graph_compile(n, b, m->rematerialize,
-                                h->compiled.program ? program_bytes(h->compiled.program) : 0,
-                                err);
+        s = compile_model(n, p, b, m, err);
     if (!s)
         s = check_memory(n, b, h, &p->request, m->part, err);
     if (!s && fresh)

@@ -33,10 +33,13 @@ struct model_graph {
     tutti_value *there; /* likewise: what such a gradient was added to by the graph; or 0 */
     uint32_t ninputs, noutputs;
     int kind;
-    bool half_outputs;        /* as the request has it */
-    sequence_trace *sequence; /* PLAN_CONTINUE's; NULL in others */
-    uint64_t cut_bytes;       /* that a loss finds in the arena */
-    uint64_t used;            /* the net's clock when a plan over it was last asked for */
+    bool half_outputs; /* as the request has it, as is: */
+    bool spends_outputs;
+    bool
+        spent[NET_MAX_OUTPUTS]; /* the loss writes an output's gradient where the output lies */
+    sequence_trace *sequence;   /* PLAN_CONTINUE's; NULL in others */
+    uint64_t cut_bytes;         /* that a loss finds in the arena */
+    uint64_t used;              /* the net's clock when a plan over it was last asked for */
 };
 
 /* The loss and its gradient for the outputs, for targets of certain shapes. */
@@ -105,6 +108,8 @@ void model_graph_destroy(model_graph *b); /* NULL is allowed */
 tutti_status loss_graph_init(net *n, const model_graph *b, const plan_request *request,
                              loss_graph *h, tutti_error *err);
 void loss_graph_fini(loss_graph *h);
+/* Whether it writes the gradient of output k where the output lies. */
+bool loss_graph_spends(const loss_graph *h, uint32_t k);
 /* loss_blend.c: a = fractions[0] a + fractions[1] b, both of `d`, on the net's device.  *list grows by one for each
  * shape. */
 tutti_status loss_blend_run(net *n, loss_blend **list, const float *fractions, float *a,

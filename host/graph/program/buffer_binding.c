@@ -32,6 +32,17 @@ void *program_address(const program *p, tutti_value v)
     return class_address(p, program_alias_set(p, v));
 }
 
+bool program_is_external(const program *p, tutti_value v, uint32_t k)
+{
+    const alias_set *m = &p->alias_sets[program_alias_set(p, v)];
+    return m->location == LOCATION_EXTERNAL && m->external == k;
+}
+
+bool program_is_shared(const program *p, tutti_value a, tutti_value b)
+{
+    return program_alias_set(p, a) == program_alias_set(p, b);
+}
+
 void program_set_arena(program *p, void *base)
 {
     p->base.dirty = p->base.dirty || p->base.arena != base;

@@ -155,6 +155,53 @@ static uint32_t readers_end(const builder *b, uint32_t id)
     return end;
 }
 
+/* Whether node `k` reads the input at external place `place` as operand `j`. */
+static bool reads_place(const builder *b, const graph_node *n, uint32_t j, uint32_t place)
+{
+    const tutti_value set = program_alias_set(b->p, n->in[j]);
+    const alias_set *m = &b->p->alias_sets[set];
+    return graph_value_at(b->g, set)->kind == VALUE_INPUT && m->location == LOCATION_EXTERNAL &&
+           m->external == place;
+}
+
+/* As readers_end, of the input at an external place; a node reads when its group runs. */
+static uint32_t place_readers_end(const builder *b, uint32_t place)
+{
+    uint32_t end = 0;
+    for (uint32_t k = 0; k < b->nnodes; k++) {
+        const graph_node *n = graph_node_at(b->g, k);
+        for (uint32_t j = 0; j < n->nin && b->live[k] && !builder_is_view(b, k); j++)
+            if (reads_place(b, n, j, place) && b->group_ends[k] >= end)
+                end = b->group_ends[k] + 1;
+    }
+    return end;
+}
+
+/* May node `k`, the last that reads the input at `place`, write its result `v` there? */
+static bool writes_place(const builder *b, uint32_t k, tutti_value v, uint32_t place)
+{
+    const graph_node *n = graph_node_at(b->g, k);
+    const tutti_kernel *kernel = program_kernel(b->spec->device, n->op);
+    const tutti_desc *out = &graph_value_at(b->g, n->out)->desc;
+    bool may = kernel && v == n->out && !n->guard;
+    for (uint32_t j = 0; j < b->nnodes && may; j++)
+        may = j == k || !b->live[j] || b->group_ends[j] != k || builder_is_view(b, j);
+    for (uint32_t j = 0; j < n->nin && may; j++) {
+        const tutti_desc *in = &graph_value_at(b->g, n->in[j])->desc;
+        may =
+            !reads_place(b, n, j, place) ||
+            (kernel->inplace >> j & 1 && in->dtype == out->dtype && tutti_same_shape(in, out));
+    }
+    return may;
+}
+
+/* Whether `v`, a result of node `producer`, may be written to `place`, whose input readers before `end` read. */
+static bool place_is_free(const builder *b, uint32_t producer, tutti_value v, uint32_t place,
+                          uint32_t end)
+{
+    return end <= producer || (end == producer + 1 && writes_place(b, producer, v, place));
+}
+
 /* May node `k`, the last of its group, write where an input `v` of its shape lies?  Groups do, element by
  * element. */
 static bool writes_onto(const builder *b, uint32_t k, tutti_value v)
@@ -186,6 +233,15 @@ static bool updates_weight(const builder *b, uint32_t k, tutti_value v, uint32_t
     return reads && !elsewhere && !n->guard;
 }
 
+/* Whether the store's place may be written by node `producer` of `v`; those that read what is there are before `end`. */
+static bool is_free(const builder *b, const program_store *s, uint32_t producer, tutti_value v,
+                    uint32_t place, uint32_t end)
+{
+    if (s->kind == STORE_EXTERNAL)
+        return place_is_free(b, producer, v, place, end);
+    return end <= producer || (end == producer + 1 && updates_weight(b, producer, v, s->index));
+}
+
 /* Sets after[] and direct[].  A node writes straight to a store's place when its result has no
  * other place yet and, for an assignment, nobody reads the old value from then on. */
 static void plan_stores(builder *b)
@@ -198,18 +254,24 @@ static void plan_stores(builder *b)
         const tutti_value class = program_alias_set(b->p, s->value);
         const graph_value *root = graph_value_at(b->g, class);
         const uint32_t producer = root->kind == VALUE_NODE ? b->group_ends[root->index] : NEVER;
-        const uint32_t end = s->kind == STORE_WEIGHT ? readers_end(b, s->index) : 0;
         alias_set *m = &b->p->alias_sets[class];
+        const bool fixed =
+            s->add || producer == NEVER || m->location != LOCATION_ARENA || m->kept;
+        uint32_t place = s->index;
+        if (s->onto && !fixed &&
+            place_is_free(b, producer, class, s->onto - 1, place_readers_end(b, s->onto - 1)))
+            place = s->onto - 1;
+        const uint32_t end = s->kind == STORE_WEIGHT     ? readers_end(b, s->index)
+                             : s->kind == STORE_EXTERNAL ? place_readers_end(b, place)
+                                                         : 0;
         if (producer != NEVER || end)
             b->after[k] = producer == NEVER || end > producer + 1 ? end - 1 : producer;
-        const bool last = producer != NEVER && end == producer + 1;
-        if (s->add || producer == NEVER || m->location != LOCATION_ARENA || m->kept ||
-            (end > producer && !(last && updates_weight(b, producer, class, s->index))) ||
+        if (fixed || !is_free(b, s, producer, class, place, end) ||
             (s->before && !writes_onto(b, producer, s->before)))
             continue;
         b->direct[k] = true;
         m->location = s->kind == STORE_EXTERNAL ? LOCATION_EXTERNAL : LOCATION_FIXED;
-        m->external = s->index;
+        m->external = place;
         m->fixed = s->kind == STORE_EXTERNAL ? NULL : builder_store_place(b, s);
     }
 }

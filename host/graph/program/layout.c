@@ -34,7 +34,40 @@ static void find_lifetimes(builder *b)
             touch(builder_alias_set(b, b->spec->held[k]), p->cut);
     for (uint32_t k = 0; k < b->spec->nkeep; k++)
         if (b->spec->keep[k])
-            touch(builder_alias_set(b, b->spec->keep[k]), end);
+            touch(builder_alias_set(b, b->spec->keep[k]),
+                  b->spec->spent && b->spec->spent[k] ? p->cut : end);
+}
+
+/* Whether kept value `k` shares its memory with another one. */
+static bool is_kept_twice(const builder *b, uint32_t k)
+{
+    const tutti_value set = program_alias_set(b->p, b->spec->keep[k]);
+    for (uint32_t j = 0; j < b->spec->nkeep; j++)
+        if (j != k && b->spec->keep[j] && program_alias_set(b->p, b->spec->keep[j]) == set)
+            return true;
+    return false;
+}
+
+/* What is written between the segments lies where a spent value lay that segment 1 does not read. */
+static void merge_held(builder *b)
+{
+    const program_spec *spec = b->spec;
+    program *p = b->p;
+    for (uint32_t k = 0; spec->spent && k < spec->nkeep && k < spec->nheld; k++) {
+        if (!spec->spent[k] || !spec->keep[k] || !spec->held[k])
+            continue;
+        const tutti_value in = program_alias_set(p, spec->keep[k]), out = spec->held[k];
+        alias_set *m = &p->alias_sets[in], *o = &p->alias_sets[out];
+        if (p->alias_set_of[out] != out || m->location != LOCATION_ARENA || m->last > p->cut ||
+            tutti_nbytes(&graph_value_at(b->g, in)->desc) !=
+                tutti_nbytes(&graph_value_at(b->g, out)->desc) ||
+            is_kept_twice(b, k))
+            continue;
+        m->last = o->last;
+        m->kept = false;
+        o->used = false;
+        p->alias_set_of[out] = in;
+    }
 }
 
 /* Merges a step's out[0] into an input that dies there, where its kernel allows that. */
@@ -96,11 +129,14 @@ void builder_find_lifetimes(builder *b)
 {
     const program *p = b->p;
     find_lifetimes(b);
-    for (uint32_t k = 0; k < p->nsteps; k++)
-        if (p->steps[k].pointwise_kernel)
+    for (uint32_t k = 0; k <= p->nsteps; k++) {
+        if (k == p->cut)
+            merge_held(b);
+        if (k < p->nsteps && p->steps[k].pointwise_kernel)
             merge_group_in_place(b, &p->steps[k]);
-        else if (p->steps[k].node)
+        else if (k < p->nsteps && p->steps[k].node)
             merge_in_place(b, &p->steps[k]);
+    }
 }
 
 tutti_status builder_lay_out(builder *b, tutti_error *err)

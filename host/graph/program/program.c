@@ -167,6 +167,11 @@ uint32_t program_nsteps(const program *p)
     return p->nsteps;
 }
 
+uint32_t program_nsteps_of(const program *p, int32_t segment)
+{
+    return segment ? p->nsteps - p->cut : p->cut;
+}
+
 const arena_interval *program_intervals(const program *p, uint32_t *ret_count)
 {
     *ret_count = p->nintervals;

@@ -27,6 +27,9 @@ typedef struct program_store {
     bool add;           /* to what is there, in f32 */
     void *memory;       /* STORE_MEMORY */
     tutti_value before; /* MEMORY: an input that is what is there before the run; 0: none */
+    uint32_t
+        onto; /* EXTERNAL: 1 + the place of an input, where the value goes instead if the node that makes it
+                           may write there, behind or as the last one that reads it; 0: none */
     uint64_t bytes;
 } program_store;
 
@@ -36,6 +39,9 @@ typedef struct program_spec {
     const graph *g;
     const tutti_value *keep; /* live to the end */
     const tutti_value *held;
+    /* By keep[k]: nobody reads it behind segment 0 but who writes held[k], which lies in its place unless segment 1
+     * reads it too.  NULL: none. */
+    const bool *spent;
     const program_store *stores;
     void *const *weights; /* address by id */
     /* NULL: there is no such place.  Where weight `id` is kept in another dtype, which casts of it give:
@@ -67,12 +73,17 @@ uint64_t program_bytes(const program *p); /* of the arena */
 uint64_t program_held_bytes(const program *p);
 uint64_t program_cut_offset(const program *p);
 uint32_t program_nsteps(const program *p);
+uint32_t program_nsteps_of(const program *p, int32_t segment);
 
 /* Where the arena and the external places are; cheap when nothing changes. */
 void program_set_arena(program *p, void *base);
 void program_set_external(program *p, uint32_t k, const void *place);
 /* Where `v` lies; NULL when it was found useless, or its external place is not set. */
 void *program_address(const program *p, tutti_value v);
+
+/* Whether `v` lies at external place `k`; whether two values lie at one place of the arena. */
+bool program_is_external(const program *p, tutti_value v, uint32_t k);
+bool program_is_shared(const program *p, tutti_value a, tutti_value b);
 
 /* Runs segment 0 or 1.  Errors name module path and op. */
 TUTTI_NODISCARD tutti_status program_run(program *p, int32_t segment, const tutti_step *step,

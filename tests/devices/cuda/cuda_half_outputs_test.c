@@ -87,12 +87,13 @@ typedef struct results {
     float *outputs, *loss, *gradient;
 } results;
 
-static results run(const rig *r, uint32_t half)
+static results run(const rig *r, uint32_t half, uint32_t spends)
 {
     plan_request request = {.kind = PLAN_TRAIN,
                             .ninputs = 1,
                             .ntargets = 1,
                             .half_outputs = half,
+                            .spends_outputs = spends,
                             .inputs = {toy_desc(TUTTI_F32, 2, B, IN, 0, 0)},
                             .targets = {toy_desc(TUTTI_I32, 1, B, 0, 0, 0)}};
     tutti_error err = TUTTI_ERROR_INIT;
@@ -102,6 +103,12 @@ static results run(const rig *r, uint32_t half)
     put(r, plan_input(p, 0));
     put(r, plan_target(p, 0));
     toy_run(p, 64.0f);
+    if (spends) {
+        ck_assert(plan_output_is_spent(p, 0));
+        ck_assert_int_eq(plan_expand_output(p, 0, &toy_step, &seen, &err), TUTTI_E_STATE);
+        return (results){NULL, fetch(r, plan_loss(p).data, 1),
+                         fetch(r, net_weight(r->net, 0)->grad, r->classes * IN)};
+    }
     ck_assert_int_eq(plan_output(p, 0).data == NULL, half != 0);
     ck_assert_int_eq(plan_output(p, 0).desc.dim[1], r->classes);
     ck_assert_ok(plan_expand_output(p, 0, &toy_step, &seen, &err), err);
@@ -126,13 +133,15 @@ START_TEST(a_step_has_the_same_bits_whether_outputs_are_looked_at_or_not)
     const bool plain_loss = _i / 2;
     rig r;
     open_rig(&r, class_counts[_i % 2], plain_loss);
-    const results plain = run(&r, 0), half = run(&r, 1);
+    const results plain = run(&r, 0, 0), half = run(&r, 1, 0), spent = run(&r, 1, 1);
     same("the loss", plain.loss, half.loss, 1);
     same("the outputs", plain.outputs, half.outputs, B * r.classes);
     same("the gradient", plain.gradient, half.gradient, r.classes * IN);
-    free(plain.loss), free(half.loss);
+    same("the loss over outputs that are spent", plain.loss, spent.loss, 1);
+    same("its gradient", plain.gradient, spent.gradient, r.classes * IN);
+    free(plain.loss), free(half.loss), free(spent.loss);
     free(plain.outputs), free(half.outputs);
-    free(plain.gradient), free(half.gradient);
+    free(plain.gradient), free(half.gradient), free(spent.gradient);
     close_rig(&r);
 }
 END_TEST
