@@ -33,6 +33,8 @@ check "with the same weights" python3 "$e2e/same_weights.py" "$(latest heard1)" 
 check "and the same again" python3 "$e2e/same_weights.py" "$(latest heard1)" "$(latest heard2)"
 says "plan tells of one graph" 0 "" sh -c "LD_LIBRARY_PATH='$standin' '$TUTTI' plan heard1/run.json --device cuda |
   grep -qx 'segments of a step: forward + loss + backward + update'"
+says "and of how many launches" 0 "" sh -c "LD_LIBRARY_PATH='$standin' '$TUTTI' plan heard1/run.json --device cuda |
+  grep -qE '^launches expected: forward [1-9][0-9]*, loss [1-9][0-9]*, backward [1-9][0-9]*, one a step; '"
 # Loss and metrics of a step are looked at when it is over: waits are at the end of an epoch and of the run.
 echo '{"eval": [], "callbacks": [], "microbatch_size": 40}' >members.json
 small_run | python3 "$e2e/small_run.py" members.json |

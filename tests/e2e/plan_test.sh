@@ -22,6 +22,27 @@ if command -v dot >/dev/null; then
 else
   skip "there is no Graphviz"
 fi
+# Where the gradient of outputs lies: in their place unless somebody may look at them.
+outputs() { # outputs <folder> <members of the run> <what the plan says of outputs>
+  mkdir -p "$1"
+  echo "$2" >members.json
+  small_run | python3 "$e2e/small_run.py" members.json >"$1/run.json"
+  "$TUTTI" plan "$1/run.json" >plan.txt
+  test "$(grep '^output' plan.txt)" = "$3"
+}
+spent='output 0: its gradient lies where it lay' kept='outputs: kept beside their gradients, since'
+check "outputs that nobody looks at make room" outputs none '{"loggers": [{"name": "progress_bar"}]}' "$spent"
+check "a plugin that may look is named" outputs plugin '{"callbacks": [{"name": "image_visualizer", "mode": "input"}]}' \
+  "$kept image_visualizer may read them"
+check "and so are handlers" outputs handlers '{"handlers": [{"on": "batch_end", "call": "demo.mark"}]}' \
+  "$kept handlers may read them"
+check "metrics of training keep them" outputs metrics "{\"train\": $(small_run | python3 -c \
+  'import json, sys; print(json.dumps(json.load(sys.stdin)["train"] | {"metrics": [{"name": "accuracy"}]}))')}" ""
+for folder in none handlers; do
+  check "a run, $folder" "$TUTTI" train "$folder/run.json" --quiet --duration 4ba --set eval=[]
+done
+check "the weights are the same" python3 "$e2e/same_weights.py" "$(latest none)" "$(latest handlers)"
+rm -rf runs
 # Weights are counted, not drawn: 200 million numbers take no memory.
 cat >large.py <<'PY'
 import resource, subprocess, sys

@@ -4,7 +4,11 @@
 
 #include "graph/passes/rematerialization.h"
 #include "graph/runtime/device_memory.h"
+#include "train/run_file/run_reader.h"
 #include "train/step/trainer_state.h"
+#include "tutti/device_view.h"
+#include "tutti/engine.h"
+#include "tutti/state.h"
 
 #include <math.h>
 #include <string.h>
@@ -39,6 +43,7 @@ tutti_status trainer_request(trainer *t, int kind, batch *b, plan_request *ret_r
     memset(ret_request, 0, sizeof *ret_request);
     ret_request->kind = kind;
     ret_request->half_outputs = kind <= PLAN_TRAIN_ADD && trainer_hides_outputs(t);
+    ret_request->spends_outputs = kind <= PLAN_TRAIN_ADD && trainer_spends_outputs(t, NULL);
     const tutti_status s = describe(b, t->run.model_table->inputs, ret_request->inputs,
                                     &ret_request->ninputs, err);
     return s ? s
@@ -150,6 +155,31 @@ bool trainer_hides_outputs(const trainer *t)
 {
     return context_is_remote(&t->run) && !t->train.metrics.count &&
            trainer_merges(t, SEGMENT_FORWARD, false) >= SEGMENT_BACKWARD;
+}
+
+/* An object with this tag never looks at the outputs of a training step. */
+#define IGNORES_OUTPUTS "ignores:outputs"
+
+void trainer_reads_outputs(trainer *t, const instance *i, const char *interface_id)
+{
+    if (t->plans.outputs_reader || (strcmp(interface_id, TUTTI_STATE_V1) != 0 &&
+                                    strcmp(interface_id, TUTTI_DEVICE_VIEW_V1) != 0 &&
+                                    strcmp(interface_id, TUTTI_ENGINE_V1) != 0))
+        return;
+    if (!i || !run_has_tag(instance_object(i), IGNORES_OUTPUTS))
+        t->plans.outputs_reader = i ? instance_name(i) : "a function";
+}
+
+bool trainer_spends_outputs(const trainer *t, const char **ret_reader)
+{
+    const bool may = !t->train.metrics.count && !distributed_on(&t->distributed) &&
+                     trainer_merges(t, SEGMENT_FORWARD, false) >= SEGMENT_BACKWARD;
+    const char *who = t->run.file->observers.handlers.count ? "handlers" : NULL;
+    if (t->plans.outputs_reader)
+        who = t->plans.outputs_reader;
+    if (ret_reader)
+        *ret_reader = may ? who : NULL;
+    return may && !who;
 }
 
 tutti_status trainer_run_merged(trainer *t, plan *p, int first, int last, tutti_error *err)

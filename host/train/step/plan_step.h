@@ -28,6 +28,8 @@ typedef struct step_plans {
     const program
         *refused;      /* of a plan that does not fit, while plugins hear of it; else NULL */
     bool refusal_told; /* they have; memory_observers.h */
+    const char
+        *outputs_reader; /* who may look at a step's outputs when it is over; NULL: nobody */
 } step_plans;
 
 /* A step is SEGMENT_FORWARD, SEGMENT_LOSS, SEGMENT_BACKWARD and this, with events in between. */
@@ -54,6 +56,11 @@ TUTTI_NODISCARD tutti_status trainer_send_input(trainer *t, uint32_t k, void *to
 int trainer_merges(const trainer *t, int first, bool last);
 /* Nobody looks at the outputs of a step on a device before its backward pass is over. */
 bool trainer_hides_outputs(const trainer *t);
+/* Nobody looks at the outputs of a step, on a device or here, from its forward pass on: their gradients may lie where they
+ * lay.  *ret_reader (or NULL): who may, where that is all that prevents it; else NULL. */
+bool trainer_spends_outputs(const trainer *t, const char **ret_reader);
+/* Notes that `who` has asked for a service by which it can look. */
+void trainer_reads_outputs(trainer *t, const instance *i, const char *interface_id);
 /* One segment, with what open mirrors have for it. */
 TUTTI_NODISCARD tutti_status trainer_run(trainer *t, plan *p, int segment, float loss_scale,
                                          tutti_error *err);

@@ -256,10 +256,38 @@ tutti_status trainer_preview_plan(trainer *t, plan **ret_plan, tutti_error *err)
     if (!s)
         s = operate(t, err);
     r.half_outputs = !s && trainer_hides_outputs(t);
+    r.spends_outputs = !s && trainer_spends_outputs(t, NULL);
     if (!s)
         s = net_plan(t->run.net, &r, ret_plan, err);
     context_tune_message(&t->run);
     return s;
+}
+
+/* What a step launches on a device that gathers launches into graphs: how many nodes these have is known when a run has
+ * gathered them. */
+static void tell_launches(const trainer *t, const plan *p, FILE *file)
+{
+    if (capture_is_supported(context_device(&t->run)))
+        (void)fprintf(
+            file,
+            "launches expected: forward %u, loss %u, backward %u, one a step; kernels "
+            "of several launches and the update add to them; a run tells how many "
+            "nodes its graphs have\n",
+            plan_nsteps(p, SEGMENT_FORWARD), plan_nsteps(p, SEGMENT_LOSS),
+            plan_nsteps(p, SEGMENT_BACKWARD));
+}
+
+/* Which outputs' gradients lie where the outputs lay, or who prevents it. */
+static void tell_outputs(const trainer *t, const plan *p, FILE *file)
+{
+    const char *reader;
+    (void)trainer_spends_outputs(t, &reader);
+    for (uint32_t k = 0; k < plan_noutputs(p); k++)
+        if (plan_output_is_spent(p, k))
+            (void)fprintf(file, "output %u: its gradient lies where it lay\n", k);
+    if (reader)
+        (void)fprintf(file, "outputs: kept beside their gradients, since %s may read them\n",
+                      reader);
 }
 
 tutti_status trainer_preview(trainer *t, FILE *file, int how, tutti_error *err)
@@ -275,6 +303,8 @@ tutti_status trainer_preview(trainer *t, FILE *file, int how, tutti_error *err)
         s = plan_write_traffic(p, file, err);
     else if (!(s = report_memory(t, p, file, err))) {
         plan_dump(p, file);
+        tell_launches(t, p, file);
+        tell_outputs(t, p, file);
         s = trainer_tell_step(t, file, err);
     }
     return s;

@@ -161,6 +161,7 @@ const void *trainer_service(void *ctx, instance *i, const char *interface_id)
         (t->run.file->distributed.sharding == SHARDING_WEIGHTS &&
          strcmp(interface_id, TUTTI_ACTIVATIONS_V1) == 0))
         distributed_reads(&t->distributed, who);
+    trainer_reads_outputs(t, i, interface_id);
     if (strcmp(interface_id, TUTTI_WORLD_V1) == 0)
         return distributed_on(&t->distributed) ? world_service(t->distributed.world) : NULL;
     if (strcmp(interface_id, TUTTI_RANKS_V1) == 0) {
