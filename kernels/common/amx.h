@@ -14,7 +14,7 @@ enum { AMX_ROWS = 16, AMX_WORDS = 16, AMX_LINE = 64 };
 
 /* AMX_UNITS: this translation unit has these registers and multiplies such pairs.  AMX_HERE: it does, or with AMX_MODEL
  * has a model of them in C, for tests of what is around them on a CPU without. */
-#if defined(__AMX_BF16__) && (defined(TUTTI_ISA_HAS_AMX_FP16) || !defined(PAIRS_F16))
+#if defined(SIMD_AMX_BF16) && (defined(TUTTI_ISA_HAS_AMX_FP16) || !defined(PAIRS_F16))
 #define AMX_UNITS 1
 #endif
 #if defined(AMX_UNITS) || defined(AMX_MODEL)

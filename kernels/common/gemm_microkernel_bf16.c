@@ -1,8 +1,9 @@
 /* gemm_microkernel_bf16.c - the GEMM micro-kernel for bf16 factors and f32 sums: pairs along K, vdpbf16ps. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/gemm_microkernel.h"
+#include "common/simd.h"
 
-#if defined(__AVX512BF16__) && !defined(__AMX_BF16__)
+#if defined(__AVX512BF16__) && !defined(SIMD_AMX_BF16)
 #include "common/gemm_pack_pairs.h"
 
 #define INLINE SIMD_INLINE
@@ -66,6 +67,6 @@ const gemm_microkernel gemm_microkernel_bf16 = {.rows = ROWS,
                                                 .tile = tiles,
                                                 .pack_a = pack_a,
                                                 .pack_b = pack_b};
-#elif !defined(__AMX_BF16__) && !defined(__ARM_FEATURE_BF16_VECTOR_ARITHMETIC)
+#elif !defined(SIMD_AMX_BF16) && !defined(__ARM_FEATURE_BF16_VECTOR_ARITHMETIC)
 const gemm_microkernel gemm_microkernel_bf16 = {0};
 #endif

@@ -11,6 +11,11 @@
 #include <arm_neon.h>
 #endif
 
+/* Clang before 17 spells it without the second underscore. */
+#if defined(__AMX_BF16__) || defined(__AMXBF16__)
+#define SIMD_AMX_BF16 1
+#endif
+
 /* One AVX-512 register of f32, two of f64; compilers make several of them where registers are smaller.
  * Sums take a few numbers in each lane in f32 and join the lanes in f64. */
 enum { SIMD_LANES = 16, SIMD_LANES_F64 = 8 };

@@ -1,6 +1,7 @@
 /* conv2d_direct_loops.c - packing for AMX's tile registers and sums by them; without these a model of them. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#if !defined(__AMX_BF16__)
+#include "common/simd.h"
+#if !defined(SIMD_AMX_BF16)
 #define AMX_MODEL
 #endif
 #include "common/amx.h"
@@ -252,7 +253,7 @@ static void add(int64_t steps, const float *d, const float *d2, const float *v, 
         add_of(0, 0, steps, d, d2, v, v2, start, sum, sum_row);
 }
 
-#if defined(__AMX_BF16__)
+#if defined(SIMD_AMX_BF16)
 enum { UNITS = 1 };
 #else
 enum { UNITS = 0 };
