@@ -51,13 +51,20 @@ typedef struct gemm_half_store {
 void gemm_store_half(const void *how, const gemm_part *part);
 TUTTI_ISA_VARIANTS(gemm_store_half);
 
+/* A factor that lies nowhere as a matrix is made block by block while it is packed: its elements of `rows` rows from
+ * `row` on and `cols` columns from `col` on, of the factor's dtype, row by row to `to`.  Any thread. */
+typedef void gemm_source(const void *how, int64_t row, int64_t rows, int64_t col, int64_t cols,
+                         void *to);
+
 typedef struct gemm_data {
     const void *a, *b;
     const float *bias;       /* (N) or NULL */
     float *y;                /* NULL where it is not stored */
     gemm_epilogue *epilogue; /* or NULL */
     const void *how;
-    const float *packed_b; /* by gemm_pack_whole, in the place of b; or NULL */
+    const float *packed_b;            /* by gemm_pack_whole, in the place of b; or NULL */
+    gemm_source *a_source, *b_source; /* in the place of a and b, or NULL */
+    const void *source;               /* what they are made of */
 } gemm_data;
 
 /* E_UNSUPPORTED on an x86-64 CPU without AVX2 and FMA, for BF16 without AVX512_BF16 or FEAT_BF16,

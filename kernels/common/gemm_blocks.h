@@ -89,9 +89,19 @@ static inline gemm_matrix gemm_matrix_from(const void *data, int32_t dtype, int6
     return (gemm_matrix){(const char *)data + (i * row + j * col) * size, row, col, dtype, 0};
 }
 
+/* gemm_block_a and gemm_block_b for factors with a source. */
+void gemm_cut_a(const gemm *p, const gemm_data *d, int64_t high, int64_t row, int64_t rows,
+                int64_t k, int64_t depth, float *to);
+void gemm_cut_b(const gemm *p, const gemm_data *d, int64_t col, int64_t cols, int64_t k,
+                int64_t depth, float *to);
+
 static inline void gemm_block_a(const gemm *p, const gemm_data *d, int64_t high, int64_t row,
                                 int64_t rows, int64_t k, int64_t depth, float *to)
 {
+    if (d->a_source) {
+        gemm_cut_a(p, d, high, row, rows, k, depth, to);
+        return;
+    }
     const gemm_matrix a = gemm_matrix_from(d->a, p->a_dtype, p->a_row, p->a_col, row, k);
     p->microkernel->pack_a(high, rows, depth, &a, to);
 }
@@ -99,6 +109,10 @@ static inline void gemm_block_a(const gemm *p, const gemm_data *d, int64_t high,
 static inline void gemm_block_b(const gemm *p, const gemm_data *d, int64_t col, int64_t cols,
                                 int64_t k, int64_t depth, float *to)
 {
+    if (d->b_source) {
+        gemm_cut_b(p, d, col, cols, k, depth, to);
+        return;
+    }
     const gemm_matrix b = gemm_matrix_from(d->b, p->b_dtype, p->b_row, p->b_col, k, col);
     p->microkernel->pack_b(p->microkernel->cols, depth, cols, &b, to);
 }

@@ -6,8 +6,7 @@
 #include "common/dnnl.h"
 #include "conv2d/conv2d.h"
 
-/* Whether this CPU has convolutions of bf16: those of x86-64 with AVX512_BF16.  On 64-bit ARM the host converts to f32,
- * since loops here have no form for bfmmla. */
+/* Whether this CPU has convolutions of bf16: with AVX512_BF16, and on 64-bit ARM with FEAT_BF16. */
 int conv2d_bf16_here(void);
 
 /* How the three tensors are stored, F32 or `factor` each.  `factor`: BF16 or F16, to which factors are rounded where they
@@ -146,6 +145,22 @@ tutti_status conv2d_wgrad_per_thread_create(const conv2d_geometry *g, const conv
 tutti_status conv2d_wgrad_per_thread_run(const conv2d_wgrad_per_thread *s, const void *x,
                                          const void *dy, float *dw, void *scratch);
 void conv2d_wgrad_per_thread_destroy(conv2d_wgrad_per_thread *s); /* NULL is fine */
+
+/* Any convolution in one group, and its gradients, as products of patches that are cut while they are packed; F32 and
+ * BF16.  `u`: a micro-kernel, NULL for this CPU's. */
+typedef struct conv2d_implicit conv2d_implicit;
+struct gemm_microkernel;
+
+int conv2d_implicit_fits(const conv2d_geometry *g);
+/* E_UNSUPPORTED where common/gemm.h has nothing for this CPU. */
+tutti_status conv2d_implicit_create(int32_t kind, const conv2d_geometry *g,
+                                    const conv2d_dtypes *t, int32_t threads,
+                                    const struct gemm_microkernel *u, conv2d_implicit **ret,
+                                    uint64_t *ret_scratch, tutti_error *err);
+/* The operation's inputs and its output; bias may be NULL. */
+void conv2d_implicit_run(const conv2d_implicit *s, const void *in0, const void *in1,
+                         const float *bias, void *out, void *scratch);
+void conv2d_implicit_destroy(conv2d_implicit *s); /* NULL is fine */
 
 /* Any convolution in one group as products of patches: the same bits on every CPU that has AVX2 and FMA and with any
  * number of threads.  F32. */

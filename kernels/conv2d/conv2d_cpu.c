@@ -9,7 +9,7 @@
 
 typedef struct state {
     conv2d_geometry g;
-    dnn *big; /* or one of the next nine, or none: the plain loops */
+    dnn *big; /* or one of the next ten, or none: the plain loops */
     conv2d_1x1 *gemm_1x1;
     conv2d_patches *patches;
     conv2d_dgrad_flipped *dgrad;
@@ -18,6 +18,7 @@ typedef struct state {
     conv2d_wgrad_pairs *pairs;
     conv2d_direct_state *direct;
     conv2d_wgrad_direct *wgrad_direct;
+    conv2d_implicit *implicit;
     conv2d_im2col *im2col;
 } state;
 
@@ -35,6 +36,7 @@ static void destroy(void *self)
     conv2d_wgrad_pairs_destroy(s->pairs);
     conv2d_direct_destroy(s->direct);
     conv2d_wgrad_direct_destroy(s->wgrad_direct);
+    conv2d_implicit_destroy(s->implicit);
     conv2d_im2col_destroy(s->im2col);
     free(s);
 }
@@ -50,6 +52,7 @@ enum {
     WGRAD_PER_THREAD,
     GEMM_1X1,
     PATCHES,
+    IMPLICIT,
     WINOGRAD,
     WGRAD_PAIRS,
     DIRECT_AMX,
@@ -76,6 +79,8 @@ static void name_algorithms(void)
     memcpy(names[IN_F32][PATCHES], "patches", sizeof "patches");
     memcpy(names[IN_BF16][PATCHES], "bf16 patches", sizeof "bf16 patches");
     memcpy(names[IN_F16][PATCHES], "f16 patches", sizeof "f16 patches");
+    memcpy(names[IN_F32][IMPLICIT], "implicit", sizeof "implicit");
+    memcpy(names[IN_BF16][IMPLICIT], "bf16 implicit", sizeof "bf16 implicit");
     memcpy(names[IN_BF16][WINOGRAD], "bf16 Winograd", sizeof "bf16 Winograd");
     memcpy(names[IN_BF16][WGRAD_PAIRS], "bf16 pairs", sizeof "bf16 pairs");
     memcpy(names[IN_BF16][DIRECT_AMX], "bf16 AMX direct", sizeof "bf16 AMX direct");
@@ -97,11 +102,7 @@ static int has(const tutti_op_call *c, int32_t dtype)
 
 int conv2d_bf16_here(void)
 {
-#if defined(__x86_64__)
     return gemm_microkernel_at(TUTTI_BF16, 0) != NULL;
-#else
-    return 0;
-#endif
 }
 
 /* Factors go in the 16 bits that are there where the CPU multiplies these, and both have them or may be rounded; beside F16
@@ -146,6 +147,14 @@ static int direct_fits(int kind, const conv2d_geometry *g)
                                                                  : conv2d_direct_fits(kind, g));
 }
 
+/* oneDNN's kernels are for x86-64, where no product of patches was faster than they; elsewhere it has loops for f32 and
+ * nothing for bf16. */
+#if defined(__x86_64__)
+enum { DNN_KERNELS = 1 };
+#else
+enum { DNN_KERNELS = 0 };
+#endif
+
 /* Those of f16, all of them products; the host converts around the others. */
 static uint32_t f16_algorithms_of(const conv2d_geometry *g, int32_t *ret)
 {
@@ -170,7 +179,8 @@ static uint32_t algorithms_of(int kind, const conv2d_geometry *g, int32_t factor
     if (patches &&
         bf16) /* oneDNN's gradient of weights takes several times as long as in f32 */
         ret[n++] = PATCHES;
-    ret[n++] = DNN_DIRECT;
+    if (DNN_KERNELS || !bf16)
+        ret[n++] = DNN_DIRECT;
     if (!has_sums(g))
         return n;
     if (patches && !bf16)
@@ -181,10 +191,15 @@ static uint32_t algorithms_of(int kind, const conv2d_geometry *g, int32_t factor
     }
     if (kind == DNN_CONV_GRAD_INPUT && conv2d_dgrad_flipped_fits(g) && !bf16)
         ret[n++] = DGRAD_FLIPPED;
-    if (kind == DNN_CONV_GRAD_WEIGHT && conv2d_wgrad_per_thread_fit(g, threads))
+    if (kind == DNN_CONV_GRAD_WEIGHT && conv2d_wgrad_per_thread_fit(g, threads) &&
+        (DNN_KERNELS || !bf16))
         ret[n++] = WGRAD_PER_THREAD;
     if (conv2d_1x1_fit(g) && gemm_microkernel_at(factor, 0))
         ret[n++] = GEMM_1X1;
+    else if (!DNN_KERNELS && conv2d_implicit_fits(g) && gemm_microkernel_at(factor, 0))
+        ret[n++] = IMPLICIT;
+    if (!DNN_KERNELS)
+        return n;
     if (bf16 && direct_fits(kind, g)) {
         ret[n++] = DIRECT_AMX; /* several times as fast as the next two */
         return n;
@@ -205,6 +220,9 @@ static tutti_status prepare_algorithm(state *s, int kind, const tutti_op_call *c
         return conv2d_1x1_create(kind, g, t, c->threads, &s->gemm_1x1, ret_scratch, err);
     if (algorithm == PATCHES)
         return conv2d_patches_create(kind, g, t, c->threads, &s->patches, ret_scratch, err);
+    if (algorithm == IMPLICIT)
+        return conv2d_implicit_create(kind, g, t, c->threads, NULL, &s->implicit, ret_scratch,
+                                      err);
     if (algorithm == DGRAD_FLIPPED)
         return conv2d_dgrad_flipped_create(g, c->threads, &s->dgrad, ret_scratch, err);
     if (algorithm == WGRAD_PER_THREAD)
@@ -231,9 +249,8 @@ static tutti_status prepare(int kind, const tutti_op_call *c, uint32_t k, void *
     const conv2d_geometry g = geometry(kind, c);
     const conv2d_dtypes t = dtypes(kind, c);
     int32_t algorithms[MAX_ALGORITHMS];
-    if (!is_known(c, &t) || (t.factor && !has_sums(&g)))
-        return TUTTI_E_UNSUPPORTED;
-    if (k >= algorithms_of(kind, &g, t.factor, c->threads, algorithms))
+    if (!is_known(c, &t) || (t.factor && !has_sums(&g)) ||
+        algorithms_of(kind, &g, t.factor, c->threads, algorithms) <= k)
         return TUTTI_E_UNSUPPORTED;
     state *s = calloc(1, sizeof *s);
     tutti_status status = TUTTI_OK;
@@ -342,6 +359,13 @@ static tutti_status run_direct(const state *s, const void *const *in, const floa
     return TUTTI_OK;
 }
 
+static tutti_status run_implicit(const state *s, const void *const *in, const float *bias,
+                                 void *out, void *scratch)
+{
+    conv2d_implicit_run(s->implicit, in[0], in[1], bias, out, scratch);
+    return TUTTI_OK;
+}
+
 static tutti_status run_im2col(const state *s, const void *const *in, const float *bias,
                                void *out, void *scratch)
 {
@@ -356,6 +380,8 @@ static tutti_status forward_run(void *self, const tutti_op_call *c, const void *
     const void *bias = c->nin > 2 ? in[2] : NULL;
     if (s->im2col)
         return run_im2col(s, in, bias, out[0], scratch);
+    if (s->implicit)
+        return run_implicit(s, in, bias, out[0], scratch);
     if (s->gemm_1x1)
         return conv2d_1x1_run(s->gemm_1x1, in[0], in[1], bias, out[0], scratch);
     if (s->patches)
@@ -379,6 +405,8 @@ static tutti_status input_run(void *self, const tutti_op_call *c, const void *co
     const state *s = self;
     if (s->im2col)
         return run_im2col(s, in, NULL, out[0], scratch);
+    if (s->implicit)
+        return run_implicit(s, in, NULL, out[0], scratch);
     if (s->gemm_1x1)
         return conv2d_1x1_run(s->gemm_1x1, in[0], in[1], NULL, out[0], scratch);
     if (s->patches)
@@ -404,6 +432,8 @@ static tutti_status weight_run(void *self, const tutti_op_call *c, const void *c
     const state *s = self;
     if (s->im2col)
         return run_im2col(s, in, NULL, out[0], scratch);
+    if (s->implicit)
+        return run_implicit(s, in, NULL, out[0], scratch);
     if (s->gemm_1x1)
         return conv2d_1x1_run(s->gemm_1x1, in[0], in[1], NULL, out[0], scratch);
     if (s->patches)

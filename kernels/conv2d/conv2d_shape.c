@@ -1,4 +1,4 @@
-/* conv2d_shape.c - which convolutions fit together, and what is said about those that do not. */
+/* conv2d_shape.c - which convolutions fit together, what is said about those that do not, and the definition. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "conv2d/conv2d.h"
 
@@ -156,3 +156,14 @@ conv2d_geometry conv2d_geometry_of(const conv2d_attr *a, const tutti_desc *x,
                              .dh = entry(&a->dilation, 0, 1),
                              .dw = entry(&a->dilation, 1, 1)};
 }
+
+/* The definition of convolution and its gradients, in f64 and in f32. */
+#define REAL double
+#define PLAIN(name) name##_f64
+#include "conv2d/conv2d_plain.h"
+#undef REAL
+#undef PLAIN
+
+#define REAL float
+#define PLAIN(name) name##_f32
+#include "conv2d/conv2d_plain.h"

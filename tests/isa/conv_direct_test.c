@@ -1,7 +1,7 @@
 /* conv_direct_test.c - convolutions by AMX's tile registers, or by the model of them, against sums in f64. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "conv2d/conv2d_algorithms.h"
-#include "numbers.h"
+#include "conv_sums.h"
 
 /* One block and many; several images a block, and several blocks an image; whole panels and halves; every border;
  * strides, dilations and windows that are no squares. */
@@ -106,47 +106,11 @@ static const conv2d_geometry shapes[] = {
      .pw = 1},
     {.b = 6, .h = 8, .w = 8, .c = 160, .o = 224, .kh = 3, .kw = 3, .ph = 1, .pw = 1},
     {.b = 4, .h = 8, .w = 8, .c = 16, .o = 48, .kh = 3, .kw = 3, .ph = 1, .pw = 1}};
-enum { SHAPES = sizeof shapes / sizeof *shapes, KINDS = 3 };
-
-static const int32_t kinds[KINDS] = {DNN_CONV, DNN_CONV_GRAD_INPUT, DNN_CONV_GRAD_WEIGHT};
-
-static int64_t or_one(int64_t n)
-{
-    return n ? n : 1;
-}
-
-static conv2d_geometry geometry_of(const conv2d_geometry *shape)
-{
-    conv2d_geometry g = *shape;
-    g.g = 1;
-    g.sh = or_one(g.sh), g.sw = or_one(g.sw), g.dh = or_one(g.dh), g.dw = or_one(g.dw);
-    g.oh = (g.h + 2 * g.ph - (g.kh - 1) * g.dh - 1) / g.sh + 1;
-    g.ow = (g.w + 2 * g.pw - (g.kw - 1) * g.dw - 1) / g.sw + 1;
-    return g;
-}
+enum { SHAPES = sizeof shapes / sizeof *shapes };
 
 static int fits(int k, const conv2d_geometry *g)
 {
-    return k == 2 ? conv2d_wgrad_direct_fits(g) : conv2d_direct_fits(kinds[k], g);
-}
-
-/* x, w, dy or y; in the order of numbers. */
-typedef struct sizes {
-    int64_t n[3];
-} sizes;
-
-static sizes sizes_of(const conv2d_geometry *g)
-{
-    return (sizes){
-        {g->b * g->h * g->w * g->c, g->o * g->kh * g->kw * g->c, g->b * g->oh * g->ow * g->o}};
-}
-
-static void *scratch_of(uint64_t bytes)
-{
-    void *scratch = aligned_alloc(64, (bytes + 63) / 64 * 64);
-    ck_assert_ptr_nonnull(scratch);
-    memset(scratch, 0xFF, bytes); /* NaNs */
-    return scratch;
+    return k == 2 ? conv2d_wgrad_direct_fits(g) : conv2d_direct_fits(conv_kinds[k], g);
 }
 
 /* Operand k of `in` is what is made. */
@@ -160,51 +124,19 @@ static void run(int k, const conv2d_geometry *g, const conv2d_dtypes *t, const n
     if (k == 2) {
         conv2d_wgrad_direct *s = NULL;
         ck_assert_int_eq(conv2d_wgrad_direct_create(g, t, threads, &s, &bytes, &err), TUTTI_OK);
-        void *scratch = scratch_of(bytes);
+        void *scratch = conv_scratch(bytes);
         conv2d_wgrad_direct_run(s, x, y, out, scratch);
         conv2d_wgrad_direct_destroy(s);
         free(scratch);
         return;
     }
     conv2d_direct_state *s = NULL;
-    ck_assert_int_eq(conv2d_direct_create(kinds[k], g, t, threads, &s, &bytes, &err), TUTTI_OK);
-    void *scratch = scratch_of(bytes);
+    ck_assert_int_eq(conv2d_direct_create(conv_kinds[k], g, t, threads, &s, &bytes, &err),
+                     TUTTI_OK);
+    void *scratch = conv_scratch(bytes);
     conv2d_direct_run(s, k ? y : x, w, bias, out, scratch);
     conv2d_direct_destroy(s);
     free(scratch);
-}
-
-static double *upcast(const float *x, int64_t n)
-{
-    double *wide = malloc((size_t)n * sizeof *wide);
-    ck_assert_ptr_nonnull(wide);
-    for (int64_t i = 0; i < n; i++)
-        wide[i] = (double)x[i];
-    return wide;
-}
-
-/* By the definition, of the rounded factors or of their magnitudes, which bound the error. */
-static double *wanted(int k, const conv2d_geometry *g, const numbers *in, const float *bias,
-                      int magnitudes)
-{
-    const sizes s = sizes_of(g);
-    double *wide[4] = {0}, *out = malloc((size_t)s.n[k == 0 ? 2 : k == 1 ? 0 : 1] * 8);
-    for (int i = 0; i < 3; i++)
-        wide[i] = upcast(in[i].rounded, s.n[i]);
-    for (int i = 0; i < 3 && magnitudes; i++)
-        for (int64_t j = 0; j < s.n[i]; j++)
-            wide[i][j] = fabs(wide[i][j]);
-    if (bias)
-        wide[3] = upcast(bias, g->o);
-    if (k == 0)
-        conv2d_plain_f64(g, wide[0], wide[1], wide[3], out, 0, g->b * g->oh * g->ow);
-    else if (k == 1)
-        conv2d_plain_input_f64(g, wide[2], wide[1], out, 0, g->b * g->h * g->w);
-    else
-        conv2d_plain_weight_f64(g, wide[0], wide[2], out, 0, g->o);
-    for (int i = 0; i < 4; i++)
-        free(wide[i]);
-    return out;
 }
 
 /* With factors of F32 or BF16; results of 16 bits are rounded once more. */
@@ -212,9 +144,8 @@ static void check(int k, const conv2d_geometry *g, int32_t low, const numbers *i
                   const float *bias, const double *want, const double *size)
 {
     const conv2d_dtypes t = {low, TUTTI_F32, low, TUTTI_BF16};
-    const int made = k == 0 ? 2 : k == 1 ? 0 : 1;
-    const int64_t n = sizes_of(g).n[made];
-    const int64_t terms = k == 2 ? g->b * g->oh * g->ow : g->kh * g->kw * (k ? g->o : g->c);
+    const int64_t n = conv_sizes(g).n[conv_made(k)];
+    const int64_t terms = conv_terms(k, g);
     const int half = k < 2 && low == TUTTI_BF16;
     void *out = malloc((size_t)n * 4), *again = malloc((size_t)n * 4);
     ck_assert(out && again);
@@ -233,16 +164,16 @@ static void check(int k, const conv2d_geometry *g, int32_t low, const numbers *i
 
 START_TEST(sums_are_those_of_the_rounded_factors)
 {
-    const conv2d_geometry g = geometry_of(&shapes[_i]);
-    const sizes s = sizes_of(&g);
+    const conv2d_geometry g = conv_geometry(&shapes[_i]);
+    const conv_size s = conv_sizes(&g);
     numbers in[3] = {numbers_make(s.n[0], 1), numbers_make(s.n[1], 4), numbers_make(s.n[2], 7)};
     numbers bias = numbers_make(g.o, 9);
     int tried = 0;
-    for (int k = 0; k < KINDS; k++) {
+    for (int k = 0; k < CONV_KINDS; k++) {
         if (!fits(k, &g))
             continue;
         const float *with = k == 0 && _i % 2 ? bias.f32 : NULL;
-        double *want = wanted(k, &g, in, with, 0), *size = wanted(k, &g, in, with, 1);
+        double *want = conv_wanted(k, &g, in, with, 0), *size = conv_wanted(k, &g, in, with, 1);
         check(k, &g, TUTTI_BF16, in, with, want, size);
         check(k, &g, TUTTI_F32, in, with, want, size);
         free(want), free(size);
@@ -258,7 +189,7 @@ END_TEST
 /* Groups, channels that fill no line, single pixels. */
 START_TEST(what_does_not_fit_is_left_to_others)
 {
-    conv2d_geometry g = geometry_of(&shapes[0]), other = g;
+    conv2d_geometry g = conv_geometry(&shapes[0]), other = g;
     ck_assert(fits(0, &g) && fits(1, &g) && fits(2, &g));
     other.g = 2;
     ck_assert(!fits(0, &other) && !fits(1, &other) && !fits(2, &other));
