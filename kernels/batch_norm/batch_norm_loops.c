@@ -83,13 +83,14 @@ INLINE void sums(int steps, const float *x, int64_t rows, int64_t c, double *sum
         q[h] = *(simd_f64 *)(square + h * HALF);
     }
     for (int64_t r = 0; r < rows; r++) {
-        for (int h = 0; h < 2 * steps; h++) {
-            const simd_f32_half v = *(const simd_f32_half *)(x + r * c + h * HALF);
-            if (h % 2 == 0)
-                __builtin_prefetch(x + r * c + h * HALF + SIMD_PREFETCH);
-            const simd_f64 d = __builtin_convertvector(v, simd_f64);
-            s[h] += d;
-            q[h] += d * d;
+        for (int h = 0; h < 2 * steps; h += 2) {
+            simd_f64 d[2];
+            simd_to_f64((const simd_f32 *)(x + r * c + h * HALF), d);
+            __builtin_prefetch(x + r * c + h * HALF + SIMD_PREFETCH);
+            for (int k = 0; k < 2; k++) {
+                s[h + k] += d[k];
+                q[h + k] += d[k] * d[k];
+            }
         }
     }
     for (int h = 0; h < 2 * steps; h++) {
@@ -102,9 +103,10 @@ INLINE void sums(int steps, const float *x, int64_t rows, int64_t c, double *sum
 INLINE void add_to(double *sum, const simd_f32 *a, const simd_f32 *b)
 {
     const simd_f32 v = *a + *b;
-    const simd_f32_half *half = (const simd_f32_half *)&v;
-    *(simd_f64 *)sum += __builtin_convertvector(half[0], simd_f64);
-    *(simd_f64 *)(sum + HALF) += __builtin_convertvector(half[1], simd_f64);
+    simd_f64 half[2];
+    simd_to_f64(&v, half);
+    *(simd_f64 *)sum += half[0];
+    *(simd_f64 *)(sum + HALF) += half[1];
 }
 
 /* Numbers of bf16 have 8 bits, their squares 16: sums of a few rows are as good as exact in f32. */

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/gemm_microkernel_loop.h"
 #include "common/op_util.h"
+#include "common/simd_transpose.h"
 
 #include <string.h>
 
@@ -21,6 +22,16 @@ GEMM_MICROKERNEL_LOOP(loop, f32x8, GEMM_FMA_F32)
 GEMM_PACKED_TILE(tile, f32x8, 2, loop)
 #define TILES(M) M(1) M(2) M(3) M(4) M(5) M(6)
 enum { ROWS = 6, COLS = 16 };
+#elif defined(SIMD_SVE512)
+GEMM_MICROKERNEL_LOOP(loop, f32x16, GEMM_FMA_F32)
+GEMM_PACKED_TILE(tile, f32x16, 2, loop)
+#if defined(__clang__) /* 14 copies sums from register to register at every turn from 12 rows on */
+#define TILES(M) M(1) M(2) M(3) M(4) M(5) M(6) M(7) M(8) M(9) M(10)
+enum { ROWS = 10, COLS = 32 };
+#else
+#define TILES(M) M(1) M(2) M(3) M(4) M(5) M(6) M(7) M(8) M(9) M(10) M(11) M(12) M(13) M(14)
+enum { ROWS = 14, COLS = 32 };
+#endif
 #elif defined(__aarch64__)
 /* As GEMM_MICROKERNEL_LOOP for packed panels.  NEON multiplies by a lane: words of a come as two registers, so that
  * these, four of b and 24 of sums are 30 of the 32. */

@@ -4,6 +4,7 @@
 #define KERNELS_COMMON_GEMM_PACK_PAIRS_H
 
 #include "common/gemm_microkernel_loop.h"
+#include "common/simd_transpose.h"
 #include "tutti/tensor.h"
 
 #include <immintrin.h>

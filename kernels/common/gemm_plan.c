@@ -10,7 +10,8 @@ const gemm_microkernel *gemm_microkernel_at(int32_t factor, int k)
     const gemm_microkernel *last = NULL;
     for (int32_t level = tutti_isa(); level >= 0; level--) {
         const gemm_microkernel *u = tutti_isa_at(all, level);
-        if (u->rows && (!last || u->rows != last->rows || u->deep != last->deep)) {
+        if (tutti_isa_has(level) && u->rows &&
+            (!last || u->rows != last->rows || u->deep != last->deep)) {
             if (k-- == 0)
                 return u;
             last = u;

@@ -103,9 +103,10 @@ SIMD_INLINE void reduce_eight_bf16(const uint16_t *x, int64_t n, double *total)
         __builtin_prefetch(x + (2 * k + 9) * n);
     }
     s[0] = (s[0] + s[1]) + (s[2] + s[3]);
-    const simd_f32_half *half = (const simd_f32_half *)s;
-    ((simd_f64 *)total)[0] += __builtin_convertvector(half[0], simd_f64);
-    ((simd_f64 *)total)[1] += __builtin_convertvector(half[1], simd_f64);
+    simd_f64 half[2];
+    simd_to_f64(s, half);
+    ((simd_f64 *)total)[0] += half[0];
+    ((simd_f64 *)total)[1] += half[1];
 }
 
 /* reduce_columns of rows of bf16, to the same bits. */

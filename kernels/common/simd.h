@@ -9,6 +9,9 @@
 #include <immintrin.h>
 #elif defined(__ARM_FEATURE_BF16_VECTOR_ARITHMETIC)
 #include <arm_neon.h>
+#elif defined(__ARM_FEATURE_SVE_BITS) && __ARM_FEATURE_SVE_BITS == 512
+#define SIMD_SVE512 1
+#include <arm_sve.h>
 #endif
 
 /* Clang before 17 spells it without the second underscore. */
@@ -36,7 +39,7 @@ typedef double f64x2 __attribute__((vector_size(16), aligned(8)));
 /* What a register of this instruction set holds, as f32, as a mask for those, and half of it as f64.  Loops that keep
  * much in registers are written with these, since gcc 12 takes vectors that are wider than a register through
  * memory. */
-#if defined(__AVX512F__)
+#if defined(__AVX512F__) || defined(SIMD_SVE512)
 enum { SIMD_WIDTH = 16 };
 #elif defined(__AVX__)
 enum { SIMD_WIDTH = 8 };
@@ -64,6 +67,8 @@ SIMD_INLINE void simd_load_bf16(const uint16_t *x, simd_f32 *ret)
 #if defined(__AVX512BF16__)
     const __m512i words = _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)x));
     *ret = (simd_f32)_mm512_slli_epi32(words, 16);
+#elif defined(SIMD_SVE512)
+    *ret = (simd_f32)((simd_u32)svld1uh_u32(svptrue_b32(), x) << 16);
 #else
     *ret = (simd_f32)(__builtin_convertvector(*(const simd_u16 *)x, simd_u32) << 16);
 #endif
@@ -88,7 +93,11 @@ SIMD_INLINE void simd_store_bf16(const simd_f32 *x, uint16_t *to)
     const simd_u32 nan = (simd_u32)((bits & 0x7FFFFFFFu) > 0x7F800000u);
     const simd_u32 rounded = bits + 0x7FFFu + (bits >> 16 & 1u);
     const simd_u32 kept = (rounded & ~nan) | ((bits | 0x400000u) & nan);
+#if defined(SIMD_SVE512)
+    svst1h_u32(svptrue_b32(), to, kept >> 16);
+#else
     *(simd_u16 *)to = __builtin_convertvector(kept >> 16, simd_u16);
+#endif
 }
 
 /* Likewise, by AVX-512's instruction alone where there is one: for kernels of vdpbf16ps, which takes subnormal numbers
@@ -102,12 +111,39 @@ SIMD_INLINE void simd_store_bf16_flush(const simd_f32 *x, uint16_t *to)
 #endif
 }
 
+/* A register as f64.  gcc 12 and clang 14 convert the halves of SVE's one by one where they are not told otherwise. */
+SIMD_INLINE void simd_to_f64(const simd_f32 *v, simd_f64 ret[2])
+{
+#if defined(SIMD_SVE512)
+    const svuint32_t bits = svreinterpret_u32_f32(*v);
+    const svbool_t all = svptrue_b64();
+    ret[0] = svcvt_f64_f32_x(all, svreinterpret_f32_u64(svunpklo_u64(bits)));
+    ret[1] = svcvt_f64_f32_x(all, svreinterpret_f32_u64(svunpkhi_u64(bits)));
+#else
+    const simd_f32_half *half = (const simd_f32_half *)v;
+    ret[0] = __builtin_convertvector(half[0], simd_f64);
+    ret[1] = __builtin_convertvector(half[1], simd_f64);
+#endif
+}
+
+/* Likewise all lanes. */
+SIMD_INLINE void simd_lanes_to_f64(const f32x16 *v, f64x8 ret[2])
+{
+#if defined(SIMD_SVE512)
+    simd_to_f64(v, ret);
+#else
+    const f32x8 *half = (const f32x8 *)v;
+    ret[0] = __builtin_convertvector(half[0], f64x8);
+    ret[1] = __builtin_convertvector(half[1], f64x8);
+#endif
+}
+
 /* The sum of all lanes. */
 SIMD_INLINE double simd_sum(const f32x16 *v)
 {
-    const f32x8 *half = (const f32x8 *)v;
-    const f64x8 d =
-        __builtin_convertvector(half[0], f64x8) + __builtin_convertvector(half[1], f64x8);
+    f64x8 half[2];
+    simd_lanes_to_f64(v, half);
+    const f64x8 d = half[0] + half[1];
     const f64x4 *quarter = (const f64x4 *)&d;
     const f64x4 q = quarter[0] + quarter[1];
     const f64x2 *pair = (const f64x2 *)&q;
@@ -118,9 +154,10 @@ SIMD_INLINE double simd_sum(const f32x16 *v)
 /* sum[k] += lane k of v */
 SIMD_INLINE void simd_add_to(double *sum, const f32x16 *v)
 {
-    const f32x8 *half = (const f32x8 *)v;
-    *(f64x8 *)sum += __builtin_convertvector(half[0], f64x8);
-    *(f64x8 *)(sum + SIMD_LANES_F64) += __builtin_convertvector(half[1], f64x8);
+    f64x8 half[2];
+    simd_lanes_to_f64(v, half);
+    *(f64x8 *)sum += half[0];
+    *(f64x8 *)(sum + SIMD_LANES_F64) += half[1];
 }
 
 /* The first n numbers at x, n below 16; `rest` behind them. */
@@ -158,26 +195,5 @@ SIMD_INLINE float simd_max(const float *x, int64_t n, float most)
 }
 
 #define SIMD_SHUFFLE __builtin_shufflevector
-
-/* to[j * to_row + i] = lane j of x[i]: words as they are, x is used up. */
-SIMD_INLINE void simd_transpose_8x8(f32x8 x[8], float *to, int64_t to_row)
-{
-    f32x8 y[8];
-    for (int i = 0; i < 8; i += 2) {
-        y[i] = SIMD_SHUFFLE(x[i], x[i + 1], 0, 8, 1, 9, 4, 12, 5, 13);
-        y[i + 1] = SIMD_SHUFFLE(x[i], x[i + 1], 2, 10, 3, 11, 6, 14, 7, 15);
-    }
-    for (int i = 0; i < 8; i += 4) {
-        x[i] = SIMD_SHUFFLE(y[i], y[i + 2], 0, 1, 8, 9, 4, 5, 12, 13);
-        x[i + 1] = SIMD_SHUFFLE(y[i], y[i + 2], 2, 3, 10, 11, 6, 7, 14, 15);
-        x[i + 2] = SIMD_SHUFFLE(y[i + 1], y[i + 3], 0, 1, 8, 9, 4, 5, 12, 13);
-        x[i + 3] = SIMD_SHUFFLE(y[i + 1], y[i + 3], 2, 3, 10, 11, 6, 7, 14, 15);
-    }
-    for (int i = 0; i < 4; i++) {
-        *(f32x8 *)(to + i * to_row) = SIMD_SHUFFLE(x[i], x[i + 4], 0, 1, 2, 3, 8, 9, 10, 11);
-        *(f32x8 *)(to + (i + 4) * to_row) =
-            SIMD_SHUFFLE(x[i], x[i + 4], 4, 5, 6, 7, 12, 13, 14, 15);
-    }
-}
 
 #endif

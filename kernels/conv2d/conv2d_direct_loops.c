@@ -5,6 +5,7 @@
 #define AMX_MODEL
 #endif
 #include "common/amx.h"
+#include "common/simd_transpose.h"
 #include "conv2d/conv2d_direct.h"
 #include "conv2d/conv2d_numbers.h"
 #if defined(__AVX512BF16__)

@@ -1,5 +1,6 @@
 /* conv2d_winograd_loops.c - Winograd's transforms and products, sixteen channels at a time. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "common/simd_transpose.h"
 #include "conv2d/conv2d_numbers.h"
 #include "conv2d/conv2d_winograd.h"
 

@@ -3,6 +3,7 @@
 #include "common/amx.h"
 #include "common/fastmath.h"
 #include "common/gemm_microkernel_loop.h"
+#include "common/simd_transpose.h"
 #include "sdpa/sdpa.h"
 
 #define INLINE SIMD_INLINE

@@ -13,7 +13,8 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
   set(TUTTI_ISA_FLAGS_amx_fp16 ${TUTTI_ISA_FLAGS_amx} -DTUTTI_ISA_HAS_AMX_FP16)
   set(TUTTI_ISA_DEFAULT v3 v4)
 elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
-  set(TUTTI_ISA_LEVELS bf16) # of minor 2 of the ABI: sources define TUTTI_USE_MINOR
+  set(TUTTI_ISA_LEVELS sve512 bf16) # of minor 2 of the ABI: sources define TUTTI_USE_MINOR
+  set(TUTTI_ISA_FLAGS_sve512 -march=armv8.2-a+sve -msve-vector-bits=512)
   set(TUTTI_ISA_FLAGS_bf16 -march=armv8.2-a+bf16)
   set(TUTTI_ISA_DEFAULT "")
 else()

@@ -9,9 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Levels of instruction sets, each with all of those before it.  The build compiles the sources of hot loops
- * once per level, each time as a translation unit of its own (tutti_isa_sources of tools/cmake), and one table
- * chooses at run time; what has no variant of a level uses the next lower one.  Since 1.0. */
+/* Levels of instruction sets, each with all of those before it; on 64-bit ARM each with base alone.  The build
+ * compiles the sources of hot loops once per level, each time as a translation unit of its own (tutti_isa_sources of
+ * tools/cmake), and one table chooses at run time; what has no variant of a level uses the next lower one that the
+ * level has.  Since 1.0. */
 #if defined(__x86_64__)
 enum {
     TUTTI_ISA_base, /* what the compiler assumes: SSE2 */
@@ -39,9 +40,10 @@ enum {
 #endif
 #elif defined(__aarch64__)
 enum {
-    TUTTI_ISA_base, /* NEON */
+    TUTTI_ISA_base,   /* NEON */
 #if TUTTI_USE_MINOR >= 2
-    TUTTI_ISA_bf16, /* ARMv8.2 and FEAT_BF16: bfmmla, bfdot; since 1.2 */
+    TUTTI_ISA_sve512, /* ARMv8.2 and SVE, registers of 512 bits now, as of A64FX; since 1.2 */
+    TUTTI_ISA_bf16,   /* ARMv8.2 and FEAT_BF16: bfmmla, bfdot; since 1.2 */
 #endif
     TUTTI_ISA_LEVELS
 };
@@ -49,7 +51,7 @@ enum {
 /* since 1.2 */
 #define TUTTI_ISA_NAMES                                                                        \
     {                                                                                          \
-        "base", "bf16"                                                                         \
+        "base", "sve512", "bf16"                                                               \
     }
 #else
 #define TUTTI_ISA_NAMES                                                                        \
@@ -175,15 +177,31 @@ extern unsigned long tutti_isa_auxv(unsigned long type) __asm__("getauxval");
 TUTTI_C_END
 #endif
 
-/* The best level of this CPU, by what the operating system says of it. */
+#if TUTTI_USE_MINOR >= 2
+/* Does this CPU run code of a level, by what the operating system says of it?  (since 1.2) */
+static inline int tutti_isa_has(int32_t level)
+{
+    enum { HWCAP = 16, HWCAP2 = 26, WITH_SVE = 1 << 22, WITH_BF16 = 1 << 14, BYTES = 64 };
+    if (level == TUTTI_ISA_bf16)
+        return (tutti_isa_auxv(HWCAP2) & WITH_BF16) != 0;
+    if (level == TUTTI_ISA_sve512 && tutti_isa_auxv(HWCAP) & WITH_SVE) {
+        uint64_t bytes; /* of a register, for this thread and those that it starts: cntb x0 */
+        __asm__ volatile(".inst 0x0420e3e0\n\tmov %0, x0" : "=r"(bytes) : : "x0");
+        return bytes == BYTES;
+    }
+    return level == TUTTI_ISA_base;
+}
+#endif
+
+/* The best level of this CPU. */
 static inline int32_t tutti_isa_cpu(void)
 {
+    int32_t level = TUTTI_ISA_LEVELS - 1;
 #if TUTTI_USE_MINOR >= 2
-    enum { HWCAP2 = 26, WITH_BF16 = 1 << 14 }; /* AT_HWCAP2, HWCAP2_BF16; since 1.2 */
-    if (tutti_isa_auxv(HWCAP2) & WITH_BF16)
-        return TUTTI_ISA_bf16;
+    while (!tutti_isa_has(level))
+        level--; /* since 1.2 */
 #endif
-    return TUTTI_ISA_base;
+    return level;
 }
 #else
 static inline int32_t tutti_isa_cpu(void)
@@ -192,8 +210,17 @@ static inline int32_t tutti_isa_cpu(void)
 }
 #endif
 
+#if TUTTI_USE_MINOR >= 2 && !(defined(__aarch64__) && defined(__linux__))
+/* Does this CPU run code of a level?  Since 1.2. */
+static inline int tutti_isa_has(int32_t level)
+{
+    return level >= 0 && level <= tutti_isa_cpu();
+}
+#endif
+
 /* The level in use: that of the CPU, or the one that the environment's TUTTI_ISA names where that is lower.  A
- * name that means nothing here is the host's to refuse; this function passes over it.  Any thread. */
+ * name that means nothing here is the host's to refuse; this function passes over it, and over the name of a level of
+ * 64-bit ARM that this CPU lacks.  Any thread. */
 static inline int32_t tutti_isa(void)
 {
     static int32_t known = 0; /* the level and 1 */
@@ -202,7 +229,11 @@ static inline int32_t tutti_isa(void)
         const char *text = getenv("TUTTI_ISA");
         const int32_t wanted = text ? tutti_isa_named(text) : -1;
         level = tutti_isa_cpu();
+#if TUTTI_USE_MINOR >= 2
+        level = tutti_isa_has(wanted) && wanted < level ? wanted : level; /* since 1.2 */
+#else
         level = wanted >= 0 && wanted < level ? wanted : level;
+#endif
         __atomic_store_n(&known, level + 1, __ATOMIC_RELAXED);
     }
     return level;
@@ -214,10 +245,13 @@ typedef struct tutti_isa_table {
     const void *at[TUTTI_ISA_LEVELS];
 } tutti_isa_table;
 
-/* The best variant that is not above `level`. */
+/* The best variant among those of `level` and of the levels that it has. */
 static inline const void *tutti_isa_at(const tutti_isa_table *t, int32_t level)
 {
     int32_t k = level < TUTTI_ISA_LEVELS ? level : TUTTI_ISA_LEVELS - 1;
+#if defined(__aarch64__)
+    k = t->at[k] ? k : TUTTI_ISA_base;
+#endif
     while (k > 0 && !t->at[k])
         k--;
     return t->at[k];
