@@ -25,7 +25,8 @@ enum { ROWS = 6, COLS = 16 };
 #elif defined(SIMD_SVE512)
 GEMM_MICROKERNEL_LOOP(loop, f32x16, GEMM_FMA_F32)
 GEMM_PACKED_TILE(tile, f32x16, 2, loop)
-#if defined(__clang__) /* 14 copies sums from register to register at every turn from 12 rows on */
+#if defined(                                                                                   \
+    __clang__) /* 14 copies sums from register to register at every turn from 12 rows on */
 #define TILES(M) M(1) M(2) M(3) M(4) M(5) M(6) M(7) M(8) M(9) M(10)
 enum { ROWS = 10, COLS = 32 };
 #else
