@@ -81,6 +81,7 @@ static void name_algorithms(void)
     memcpy(names[IN_F16][PATCHES], "f16 patches", sizeof "f16 patches");
     memcpy(names[IN_F32][IMPLICIT], "implicit", sizeof "implicit");
     memcpy(names[IN_BF16][IMPLICIT], "bf16 implicit", sizeof "bf16 implicit");
+    memcpy(names[IN_F16][IMPLICIT], "f16 implicit", sizeof "f16 implicit");
     memcpy(names[IN_BF16][WINOGRAD], "bf16 Winograd", sizeof "bf16 Winograd");
     memcpy(names[IN_BF16][WGRAD_PAIRS], "bf16 pairs", sizeof "bf16 pairs");
     memcpy(names[IN_BF16][DIRECT_AMX], "bf16 AMX direct", sizeof "bf16 AMX direct");
@@ -155,7 +156,7 @@ enum { DNN_KERNELS = 1 };
 enum { DNN_KERNELS = 0 };
 #endif
 
-/* Those of f16, all of them products; the host converts around the others. */
+/* Those of f16, all of them products. */
 static uint32_t f16_algorithms_of(const conv2d_geometry *g, int32_t *ret)
 {
     uint32_t n = 0;
@@ -163,6 +164,8 @@ static uint32_t f16_algorithms_of(const conv2d_geometry *g, int32_t *ret)
         ret[n++] = PATCHES;
     if (has_sums(g) && conv2d_1x1_fit(g))
         ret[n++] = GEMM_1X1;
+    else if (conv2d_implicit_fits(g))
+        ret[n++] = IMPLICIT;
     return n;
 }
 

@@ -153,10 +153,11 @@ static void check(int k, const conv2d_geometry *g, const conv2d_dtypes *t,
 static void check_all(int k, const conv2d_geometry *g, const numbers *in, const float *bias)
 {
     enum { DTYPES = 4 };
-    static const conv2d_dtypes dtypes[DTYPES] = {{TUTTI_F32, TUTTI_F32, TUTTI_F32, 0},
-                                                 {TUTTI_BF16, TUTTI_F32, TUTTI_BF16, TUTTI_BF16},
-                                                 {TUTTI_F32, TUTTI_BF16, TUTTI_BF16, TUTTI_BF16},
-                                                 {TUTTI_BF16, TUTTI_BF16, TUTTI_F32, TUTTI_BF16}};
+    static const conv2d_dtypes dtypes[DTYPES] = {
+        {TUTTI_F32, TUTTI_F32, TUTTI_F32, 0},
+        {TUTTI_BF16, TUTTI_F32, TUTTI_BF16, TUTTI_BF16},
+        {TUTTI_F32, TUTTI_BF16, TUTTI_BF16, TUTTI_BF16},
+        {TUTTI_BF16, TUTTI_BF16, TUTTI_F32, TUTTI_BF16}};
     double *want = conv_wanted(k, g, in, bias, 0), *size = conv_wanted(k, g, in, bias, 1);
     for (int d = 0; d < DTYPES; d++) {
         const gemm_microkernel *all[MICROKERNELS];

@@ -35,5 +35,9 @@
 #define conv2d_patches_create conv2d_patches_create_model
 #define conv2d_patches_run conv2d_patches_run_model
 #define conv2d_patches_destroy conv2d_patches_destroy_model
+#define conv2d_implicit_fits conv2d_implicit_fits_model
+#define conv2d_implicit_create conv2d_implicit_create_model
+#define conv2d_implicit_run conv2d_implicit_run_model
+#define conv2d_implicit_destroy conv2d_implicit_destroy_model
 
 #endif
