@@ -10,7 +10,7 @@
 int conv2d_bf16_here(void);
 
 /* How the three tensors are stored, F32 or `factor` each.  `factor`: BF16 or F16, to which factors are rounded where they
- * are F32; 0: everything is F32.  Of F16 there are products alone, 1 x 1 and of patches. */
+ * are F32; 0: everything is F32.  Of F16 there are products alone. */
 typedef struct conv2d_dtypes {
     int32_t x, w, y;
     int32_t factor;

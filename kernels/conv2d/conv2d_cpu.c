@@ -160,10 +160,10 @@ enum { DNN_KERNELS = 0 };
 static uint32_t f16_algorithms_of(const conv2d_geometry *g, int32_t *ret)
 {
     uint32_t n = 0;
-    if (has_sums(g) && conv2d_patches_fit(g))
-        ret[n++] = PATCHES;
     if (has_sums(g) && conv2d_1x1_fit(g))
         ret[n++] = GEMM_1X1;
+    else if (has_sums(g) && conv2d_patches_fit(g))
+        ret[n++] = PATCHES;
     else if (conv2d_implicit_fits(g))
         ret[n++] = IMPLICIT;
     return n;

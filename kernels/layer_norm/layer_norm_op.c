@@ -272,8 +272,15 @@ const tutti_op tutti_op_layer_norm = {.struct_size = sizeof(tutti_op),
                                       .cpu = &cpu,
                                       .cuda = &layer_norm_cuda};
 
-OP_TRAITS(layer_norm_cast, F32, WHOLE, CONSTANTS, NEVER, UNCOUNTED, NONE, OTHER,
-          .low_out = 1 << LOW);
+static void substitute(const tutti_node *n, tutti_substitute *ret)
+{
+    ret->op = "layer_norm";
+    ret->attr[0] = tutti_attr_f("eps", ((const layer_norm_attr *)n->attr)->eps);
+    ret->nattr = 1;
+}
+
+OP_TRAITS(layer_norm_cast, F32, WHOLE, CONSTANTS, BY, UNCOUNTED, NONE, OTHER,
+          .low_out = 1 << LOW, .substitute = substitute);
 const tutti_op tutti_op_layer_norm_cast = {.struct_size = sizeof(tutti_op),
                                            .traits = &layer_norm_cast_traits,
                                            .flags = TUTTI_OP_FUSED | TUTTI_OP_HALF |

@@ -32,6 +32,7 @@ outputs() { # outputs <folder> <members of the run> <what the plan says of outpu
 }
 spent='output 0: its gradient lies where it lay' kept='outputs: kept beside their gradients, since'
 check "outputs that nobody looks at make room" outputs none '{"loggers": [{"name": "progress_bar"}]}' "$spent"
+check "in a convolutional network too" outputs cnn '{"model": {"name": "cnn"}}' "$spent"
 check "a plugin that may look is named" outputs plugin '{"callbacks": [{"name": "image_visualizer", "mode": "input"}]}' \
   "$kept image_visualizer may read them"
 check "and so are handlers" outputs handlers '{"handlers": [{"on": "batch_end", "call": "demo.mark"}]}' \

@@ -143,7 +143,7 @@ INLINE int normal_values(const weight_recipe *r, uint32_t w[4][LANES], float *to
         turn(uniform(w[2][k], w[3][k]), &c, &s);
         unsure |= rounded(r->shift + r->scale * radius * c, off, &to[2 * k]);
         unsure |= rounded(r->shift + r->scale * radius * s, off, &to[2 * k + 1]);
-        unsure |= radius <= 0.0; /* zeros have signs */
+        unsure |= off <= 0.0; /* zeros have signs */
     }
     return unsure;
 }
@@ -154,7 +154,7 @@ INLINE int uniform_values(const weight_recipe *r, uint32_t w[4][LANES], float *t
     const double off = (fabs(r->shift) + fabs(r->scale)) * 0x1p-50;
     const double scale = r->centred ? 2.0 * r->scale : r->scale;
     const double shift = r->centred ? r->shift - r->scale : r->shift;
-    int unsure = 0;
+    int unsure = off <= 0.0; /* zeros have signs */
     for (int k = 0; k < LANES; k++) {
         unsure |= rounded(shift + scale * uniform(w[0][k], w[1][k]), off, &to[2 * k]);
         unsure |= rounded(shift + scale * uniform(w[2][k], w[3][k]), off, &to[2 * k + 1]);

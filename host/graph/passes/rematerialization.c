@@ -89,6 +89,17 @@ static tutti_substitute substitute_of(const graph_node *n)
     return s;
 }
 
+/* Whether `v` is the first result of `n`, or repeats it in 16 bits: an operation that stands for another one and the cast behind
+ * that is substituted by that. */
+static bool is_first(const offer *o, const graph_node *n, tutti_value v)
+{
+    const tutti_op *op = NULL;
+    if (v != n->out && v == n->out + n->op->nout - 1 && traits_of(n->op)->substitute)
+        op = graph_op(o->g, substitute_of(n).op, NULL);
+    const char *both = op ? traits_fusion(op, TUTTI_FUSE_CAST) : NULL;
+    return v == n->out || (both && strcmp(both, n->op->name) == 0);
+}
+
 static bool is_cheap(const offer *o, const graph_node *n)
 {
     const tutti_op_traits *t = traits_of(n->op);
@@ -133,7 +144,7 @@ static bool is_possible(const offer *o, const graph_node *n, uint64_t bytes, int
         if (o->fixed[r] || (from && from->segment))
             return false;
         if (!is_there(o, r, bytes) &&
-            (from->out != r || !is_possible(o, from, bytes, depth + 1)))
+            (!is_first(o, from, r) || !is_possible(o, from, bytes, depth + 1)))
             return false;
     }
     return true;
@@ -141,8 +152,9 @@ static bool is_possible(const offer *o, const graph_node *n, uint64_t bytes, int
 
 /* ---- the second nodes ---- */
 
-/* Emits `s` for `n`; notes it as `n->out`, rematerialized.  Without attributes of its own it has those of `n`. */
-static tutti_value emit_rematerialized(offer *o, const graph_node *n, const tutti_substitute *s)
+/* Emits `s` for `n`; notes it as `v`, rematerialized.  Without attributes of its own it has those of `n`. */
+static tutti_value emit_rematerialized(offer *o, const graph_node *n, tutti_value v,
+                                       const tutti_substitute *s)
 {
     graph *g = o->g;
     tutti_graph *b = graph_builder(g);
@@ -163,11 +175,11 @@ static tutti_value emit_rematerialized(offer *o, const graph_node *n, const tutt
                                     own ? s->nattr : (uint32_t)from.op->nfields, NULL, 0);
     if (!out)
         return 0;
-    if (!own && !is_view(&from)) /* a device may store it in 16 bits at once */
-        graph_set_dtype(g, out, graph_value_at(g, from.out)->desc.dtype);
-    g->nodes[g->nnodes - 1].recomputes = from.out;
+    if ((!own && !is_view(&from)) || v != from.out) /* it may be stored in 16 bits at once */
+        graph_set_dtype(g, out, graph_value_at(g, v)->desc.dtype);
+    g->nodes[g->nnodes - 1].recomputes = v;
     g->nodes[g->nnodes - 1].group = o->ngroups;
-    return o->made[from.out] = out;
+    return o->made[v] = out;
 }
 
 /* `v` as the group's nodes read it: rematerialized, a view of what is, or itself. */
@@ -180,14 +192,14 @@ static tutti_value rematerialized_value(offer *o, tutti_value v, uint64_t bytes,
     if (is_view(&node)) {
         tutti_substitute view = {.op = node.op->name, .nin = 1};
         view.in[0] = rematerialized_value(o, node.in[0], bytes, depth);
-        return view.in[0] == node.in[0] ? v : emit_rematerialized(o, &node, &view);
+        return view.in[0] == node.in[0] ? v : emit_rematerialized(o, &node, v, &view);
     }
     if (depth && is_there(o, v, bytes))
         return v;
     tutti_substitute s = substitute_of(&node);
     for (uint32_t j = 0; j < s.nin; j++)
         s.in[j] = rematerialized_value(o, s.in[j], bytes, depth + 1);
-    return emit_rematerialized(o, &node, &s);
+    return emit_rematerialized(o, &node, v, &s);
 }
 
 /* Readers of `r` in segment 1 get the group's instead. */
@@ -218,10 +230,10 @@ static void redirect_readers(offer *o, tutti_value r, uint64_t bytes)
     }
 }
 
-static void offer_group(offer *o, uint32_t k)
+/* For the readers of `r`, which is the first result of node `k` or repeats it. */
+static void offer_group(offer *o, uint32_t k, tutti_value r)
 {
     const graph_node *n = graph_node_at(o->g, k);
-    const tutti_value r = n->out;
     const uint64_t bytes = bytes_of(o, r);
     o->at = o->first[r];
     if (o->at == NONE || bytes < LEAST_BYTES || o->fixed[r] || !is_possible(o, n, bytes, 0))
@@ -229,6 +241,15 @@ static void offer_group(offer *o, uint32_t k)
     o->ngroups++;
     memset(o->made, 0, sizeof *o->made * o->nvalues);
     redirect_readers(o, r, bytes);
+}
+
+static void offer_results(offer *o, uint32_t k)
+{
+    const tutti_value first = graph_node_at(o->g, k)->out;
+    const tutti_value last = first + graph_node_at(o->g, k)->op->nout - 1;
+    offer_group(o, k, first);
+    if (last != first && is_first(o, graph_node_at(o->g, k), last))
+        offer_group(o, k, last);
 }
 
 /* Each second node goes before the node that it is for. */
@@ -272,7 +293,7 @@ tutti_status rematerialization_offer(graph *g, const tutti_value *kept, uint32_t
         graph_set_segment(g, 1);
         (void)graph_set_guard(g, 0);
         for (uint32_t k = 0; k < o.nnodes && !g->error.status; k++)
-            offer_group(&o, k);
+            offer_results(&o, k);
         s = graph_error(g, err);
     }
     if (!s)

@@ -47,7 +47,6 @@ static uint64_t mix_descs(uint64_t h, const tutti_desc *d, uint32_t n)
     return mix(h, n);
 }
 
-/* Ranks of one run may differ in whether they spend outputs: loggers, which may look at them, are one rank's. */
 static uint64_t request_hash(const plan_request *r)
 {
     const uint64_t h = mix_descs((uint64_t)r->kind, r->inputs, r->ninputs);

@@ -139,7 +139,7 @@ static void make_classes(builder *b)
             builder_alias_set(b, b->spec->keep[k])->kept = true;
 }
 
-/* The last live node that reads weight `id` as it was before the run, plus 1. */
+/* The last live node that reads weight `id` as it was before the run, plus 1; a node reads when its group runs. */
 static uint32_t readers_end(const builder *b, uint32_t id)
 {
     uint32_t end = 0;
@@ -148,30 +148,31 @@ static uint32_t readers_end(const builder *b, uint32_t id)
         for (uint32_t j = 0; j <= n->nin && b->live[k] && !builder_is_view(b, k); j++) {
             const tutti_value in = j < n->nin ? n->in[j] : n->guard;
             const graph_value *v = graph_value_at(b->g, program_alias_set(b->p, in));
-            if (v->kind == VALUE_WEIGHT && v->index == id)
-                end = k + 1;
+            if (v->kind == VALUE_WEIGHT && v->index == id && b->group_ends[k] >= end)
+                end = b->group_ends[k] + 1;
         }
     }
     return end;
 }
 
-/* Whether node `k` reads the input at external place `place` as operand `j`. */
-static bool reads_place(const builder *b, const graph_node *n, uint32_t j, uint32_t place)
+/* Whether `v` is the input at external place `place`. */
+static bool is_at_place(const builder *b, tutti_value v, uint32_t place)
 {
-    const tutti_value set = program_alias_set(b->p, n->in[j]);
+    const tutti_value set = program_alias_set(b->p, v);
     const alias_set *m = &b->p->alias_sets[set];
     return graph_value_at(b->g, set)->kind == VALUE_INPUT && m->location == LOCATION_EXTERNAL &&
            m->external == place;
 }
 
-/* As readers_end, of the input at an external place; a node reads when its group runs. */
+/* As readers_end, of the input at an external place. */
 static uint32_t place_readers_end(const builder *b, uint32_t place)
 {
     uint32_t end = 0;
     for (uint32_t k = 0; k < b->nnodes; k++) {
         const graph_node *n = graph_node_at(b->g, k);
-        for (uint32_t j = 0; j < n->nin && b->live[k] && !builder_is_view(b, k); j++)
-            if (reads_place(b, n, j, place) && b->group_ends[k] >= end)
+        for (uint32_t j = 0; j <= n->nin && b->live[k] && !builder_is_view(b, k); j++)
+            if (is_at_place(b, j < n->nin ? n->in[j] : n->guard, place) &&
+                b->group_ends[k] >= end)
                 end = b->group_ends[k] + 1;
     }
     return end;
@@ -189,7 +190,7 @@ static bool writes_place(const builder *b, uint32_t k, tutti_value v, uint32_t p
     for (uint32_t j = 0; j < n->nin && may; j++) {
         const tutti_desc *in = &graph_value_at(b->g, n->in[j])->desc;
         may =
-            !reads_place(b, n, j, place) ||
+            !is_at_place(b, n->in[j], place) ||
             (kernel->inplace >> j & 1 && in->dtype == out->dtype && tutti_same_shape(in, out));
     }
     return may;

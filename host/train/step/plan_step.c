@@ -170,15 +170,27 @@ void trainer_reads_outputs(trainer *t, const instance *i, const char *interface_
         t->plans.outputs_reader = i ? instance_name(i) : "a function";
 }
 
+/* Who hears events may ask for a service at any of them. */
+static const char *outputs_reader(const trainer *t)
+{
+    const instance *i;
+    if (t->plans.outputs_reader)
+        return t->plans.outputs_reader;
+    if (t->run.file->observers.handlers.count)
+        return "handlers";
+    for (size_t k = 0; engine_instance(t->run.engine, k, &i); k++)
+        if (!i || !run_has_tag(instance_object(i), IGNORES_OUTPUTS))
+            return i ? instance_name(i) : "a function";
+    return NULL;
+}
+
 bool trainer_spends_outputs(const trainer *t, const char **ret_reader)
 {
     const bool may = !t->train.metrics.count && !distributed_on(&t->distributed) &&
                      trainer_merges(t, SEGMENT_FORWARD, false) >= SEGMENT_BACKWARD;
-    const char *who = t->run.file->observers.handlers.count ? "handlers" : NULL;
-    if (t->plans.outputs_reader)
-        who = t->plans.outputs_reader;
+    const char *who = may ? outputs_reader(t) : NULL;
     if (ret_reader)
-        *ret_reader = may ? who : NULL;
+        *ret_reader = who;
     return may && !who;
 }
 

@@ -214,7 +214,13 @@ static inline int32_t tutti_isa_cpu(void)
 /* Does this CPU run code of a level?  Since 1.2. */
 static inline int tutti_isa_has(int32_t level)
 {
-    return level >= 0 && level <= tutti_isa_cpu();
+    static int32_t known = 0; /* the CPU's level and 1 */
+    int32_t cpu = __atomic_load_n(&known, __ATOMIC_RELAXED) - 1;
+    if (cpu < 0) {
+        cpu = tutti_isa_cpu();
+        __atomic_store_n(&known, cpu + 1, __ATOMIC_RELAXED);
+    }
+    return level >= 0 && level <= cpu;
 }
 #endif
 

@@ -39,7 +39,9 @@ static const tutti_init inits[] = {{TUTTI_INIT_CONSTANT, 0, 0.3, 0.0, 0.0, NULL}
                                    {TUTTI_INIT_NORMAL, 0, -1e-3, 1e-3, 0.0, NULL},
                                    {TUTTI_INIT_UNIFORM, 0, -0.1, 0.7, 0.0, NULL},
                                    {TUTTI_INIT_KAIMING_NORMAL, 0, 1.4, 0.0, 27.0, NULL},
-                                   {TUTTI_INIT_KAIMING_UNIFORM, 0, 1.0, 0.0, 27.0, NULL}};
+                                   {TUTTI_INIT_KAIMING_UNIFORM, 0, 1.0, 0.0, 27.0, NULL},
+                                   {TUTTI_INIT_KAIMING_NORMAL, 0, 0.0, 0.0, 27.0, NULL},
+                                   {TUTTI_INIT_KAIMING_UNIFORM, 0, 0.0, 0.0, 27.0, NULL}};
 
 START_TEST(each_value_is_the_definition_to_the_bit)
 {

@@ -186,7 +186,7 @@ START_TEST(plans_without_a_backward_pass_rematerialize_nothing)
 }
 END_TEST
 
-/* What a device stores in 16 bits at once has them again. */
+/* What is stored in 16 bits at once, or beside F32, has them again. */
 START_TEST(dtypes_are_those_of_before)
 {
     const tutti_desc x = toy_desc(TUTTI_F32, 2, 256, 64, 0, 0);
@@ -195,24 +195,29 @@ START_TEST(dtypes_are_those_of_before)
     graph *g = graph_create(tutti_op_table, TUTTI_MODE_TRAIN, NULL);
     tutti_graph *b = graph_builder(g);
     tutti_error err = TUTTI_ERROR_INIT;
-    tutti_value out[3];
+    const tutti_attr eps = tutti_attr_f("eps", 0.25);
+    tutti_value out[4];
     const tutti_value h =
         tutti_matmul(b, graph_input(g, &x), graph_weight(g, 7, &w, true), 0, 0, 0);
     const tutti_value in[3] = {h, graph_weight(g, 8, &line, true),
                                graph_weight(g, 9, &line, true)};
-    (void)b->emit(b, "layer_norm", in, 3, NULL, 0, out, 3);
-    graph_set_dtype(g, out[0], TUTTI_BF16);
+    (void)b->emit(b, _i ? "layer_norm_cast" : "layer_norm", in, 3, &eps, 1, out, _i ? 4 : 3);
+    const tutti_value low = _i ? out[3] : out[0];
+    graph_set_dtype(g, low, TUTTI_BF16);
     graph_set_segment(g, 1);
     const tutti_value dy = graph_input(g, &x);
     const tutti_value late[5] = {h, dy, in[1], out[1], out[2]};
-    (void)tutti_matmul(b, out[0], dy, 0, 1, 0);
+    (void)tutti_matmul(b, low, dy, 0, 1, 0);
     (void)b->emit(b, "layer_norm_grad", late, 5, NULL, 0, NULL, 0);
     ck_assert_ok(rematerialization_offer(g, NULL, 0, false, &err), err);
     uint32_t rematerialized = 0;
     for (uint32_t k = 0; k < graph_nnodes(g); k++)
         if (graph_node_at(g, k)->recomputes) {
+            const graph_node *again = graph_node_at(g, k);
             rematerialized++;
-            ck_assert_uint_eq(graph_node_at(g, k)->recomputes, out[0]);
+            ck_assert_uint_eq(again->recomputes, low);
+            ck_assert_str_eq(again->op->name, "layer_norm");
+            ck_assert(*(const double *)again->attr == 0.25); /* eps is all it has */
             ck_assert_int_eq(graph_value_at(g, graph_node_at(g, k)->out)->desc.dtype,
                              TUTTI_BF16);
         }
@@ -230,7 +235,7 @@ int main(void)
     tcase_add_test(t, what_is_cheap_is_offered_once_a_result);
     tcase_add_test(t, cheap_stays_within_half_a_hundredth_of_the_work);
     tcase_add_test(t, plans_without_a_backward_pass_rematerialize_nothing);
-    tcase_add_test(t, dtypes_are_those_of_before);
+    tcase_add_loop_test(t, dtypes_are_those_of_before, 0, 2);
     suite_add_tcase(suite, t);
     return tutti_run(suite);
 }
