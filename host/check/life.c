@@ -44,7 +44,7 @@ static uint64_t digest(uint64_t h, const void *data, size_t bytes)
 static uint64_t digest_state(life *l, uint64_t h)
 {
     static const char *const names[] = {"input", "target", "outputs", "loss"};
-    const tutti_state_v1 *state = trainer_service(l->trainer, NULL, TUTTI_STATE_V1);
+    const tutti_state_v1 *state = &l->trainer->services->state; /* asking keeps outputs */
     for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
         tutti_error e = TUTTI_ERROR_INIT;
         tutti_tensor t;
@@ -290,7 +290,7 @@ void life_whole(child *c, void *subject_)
     begin(&l, c, s);
     child_begin(c, CHECK_LIFE);
     const tutti_status status = train(&l, "whole", NULL, &e);
-    if (status && s->members)
+    if (status && (s->members || subject_breaks_its_word(s, status)))
         child_say(c, CHECK_LIFE, CHECK_FAILED, "%s", e.text);
     else if (status)
         child_give_up(c, CHECK_LIFE, "", &e);

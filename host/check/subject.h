@@ -39,6 +39,9 @@ TUTTI_NODISCARD tutti_status subject_train(const subject *s, bool with, const ch
                                            tutti_error *err);
 void subject_end(run_file *run, trainer *t);
 
+/* Whether the error of a run is not that it is none for this object: it asks for what its tags say that it ignores. */
+bool subject_breaks_its_word(const subject *s, tutti_status status);
+
 /* Files that stock runs read, in the present folder. */
 void subject_write_files(void);
 

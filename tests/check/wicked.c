@@ -201,6 +201,10 @@ static tutti_status apply(void *self, const tutti_event *event, int64_t *exit_co
         (void)w->engine->fire(w->engine->ctx, TUTTI_EVENT_BATCH_END, &cause);
     if (is(w, "state"))
         remember(w);
+    if (is(w, "outputs")) {
+        tutti_tensor t;
+        return w->state->get(w->state->ctx, "outputs", &t, err);
+    }
     return TUTTI_OK;
 }
 

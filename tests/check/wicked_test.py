@@ -69,6 +69,7 @@ ROWS = [
     ("when_not", "algorithm", "match", "match on batch_end answers 1, where the manifest leaves it out: "
                                        "heard when size is above 2"),
     ("fire", "algorithm", "events", "fires an event of the engine's, which its manifest does not declare"),
+    ("outputs", "algorithm", "life", "the outputs of this step are gone"),
     ("state", "algorithm", "state", "has other bits after a stop"),
 ]
 ALLOCATED = ("memory_kept", "leak", "heap")  # found by what the C library says of its heap
@@ -82,6 +83,8 @@ def manifest(how, library):
         events = {"events": [{"name": "after_dataloader", "when": {"how": "never"}}]}
     if how == "when_not":  # right with the default, wrong with others
         events["events"].append({"name": "batch_end", "when": {"size": {"above": 2}}})
+    if how == "outputs":  # against its word
+        events = {"events": ["batch_end"], "tags": ["ignores:outputs"]}
     requires = {"requires": ["tutti.state/1", "tutti.engine/1"]} if kind == "algorithm" else {}
     return {"format": "1.0", "id": "org.wicked.wicked", "version": "1.0.0", "license": "Apache-2.0",
             "abi": {"min": "1.1" if kind == "optimizer" else "1.0"}, "library": {"path": "wicked.so"}, **requires,

@@ -19,7 +19,7 @@ DOCUMENTED = "a header of the SDK: frozen ABI and its documentation"
 ALLOWED = {
     "plugins/datasets/mds/upstream_sets.h": (246, "data that tests/peers/streaming_sets.py records, in base64"),
     "sdk/include/tutti/device.h": (204, DOCUMENTED),
-    "sdk/include/tutti/isa.h": (270, DOCUMENTED),
+    "sdk/include/tutti/isa.h": (280, DOCUMENTED),
     "sdk/include/tutti/device.h tutti_device_v1": (34, FROZEN),
     "sdk/abi/1.0/include/tutti/device.h tutti_device_v1": (33, FROZEN),
     "sdk/abi/1.1/include/tutti/device.h tutti_device_v1": (34, FROZEN),

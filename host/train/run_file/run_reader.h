@@ -27,6 +27,8 @@ void run_read_name_or_part(run_reader *r, const json_node *at, const char *kind,
 void run_read_parts(run_reader *r, const json_node *at, const char *key, const char *kind,
                     run_parts *ret_parts);
 bool run_has_tag(const object *o, const char *tag);
+/* The tag of an object that never looks at the outputs of a training step. */
+#define RUN_IGNORES_OUTPUTS "ignores:outputs"
 void run_part_fini(run_part *part);
 void run_parts_fini(run_parts *parts);
 

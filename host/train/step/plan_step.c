@@ -157,16 +157,13 @@ bool trainer_hides_outputs(const trainer *t)
            trainer_merges(t, SEGMENT_FORWARD, false) >= SEGMENT_BACKWARD;
 }
 
-/* An object with this tag never looks at the outputs of a training step. */
-#define IGNORES_OUTPUTS "ignores:outputs"
-
 void trainer_reads_outputs(trainer *t, const instance *i, const char *interface_id)
 {
     if (t->plans.outputs_reader || (strcmp(interface_id, TUTTI_STATE_V1) != 0 &&
                                     strcmp(interface_id, TUTTI_DEVICE_VIEW_V1) != 0 &&
                                     strcmp(interface_id, TUTTI_ENGINE_V1) != 0))
         return;
-    if (!i || !run_has_tag(instance_object(i), IGNORES_OUTPUTS))
+    if (!i || !run_has_tag(instance_object(i), RUN_IGNORES_OUTPUTS))
         t->plans.outputs_reader = i ? instance_name(i) : "a function";
 }
 
@@ -179,7 +176,7 @@ static const char *outputs_reader(const trainer *t)
     if (t->run.file->observers.handlers.count)
         return "handlers";
     for (size_t k = 0; engine_instance(t->run.engine, k, &i); k++)
-        if (!i || !run_has_tag(instance_object(i), IGNORES_OUTPUTS))
+        if (!i || !run_has_tag(instance_object(i), RUN_IGNORES_OUTPUTS))
             return i ? instance_name(i) : "a function";
     return NULL;
 }
