@@ -384,6 +384,7 @@ START_TEST(the_operation_reads_and_writes_bf16)
 }
 END_TEST
 
+#if defined(__x86_64__)
 START_TEST(the_operation_reads_and_writes_f16_by_a_model)
 {
     try_operation(&calls[_i % CALLS], sizes[_i / CALLS], &variants[F16_MODEL]);
@@ -395,6 +396,7 @@ START_TEST(the_operation_reads_and_writes_f16)
     try_operation(&calls[_i % CALLS], sizes[_i / CALLS], &variants[F16]);
 }
 END_TEST
+#endif
 
 /* Into y: a batch of products with a bias in `dtype`. */
 static void biased(const variant *v, const int64_t size[4], int32_t dtype, const numbers in[3],
@@ -566,6 +568,7 @@ START_TEST(packed_f16_has_a_layout_of_its_own)
 }
 END_TEST
 
+#if defined(__x86_64__)
 /* Numbers beyond f16's range are infinite, as rounding makes them; nothing else becomes so. */
 START_TEST(factors_beyond_f16_are_infinite)
 {
@@ -593,6 +596,7 @@ START_TEST(factors_beyond_f16_are_infinite)
     free(scratch);
 }
 END_TEST
+#endif
 
 static void tell_missing(void)
 {

@@ -166,7 +166,7 @@ static void data_of(const job *j, const void **ret)
 
 START_TEST(attention_reads_and_writes_bf16)
 {
-    if (!gemm_microkernel_at(1, 0))
+    if (!gemm_microkernel_at(TUTTI_BF16, 0))
         return;
     for (int kind = 0; kind < KINDS; kind++) {
         const void *in[MAX_IN] = {0};
@@ -255,7 +255,7 @@ START_TEST(products_of_tiles_by_amx_are_those_of_their_words)
     const int transposed = _i % 2, add = _i / 2 % 2;
     const int64_t m = products[_i / 4].m, n = products[_i / 4].n, k = products[_i / 4].k;
     const sdpa_gemm p = {m, n, k, transposed ? 1 : k, transposed ? m + 1 : 1, n, n + 16};
-    if (!gemm_microkernel_at(1, 0))
+    if (!gemm_microkernel_at(TUTTI_BF16, 0))
         return;
     numbers a = numbers_make(2 * (m + 1) * (k + 1), 1), b = numbers_make(2 * k * n, 2);
     float *c = calloc((size_t)(m * p.c_row), sizeof *c);
@@ -305,7 +305,7 @@ END_TEST
 
 int main(void)
 {
-    if (!gemm_microkernel_at(1, 0))
+    if (!gemm_microkernel_at(TUTTI_BF16, 0))
         (void)puts("attention_reads_and_writes_bf16: not here, this CPU has no units for bf16 "
                    "(AVX512_BF16)");
     Suite *s = suite_create("sdpa_bf16");

@@ -19,7 +19,7 @@ typedef struct weight_recipe {
 
 /* Writes what first_values_draw() defines for the WEIGHT_DRAWS elements of blocks `block` and after, as floats.  Results are
  * computed in f64 by other means than the definition, and rounded where its error cannot matter.  false: a value lies so near to
- * the middle between two floats that it can; `to` is then to be drawn by the definition (once in some 10,000 calls). */
+ * the middle between two floats that it can; `to` is then to be drawn by the definition (once in some 9,000 calls). */
 bool weight_draws(const weight_recipe *r, uint64_t seed, uint64_t key, uint64_t block,
                   float *to);
 

@@ -351,7 +351,7 @@ static const int64_t rows_of[] = {1, 2, 5, 17, 64, 200, 256, 257};
 START_TEST(products_of_packed_weights_have_the_same_bits)
 {
     const int64_t rows = rows_of[_i];
-    if (!gemm_microkernel_at(1, 0)) {
+    if (!gemm_microkernel_at(TUTTI_BF16, 0)) {
         tutti_skip("this CPU has no units for products of bf16");
         return;
     }
@@ -385,7 +385,7 @@ END_TEST
 START_TEST(gradients_of_packed_weights_have_the_same_bits)
 {
     const int64_t rows = rows_of[_i];
-    if (!gemm_microkernel_at(1, 0)) {
+    if (!gemm_microkernel_at(TUTTI_BF16, 0)) {
         tutti_skip("this CPU has no units for products of bf16");
         return;
     }
