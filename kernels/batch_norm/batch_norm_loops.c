@@ -6,9 +6,22 @@
 /* A step is the channels of a register of f32, or of two of f64; up to 64 neighbouring channels of a row are done at
  * once, so that rows are read as they lie in memory.  Channels beyond a multiple of 16 go one by one at every level,
  * so that no CPU changes a sum. */
-enum { HALF = SIMD_WIDTH / 2, STEPS = 64 / SIMD_WIDTH, TILE = 64, GROUP = 16 };
+enum { HALF = SIMD_WIDTH / 2, STEPS = 64 / SIMD_WIDTH, TILE = 64, GROUP = 16, WIDE = 1024 };
 
 #define INLINE SIMD_INLINE
+
+/* How many rows go through the channels together.  Sums take as many as they add up in registers.  What is written goes
+ * row by row, in the order of memory, as long as what is known of all channels leaves room in the first cache; few rows
+ * share what is loaded of them otherwise. */
+INLINE int64_t rows_summed(int64_t c)
+{
+    return c <= TILE ? TILE : GROUP;
+}
+
+INLINE int64_t rows_written(int64_t c)
+{
+    return c <= TILE ? TILE : c <= WIDE ? 1 : 2;
+}
 
 /* Calls a loop with the number of steps as a constant. */
 #define WITH_STEPS(steps, call)                                                                \
@@ -122,7 +135,7 @@ INLINE void half_sums(int steps, const uint16_t *x, int64_t rows, int64_t c, dou
                 const uint16_t *from = x + r * c + h * SIMD_WIDTH;
                 simd_f32 v;
                 simd_load_bf16(from, &v);
-                __builtin_prefetch(from + SIMD_PREFETCH);
+                __builtin_prefetch(from + TILE);
                 s[h] += v;
                 q[h] += v * v;
             }
@@ -140,8 +153,9 @@ INLINE void half_sums(int steps, const uint16_t *x, int64_t rows, int64_t c, dou
 void batch_norm_sums(const void *x, int32_t low, int64_t rows, int64_t c, double *sum,
                      double *square)
 {
-    for (int64_t first = 0; first < rows; first += TILE) {
-        const int64_t n = rows - first < TILE ? rows - first : TILE;
+    const int64_t tile = rows_summed(c);
+    for (int64_t first = 0; first < rows; first += tile) {
+        const int64_t n = rows - first < tile ? rows - first : tile;
         int64_t k = 0, steps;
         for (; (steps = steps_at(k, c)) > 0; k += steps * SIMD_WIDTH) {
             steps = steps < 4 ? steps : 4; /* sums and squares fill the registers */
@@ -183,8 +197,8 @@ INLINE void grad_row(int steps, int low, int relu, const part *q, int64_t r,
         const int64_t i = r * q->c + h * SIMD_WIDTH;
         const simd_f32 centred = load(q->x, low, i) - m[h];
         simd_f32 v = load(q->other, low, i);
-        __builtin_prefetch(at(q->x, low, i + SIMD_PREFETCH));
-        __builtin_prefetch(at(q->other, low, i + SIMD_PREFETCH));
+        __builtin_prefetch(at(q->x, low, i + TILE));
+        __builtin_prefetch(at(q->other, low, i + TILE));
         if (relu)
             v = (simd_f32)((simd_i32)v & (simd_i32)(centred * a[h] + b[h] > 0.0f));
         s[h] += v;
@@ -235,8 +249,9 @@ INLINE float masked(const batch_norm_line *l, int64_t k, float centred, float dy
 void batch_norm_grad_sums(const void *x, const void *dy, int32_t low, int64_t rows, int64_t c,
                           const batch_norm_line *line, double *sum, double *product)
 {
-    for (int64_t first = 0; first < rows; first += TILE) {
-        const int64_t n = rows - first < TILE ? rows - first : TILE;
+    const int64_t tile = rows_summed(c);
+    for (int64_t first = 0; first < rows; first += tile) {
+        const int64_t n = rows - first < tile ? rows - first : tile;
         int64_t k = 0, steps;
         for (; (steps = steps_at(k, c)) > 0; k += steps * SIMD_WIDTH) {
             const part q = {at(x, low, first * c + k), at(dy, low, first * c + k), NULL, n, c,
@@ -288,8 +303,9 @@ INLINE void apply(int steps, int low, int end, const part *q)
 #define APPLY(m) APPLY_OF(m, 0)
 #define LOW_APPLY(m) APPLY_OF(m, 1)
 
-void batch_norm_apply(const void *x, const void *residual, void *y, int32_t low, int64_t rows,
-                      int64_t c, const batch_norm_line *line)
+/* A few rows, through all channels. */
+static void apply_rows(const void *x, const void *residual, void *y, int32_t low, int64_t rows,
+                       int64_t c, const batch_norm_line *line)
 {
     const int end = (residual ? ADD : PLAIN) | (line->relu ? RELU : PLAIN);
     int64_t k = 0, steps;
@@ -313,6 +329,17 @@ void batch_norm_apply(const void *x, const void *residual, void *y, int32_t low,
             const float v = residual ? u + number(residual, low, i) : u;
             set_number(y, low, i, line->relu && v < 0.0f ? 0.0f : v);
         }
+    }
+}
+
+void batch_norm_apply(const void *x, const void *residual, void *y, int32_t low, int64_t rows,
+                      int64_t c, const batch_norm_line *line)
+{
+    const int64_t tile = rows_written(c);
+    for (int64_t first = 0; first < rows; first += tile) {
+        const int64_t i = first * c, n = rows - first < tile ? rows - first : tile;
+        apply_rows(at(x, low, i), residual ? at(residual, low, i) : NULL,
+                   (void *)(uintptr_t)at(y, low, i), low, n, c, line);
     }
 }
 
@@ -345,8 +372,8 @@ INLINE void grad_apply(int steps, int low, int relu, const part *q, const float 
 #define LOW_GRAD_APPLY(m)                                                                      \
     q.l.relu ? grad_apply(m, 1, 1, &q, coef + k) : grad_apply(m, 1, 0, &q, coef + k)
 
-void batch_norm_grad_apply(const void *x, const void *dy, void *dx, int32_t low, int64_t rows,
-                           int64_t c, const batch_norm_line *line, const float *coef)
+static void grad_apply_rows(const void *x, const void *dy, void *dx, int32_t low, int64_t rows,
+                            int64_t c, const batch_norm_line *line, const float *coef)
 {
     const float *as = coef, *bs = coef + c, *shift = coef + 2 * c;
     int64_t k = 0, steps;
@@ -366,5 +393,16 @@ void batch_norm_grad_apply(const void *x, const void *dy, void *dx, int32_t low,
             const float d = masked(line, j, centred, number(dy, low, i));
             set_number(dx, low, i, d * as[j] + centred * bs[j] + shift[j]);
         }
+    }
+}
+
+void batch_norm_grad_apply(const void *x, const void *dy, void *dx, int32_t low, int64_t rows,
+                           int64_t c, const batch_norm_line *line, const float *coef)
+{
+    const int64_t tile = rows_written(c);
+    for (int64_t first = 0; first < rows; first += tile) {
+        const int64_t i = first * c, n = rows - first < tile ? rows - first : tile;
+        grad_apply_rows(at(x, low, i), at(dy, low, i), (void *)(uintptr_t)at(dx, low, i), low,
+                        n, c, line, coef);
     }
 }

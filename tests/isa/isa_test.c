@@ -5,6 +5,8 @@
 #include "tutti/half.h"
 #include "tutti_check.h"
 
+#include <string.h>
+
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -182,6 +184,32 @@ START_TEST(the_table_of_operations_follows_the_level)
 }
 END_TEST
 
+#if defined(__x86_64__) || defined(__aarch64__)
+static const tutti_op *op_at(int32_t level, const char *name)
+{
+    const tutti_op *found = NULL;
+    tutti_op_table_fill(level);
+    for (int k = 0; tutti_op_table[k]; k++)
+        if (strcmp(tutti_op_table[k]->name, name) == 0)
+            found = tutti_op_table[k];
+    tutti_op_table_fill(tutti_isa());
+    return found;
+}
+
+START_TEST(the_table_has_the_variants_beyond_the_usual_levels)
+{
+    static const char *const with_bf16[] = {"batch_norm", "batch_norm_grad", "batch_norm_apply",
+                                            "cast"};
+    for (uint64_t k = 0; k < sizeof with_bf16 / sizeof *with_bf16; k++) {
+        const tutti_op *bf16 = op_at(TUTTI_ISA_bf16, with_bf16[k]);
+        ck_assert_ptr_nonnull(bf16);
+        for (int32_t level = 0; level < TUTTI_ISA_bf16; level++)
+            ck_assert_ptr_ne(op_at(level, with_bf16[k]), bf16);
+    }
+}
+END_TEST
+#endif
+
 int main(void)
 {
     Suite *s = suite_create("isa");
@@ -201,6 +229,9 @@ int main(void)
     tcase_add_test(t, every_level_rounds_to_the_same_bf16);
     tcase_add_test(t, the_environment_lowers_the_level);
     tcase_add_test(t, the_table_of_operations_follows_the_level);
+#if defined(__x86_64__) || defined(__aarch64__)
+    tcase_add_test(t, the_table_has_the_variants_beyond_the_usual_levels);
+#endif
     suite_add_tcase(s, t);
     return tutti_run(s);
 }
