@@ -15,6 +15,8 @@
 enum {
     CLEAR_ROUNDS =
         3, /* after which an algorithm is out whose times are all behind another one's */
+    UNCLEAR_ROUNDS =
+        4, /* as many, whatever they take, for one that is ahead now and was behind once */
     MAX_ROUNDS = 15,
     OTHERS = 1 << 19, /* floats a thread of what else a step touches, twice a core's cache */
 };
@@ -289,6 +291,19 @@ static bool prune_by_trials(measurement *m)
     return left > 1;
 }
 
+/* Is one ahead of algorithm 0 that was behind it too often?  One run that was disturbed is too much of few.  Not where
+ * runs are so long that trials decide. */
+static bool is_unclear(const measurement *m, uint32_t rounds)
+{
+    bool unclear = false;
+    if (m->trial[0] >= VERY_LONG)
+        return false;
+    for (uint32_t k = 1; k < m->nalgorithms && m->fits[0]; k++)
+        unclear = unclear || (m->fits[k] && m->best[k] < WORTH * m->best[0] &&
+                              4 * m->wins[k] < 3 * rounds);
+    return unclear && rounds < UNCLEAR_ROUNDS;
+}
+
 /* Rounds that take `most` seconds, and one at least where trials have not decided; returns how many there are. */
 static uint32_t run_rounds(measurement *m, double most)
 {
@@ -297,8 +312,8 @@ static uint32_t run_rounds(measurement *m, double most)
     bool open = prune_by_trials(m);
     while (open) {
         run_round(m, rounds == 0);
-        open =
-            prune(m, ++rounds) && rounds < MAX_ROUNDS && monotonic_s() - began + m->took < most;
+        open = prune(m, ++rounds) && rounds < MAX_ROUNDS &&
+               (is_unclear(m, rounds) || monotonic_s() - began + m->took < most);
     }
     return rounds;
 }
