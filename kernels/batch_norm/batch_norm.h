@@ -21,6 +21,13 @@ typedef struct batch_norm_line {
     int64_t relu;
 } batch_norm_line;
 
+/* dy as the gradient of ReLU behind the normalisation and a residual: du = (dy + more) where its result y is above 0.
+ * du may be dy or more. */
+typedef struct batch_norm_relu_grad {
+    const void *y, *more; /* more: NULL: nothing is added */
+    void *du;
+} batch_norm_relu_grad;
+
 /* Of batch_norm and batch_norm_across: the running values may be written where they lie. */
 static const uint8_t batch_norm_updates[5] = {0, 0, 0, 4, 5};
 
@@ -65,6 +72,10 @@ void batch_norm_apply(const void *x, const void *residual, void *y, int32_t low,
 /* sum(c) += dy, product(c) += dy (x - mean) */
 void batch_norm_grad_sums(const void *x, const void *dy, int32_t low, int64_t rows, int64_t c,
                           const batch_norm_line *line, double *sum, double *product);
+/* The same of du, which is made of dy and stored first; as it is stored, it counts.  Not with line->relu. */
+void batch_norm_relu_grad_sums(const void *x, const void *dy, const batch_norm_relu_grad *relu,
+                               int32_t low, int64_t rows, int64_t c,
+                               const batch_norm_line *line, double *sum, double *product);
 /* dx = dy a + (x - mean) b + shift; coef is a, b, shift, c floats each; dx may be x or dy */
 void batch_norm_grad_apply(const void *x, const void *dy, void *dx, int32_t low, int64_t rows,
                            int64_t c, const batch_norm_line *line, const float *coef);
@@ -83,6 +94,9 @@ void batch_norm_grad_sum_rows(const tutti_op_call *c, const void *const *in, int
 void batch_norm_grad_rows(const tutti_op_call *c, const void *const *in, void *dx,
                           int64_t first, int64_t count, const batch_norm_line *line,
                           const float *coef, float *buffer);
+/* Results 1 and 2 of batch_norm_grad and batch_norm_grad_apply's coefficients, out of the sums of `rows` rows. */
+void batch_norm_grad_finish(int64_t n, int64_t rows, const double *sums, const void *const *in,
+                            void *const *out, float *coef);
 /* batch_norm_grad_apply's coefficients, from sums over `rows` rows. */
 void batch_norm_grad_coef(int64_t n, int64_t rows, const double *sums, const float *gamma,
                           const float *invstd, float *coef);
@@ -138,8 +152,9 @@ static inline uint64_t batch_norm_scratch(const tutti_op_call *c)
 extern const tutti_kernel batch_norm_cuda, batch_norm_eval_cuda, batch_norm_apply_cuda,
     batch_norm_grad_cuda, batch_norm_totals_cuda, batch_norm_across_cuda,
     batch_norm_across_totals_cuda, batch_norm_across_grad_cuda;
-extern const tutti_op tutti_op_batch_norm, tutti_op_batch_norm_grad, tutti_op_batch_norm_eval,
-    tutti_op_batch_norm_apply, tutti_op_batch_norm_totals, tutti_op_batch_norm_across,
-    tutti_op_batch_norm_across_totals, tutti_op_batch_norm_across_grad;
+extern const tutti_op tutti_op_batch_norm, tutti_op_batch_norm_grad,
+    tutti_op_batch_norm_relu_grad, tutti_op_batch_norm_eval, tutti_op_batch_norm_apply,
+    tutti_op_batch_norm_totals, tutti_op_batch_norm_across, tutti_op_batch_norm_across_totals,
+    tutti_op_batch_norm_across_grad;
 
 #endif

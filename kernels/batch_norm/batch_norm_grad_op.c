@@ -97,8 +97,8 @@ void batch_norm_grad_coef(int64_t n, int64_t rows, const double *sums, const flo
     }
 }
 
-static void finish(int64_t n, int64_t rows, const double *sums, const void *const *in,
-                   void *const *out, float *coef)
+void batch_norm_grad_finish(int64_t n, int64_t rows, const double *sums, const void *const *in,
+                            void *const *out, float *coef)
 {
     const float *invstd = in[4];
     float *dgamma = out[1], *dbeta = out[2];
@@ -181,7 +181,7 @@ static tutti_status run(void *state, const tutti_op_call *c, const void *const *
 #pragma omp single
         {
             op_join_parts(sums, parts, (uint64_t)(2 * n), 2 * n);
-            finish(n, rows, sums, in, out, coef);
+            batch_norm_grad_finish(n, rows, sums, in, out, coef);
         }
 #pragma omp for schedule(static)
         for (int t = 0; t < threads; t++) {
@@ -224,7 +224,12 @@ static tutti_status decompose(tutti_graph *g, const tutti_node *n, tutti_value *
 
 static const tutti_kernel cpu = {sizeof(tutti_kernel), 3, prepare, run, NULL};
 
-OP_TRAITS(batch_norm_grad, KEEP, WHOLE, CONSTANTS, NEVER, UNCOUNTED, NONE, OTHER);
+static const tutti_fusion batch_norm_grad_fusions[] = {
+    {TUTTI_FUSE_RELU_GRAD, 0, "batch_norm_relu_grad"},
+    {0, 0, NULL},
+};
+OP_TRAITS(batch_norm_grad, KEEP, WHOLE, CONSTANTS, NEVER, UNCOUNTED, NONE, OTHER,
+          .fusions = batch_norm_grad_fusions);
 const tutti_op tutti_op_batch_norm_grad = {.struct_size = sizeof(tutti_op),
                                            .traits = &batch_norm_grad_traits,
                                            .flags = TUTTI_OP_FUSED | TUTTI_OP_HALF |

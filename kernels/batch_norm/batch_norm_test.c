@@ -472,7 +472,7 @@ static void bf16_holds(int which, int64_t rows, int64_t channels, int64_t act)
 /* Channels that fill registers, that are left over, and both; rows beyond a block and an odd one. */
 START_TEST(bf16_goes_in_and_comes_out_as_it_lies)
 {
-    static const int64_t channels[] = {5, 16, 24, 33, 64, 83, 160};
+    static const int64_t channels[] = {5, 16, 24, 33, 64, 83, 160, 1104};
     for (int64_t act = 0; act < 2; act++) {
         bf16_holds(_i % BF16_OPS, 37, channels[_i / BF16_OPS], act);
         bf16_holds(_i % BF16_OPS, 600, channels[_i / BF16_OPS], act);
@@ -504,7 +504,7 @@ int main(void)
     tcase_add_test(t, two_runs_on_several_threads_give_the_same_bits);
     tcase_add_test(t, the_mask_is_that_of_the_forward_pass);
     tcase_add_loop_test(t, the_result_can_be_had_again_to_the_bit, 0, 4);
-    tcase_add_loop_test(t, bf16_goes_in_and_comes_out_as_it_lies, 0, 7 * BF16_OPS);
+    tcase_add_loop_test(t, bf16_goes_in_and_comes_out_as_it_lies, 0, 8 * BF16_OPS);
     tcase_add_test(t, what_does_not_fit_is_refused_in_one_sentence);
     return tutti_run(s);
 }

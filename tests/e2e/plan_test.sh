@@ -44,6 +44,20 @@ for folder in none handlers; do
 done
 check "the weights are the same" python3 "$e2e/same_weights.py" "$(latest none)" "$(latest handlers)"
 rm -rf runs
+# Where results of batch norm's gradient lie, with ReLU's in it: dx in the place of x, that of ReLU in the place of dy.
+echo '{"model": {"name": "resnet_cifar"}}' >members.json
+small_run | python3 "$e2e/small_run.py" members.json | "$TUTTI" plan /dev/stdin >plan.txt 2>err.txt
+check "a residual network" test "$?$(cat err.txt)" = 0
+grep -E '^ +[0-9]+ batch_norm_relu_grad ' plan.txt >steps.txt
+check "a norm's gradient in each of its nine blocks" test "$(wc -l <steps.txt)" = 9
+check "has the addition in it, but for the last one's" test "$(grep -cE '( %[0-9]+ F32 \([0-9, ]+\) [^%>]*){7} ->' steps.txt)" = 8
+check "and writes where it read" python3 - <<'PY'
+import re
+for line in open("steps.txt", encoding="utf-8"):
+    read, written = line.split("->")
+    places = [re.findall(r"at (\d+)", part.split("scratch")[0]) for part in (read, written)]
+    assert places[1][0] == places[0][0] and places[1][-1] == places[0][1], line
+PY
 # Weights are counted, not drawn: 200 million numbers take no memory.
 cat >large.py <<'PY'
 import resource, subprocess, sys

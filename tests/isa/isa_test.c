@@ -199,7 +199,7 @@ static const tutti_op *op_at(int32_t level, const char *name)
 START_TEST(the_table_has_the_variants_beyond_the_usual_levels)
 {
     static const char *const with_bf16[] = {"batch_norm", "batch_norm_grad", "batch_norm_apply",
-                                            "cast"};
+                                            "batch_norm_relu_grad", "cast"};
     for (uint64_t k = 0; k < sizeof with_bf16 / sizeof *with_bf16; k++) {
         const tutti_op *bf16 = op_at(TUTTI_ISA_bf16, with_bf16[k]);
         ck_assert_ptr_nonnull(bf16);

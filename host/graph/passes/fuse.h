@@ -35,6 +35,12 @@ TUTTI_NODISCARD tutti_status fuse_accumulate(const graph *from, const bool *want
 TUTTI_NODISCARD tutti_status fuse_norm_grads(const graph *from, const bool *wanted, graph *to,
                                              tutti_value *ret_map, tutti_error *err);
 
+/* Copies `from`, gradient and all, into the empty graph `to`, with every gradient of a batch norm that reads the gradient
+ * of a ReLU as one node with that, and with the addition before it, of a residual's gradient: for CPUs, whose
+ * kernel reads and writes each of them once.  `wanted`, ret_map and errors as above. */
+TUTTI_NODISCARD tutti_status fuse_relu_grads(const graph *from, const bool *wanted, graph *to,
+                                             tutti_value *ret_map, tutti_error *err);
+
 /* Copies `from`, gradient and all, into the empty graph `to`, with every product of which one factor is
  * added up over its rows too, as a weight's gradient and its bias's, as one node with those sums: for
  * devices that read the factor once for both.  `wanted`, ret_map and errors as above. */

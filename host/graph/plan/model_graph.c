@@ -287,6 +287,8 @@ tutti_status model_graph_compile(net *n, model_graph *b, int rematerialize, uint
                  err);
     if (!s && model_graph_trains(b))
         s = fuse(n, b, fuse_norm_grads, err);
+    if (!s && model_graph_trains(b) && !d)
+        s = fuse(n, b, fuse_relu_grads, err);
     if (!s && device_can(d, TUTTI_DEVICE_ADDS))
         s = fuse(n, b, fuse_accumulate, err);
     if (!s && device_can(d, TUTTI_DEVICE_SUMS))

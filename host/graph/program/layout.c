@@ -1,5 +1,6 @@
 /* layout.c - memory planning: liveness (lifetimes of results), in-place results, and the map of the arena. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "graph/ir/traits.h"
 #include "graph/program/builder.h"
 #include "graph/runtime/host_memory.h"
 
@@ -70,31 +71,45 @@ static void merge_held(builder *b)
     }
 }
 
-/* Merges a step's out[0] into an input that dies there, where its kernel allows that. */
+/* Lets result `j` of a step lie where its operand `k` lies, if that dies there; whether it does. */
+static bool merge_result(program *p, const step *s, uint32_t j, uint32_t k)
+{
+    const graph_node *n = s->node;
+    const tutti_value out = n->out + j, in = program_alias_set(p, n->in[k]);
+    alias_set *m = &p->alias_sets[in], *o = &p->alias_sets[out];
+    bool fits = m->location == LOCATION_ARENA && m->last == s->time && !m->kept &&
+                s->call->in[k].dtype == s->call->out[j].dtype &&
+                tutti_same_shape(&s->call->in[k], &s->call->out[j]);
+    for (uint32_t i = 0; i < n->nin && fits; i++)
+        fits = i == k || program_alias_set(p, n->in[i]) != in;
+    if (!fits)
+        return false;
+    m->last = o->last;
+    m->kept = o->kept;
+    o->used = false;
+    p->alias_set_of[out] = in;
+    return true;
+}
+
+/* Results that lie where operands lie which die there: the first where the kernel allows that, others where the operation
+ * says so. */
 static void merge_in_place(builder *b, const step *s)
 {
     const graph_node *n = s->node;
+    const tutti_op_traits *t = traits_of(n->op);
+    const bool says = TUTTI_HAS(t, tutti_op_traits, updates) && t->updates;
     program *p = b->p;
-    const tutti_value out = program_alias_set(p, n->out);
-    if (!s->kernel || !s->kernel->inplace || out != n->out ||
-        p->alias_sets[out].location != LOCATION_ARENA)
-        return;
-    for (uint32_t k = 0; k < n->nin; k++) {
-        const tutti_value in = program_alias_set(p, n->in[k]);
-        alias_set *m = &p->alias_sets[in], *o = &p->alias_sets[out];
-        bool fits = s->kernel->inplace >> k & 1 && m->location == LOCATION_ARENA &&
-                    m->last == s->time && !m->kept &&
-                    s->call->in[k].dtype == s->call->out[0].dtype &&
-                    tutti_same_shape(&s->call->in[k], &s->call->out[0]);
-        for (uint32_t j = 0; j < n->nin && fits; j++)
-            fits = j == k || program_alias_set(p, n->in[j]) != in;
-        if (!fits)
-            continue;
-        m->last = o->last;
-        m->kept = o->kept;
-        o->used = false;
-        p->alias_set_of[out] = in;
-        return;
+    uint32_t taken = 0;
+    for (uint32_t j = 0; j < n->op->nout && s->kernel; j++) {
+        const tutti_value out = n->out + j;
+        const uint32_t onto = says ? t->updates[j] : 0;
+        const uint32_t places = j == 0 ? s->kernel->inplace : onto ? 1u << (onto - 1) : 0;
+        bool done = p->alias_set_of[out] != out || !p->alias_sets[out].used ||
+                    p->alias_sets[out].location != LOCATION_ARENA;
+        for (uint32_t k = 0; k < n->nin && !done; k++) {
+            done = (places & ~taken) >> k & 1 && merge_result(p, s, j, k);
+            taken |= done ? 1u << k : 0;
+        }
     }
 }
 

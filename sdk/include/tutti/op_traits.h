@@ -98,7 +98,10 @@ enum {
     TUTTI_FUSE_CAST, /* since 1.2: a cast of result 0 to 16 bits beside it: the last result */
     /* since 1.2: a loss and its gradient for operand 0, both of which say this: `into` has the
      * operands of the gradient, which are the loss's and one more; results: gradient, loss */
-    TUTTI_FUSE_LOSS_GRAD
+    TUTTI_FUSE_LOSS_GRAD,
+    /* since 1.2: the gradient of ReLU as operand 1, and before that an addition: operand 1 is then a term, the last
+     * operands ReLU's result and, with an addition, the other term; the last result is that gradient.  CPUs alone */
+    TUTTI_FUSE_RELU_GRAD
 #endif
 };
 
