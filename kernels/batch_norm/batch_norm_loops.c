@@ -63,7 +63,6 @@ void batch_norm_sums(const void *x, int32_t low, int64_t rows, int64_t c, double
         const int64_t n = rows - first < tile ? rows - first : tile;
         int64_t k = 0, steps;
         for (; (steps = steps_at(k, c)) > 0; k += steps * SIMD_WIDTH) {
-            steps = steps < 4 ? steps : 4; /* sums and squares fill the registers */
             if (low)
                 WITH_STEPS(steps, HALF_SUMS)
             else

@@ -6,10 +6,17 @@
 #include "batch_norm/batch_norm.h"
 #include "common/simd.h"
 
-/* A step is the channels of a register of f32, or of two of f64; up to 64 neighbouring channels of a row are done at
+/* A step is the channels of a register of f32, or of two of f64; up to four neighbouring steps of a row are done at
  * once, so that rows are read as they lie in memory.  Channels beyond a multiple of 16 go one by one at every level,
  * so that no CPU changes a sum. */
-enum { HALF = SIMD_WIDTH / 2, STEPS = 64 / SIMD_WIDTH, TILE = 64, GROUP = 16, WIDE = 1024 };
+enum {
+    HALF = SIMD_WIDTH / 2,
+    STEPS = 4,
+    LEAST = SIMD_LANES / SIMD_WIDTH,
+    TILE = 64,
+    GROUP = 16,
+    WIDE = 1024
+};
 
 #define INLINE SIMD_INLINE
 
@@ -32,30 +39,21 @@ INLINE int64_t ahead(int64_t c)
     return c <= TILE ? SIMD_PREFETCH : TILE;
 }
 
-/* Calls a loop with the number of steps as a constant. */
+/* Calls a loop with the number of steps as a constant.  A multiple of 16 channels is no single step of narrow registers. */
 #define WITH_STEPS(steps, call)                                                                \
-    switch (steps) {                                                                           \
-    case 1:                                                                                    \
+    if (LEAST == 1 && (steps) == 1) {                                                          \
         call(1);                                                                               \
-        break;                                                                                 \
-    case 2:                                                                                    \
+    } else if (LEAST <= 2 && (steps) == 2) {                                                   \
         call(2);                                                                               \
-        break;                                                                                 \
-    case 3:                                                                                    \
-        call(3);                                                                               \
-        break;                                                                                 \
-    case 4:                                                                                    \
-        call(4);                                                                               \
-        break;                                                                                 \
-    default:                                                                                   \
+    } else {                                                                                   \
         call(STEPS);                                                                           \
     }
 
-/* Steps to do at once from channel k on: all, or 4 at most. */
+/* Steps to do at once from channel k on: 4, 2, 1, or 0 where nothing is left. */
 INLINE int64_t steps_at(int64_t k, int64_t c)
 {
     const int64_t left = (c / SIMD_LANES * SIMD_LANES - k) / SIMD_WIDTH;
-    return left >= STEPS ? STEPS : left < 4 ? left : 4;
+    return left >= STEPS ? STEPS : left >= 2 ? 2 : left;
 }
 
 /* Element k of an array of bf16 (`low`) or f32. */
