@@ -216,7 +216,7 @@ static void depth_multiply(const gemm *p, const gemm_data *d, int64_t t, float *
                            float *sums, int64_t sums_row)
 {
     const int64_t begin = p->k * t / p->parts, end = p->k * (t + 1) / p->parts;
-    const int64_t high = gemm_height(p, p->m), most = GEMM_BLOCK_PANELS * high;
+    const int64_t high = gemm_height(p, p->m), most = gemm_block_panels(p) * high;
     const gemm_data alone = {.a = d->a, .b = d->b}; /* the end comes after the joining */
     const float *packed = d->packed_b ? d->packed_b + t * gemm_part_words(p) : NULL;
     for (int64_t k = begin, depth; k < end; k += depth) {

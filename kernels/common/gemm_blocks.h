@@ -10,6 +10,8 @@
  * what stays in the third. */
 enum {
     GEMM_BLOCK_PANELS = 12,
+    /* of 16 bits, where parts of K have sums of their own: whole rows of few hundred numbers come from memory once */
+    GEMM_DEPTH_PANELS = 20,
     GEMM_BLOCK_COLS = 256,
     GEMM_SHARED_WORDS = 1 << 21,
     GEMM_DEEP_WORDS = 1 << 18
@@ -58,9 +60,14 @@ static inline int64_t gemm_b_width(const gemm *p, int64_t cols)
     return gemm_parts_of(cols, p->microkernel->cols) * p->microkernel->cols;
 }
 
+static inline int64_t gemm_block_panels(const gemm *p)
+{
+    return p->factor && p->division == GEMM_DEPTH ? GEMM_DEPTH_PANELS : GEMM_BLOCK_PANELS;
+}
+
 static inline int64_t gemm_a_scratch(const gemm *p)
 {
-    return GEMM_BLOCK_PANELS * p->microkernel->panel * gemm_words_of(p, p->depth);
+    return gemm_block_panels(p) * p->microkernel->panel * gemm_words_of(p, p->depth);
 }
 
 /* Sums of a block that are not stored: all columns while K comes in parts, else those that go at once. */

@@ -29,14 +29,15 @@ INLINE void pack_a_of(int64_t high, int64_t rows, int64_t k, const gemm_matrix *
                    to + i / high * words * GEMM_A, GEMM_A);
     for (int64_t top = 0; top < k && a->row == 1; top += GEMM_ROWS_AT_ONCE) {
         const int64_t end = k - top < GEMM_ROWS_AT_ONCE ? k : top + GEMM_ROWS_AT_ONCE;
+        gemm_ahead ahead =
+            gemm_ahead_of(gemm_place(a, top * a->col), a->col * size, rows * size);
         for (int64_t i = 0, p = 0; i < rows; i += high, p++) {
             const int64_t n = rows - i < high ? rows - i : high;
             float *at = to + p * words * GEMM_A;
             for (int64_t j = top; j < end; j += 2) {
                 const char *low = gemm_place(a, j * a->col + i);
                 const char *next = j + 1 < k ? low + a->col * size : NULL;
-                __builtin_prefetch(low + GEMM_ROWS_AT_ONCE * a->col * size);
-                __builtin_prefetch(low + (GEMM_ROWS_AT_ONCE + 1) * a->col * size);
+                gemm_ask(&ahead, dtype);
                 _mm512_storeu_si512(at + j / 2 * GEMM_A, gemm_across(low, next, dtype, n));
             }
         }

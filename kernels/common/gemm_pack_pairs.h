@@ -21,6 +21,37 @@ enum { GEMM_PAIRS = TUTTI_BF16 };
  * multiples of 4 KB apart, and lines of all of them at once are more than a set of the first cache holds. */
 enum { GEMM_ROWS_AT_ONCE = 16 };
 
+/* Rows to come, `stride` bytes apart and `wide` bytes each: their lines are asked for one by one in the order of memory,
+ * which units that prefetch recognize, and into the second cache, since the first has other things to hold. */
+typedef struct gemm_ahead {
+    const char *at, *end; /* in the row at `row` */
+    const char *row;
+    int64_t stride, wide;
+} gemm_ahead;
+
+enum { GEMM_GROUPS_AHEAD = 3 };
+
+/* Behind the group of GEMM_ROWS_AT_ONCE rows of which the first begins at `row`. */
+SIMD_INLINE gemm_ahead gemm_ahead_of(const char *row, int64_t stride, int64_t wide)
+{
+    const char *first = row + GEMM_GROUPS_AHEAD * GEMM_ROWS_AT_ONCE * stride;
+    return (gemm_ahead){first, first + wide, first, stride, wide};
+}
+
+/* What two rows of sixteen numbers take. */
+SIMD_INLINE void gemm_ask(gemm_ahead *a, int32_t dtype)
+{
+    for (int k = 0; k < (dtype == TUTTI_F32 ? 2 : 1); k++) {
+        __builtin_prefetch(a->at, 0, 2);
+        a->at += GEMM_LINE;
+        if (a->at >= a->end) {
+            a->row += a->stride;
+            a->at = a->row;
+            a->end = a->row + a->wide;
+        }
+    }
+}
+
 /* Sixteen pairs: of the first sixteen numbers in the lower halves, of the others in the upper ones. */
 SIMD_INLINE __m512i gemm_interleave(__m512i both)
 {
@@ -135,14 +166,15 @@ SIMD_INLINE void gemm_pack_columns_of(int64_t wide, int64_t grain, int64_t k, in
     }
     for (int64_t top = 0; top < k && b->col == 1; top += GEMM_ROWS_AT_ONCE) {
         const int64_t end = k - top < GEMM_ROWS_AT_ONCE ? k : top + GEMM_ROWS_AT_ONCE;
+        gemm_ahead ahead =
+            gemm_ahead_of(gemm_place(b, top * b->row), b->row * size, cols * size);
         for (int64_t j = 0; j < cols; j += wide)
             for (int64_t i = top; i < end; i += 2)
                 for (int64_t r = j; r < j + wide; r += 16) {
                     const int64_t n = cols - r < 0 ? 0 : cols - r < 16 ? cols - r : 16;
                     const char *low = gemm_place(b, i * b->row + r);
                     const char *next = i + 1 < k ? low + b->row * size : NULL;
-                    __builtin_prefetch(low + GEMM_ROWS_AT_ONCE * b->row * size);
-                    __builtin_prefetch(low + (GEMM_ROWS_AT_ONCE + 1) * b->row * size);
+                    gemm_ask(&ahead, dtype);
                     _mm512_storeu_si512(to + j * words + i / 2 * wide + r - j,
                                         gemm_across(low, next, dtype, n));
                 }

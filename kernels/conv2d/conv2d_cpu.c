@@ -169,8 +169,8 @@ static uint32_t f16_algorithms_of(const conv2d_geometry *g, int32_t *ret)
     return n;
 }
 
-/* The first one is for everything, or several times as fast as oneDNN's; the others are for what they fit and are worth
- * measuring for: oneDNN has other kernels for f32 that lies otherwise, for bf16 it has the same. */
+/* The first one is for everything, or faster than oneDNN's where it was measured; the others are for what they fit and are
+ * worth measuring for: oneDNN has other kernels for f32 that lies otherwise, for bf16 it has the same. */
 static uint32_t algorithms_of(int kind, const conv2d_geometry *g, int32_t factor,
                               int32_t threads, int32_t *ret)
 {
@@ -182,6 +182,10 @@ static uint32_t algorithms_of(int kind, const conv2d_geometry *g, int32_t factor
     if (patches &&
         bf16) /* oneDNN's gradient of weights takes several times as long as in f32 */
         ret[n++] = PATCHES;
+    const int tiles = has_sums(g) && conv2d_1x1_fit(g) && gemm_microkernel_at(factor, 0);
+    const int first = tiles && bf16 && kind == DNN_CONV_GRAD_WEIGHT;
+    if (first) /* docs/notes/cpu_kernels.md */
+        ret[n++] = GEMM_1X1;
     if (DNN_KERNELS || !bf16)
         ret[n++] = DNN_DIRECT;
     if (!has_sums(g))
@@ -197,9 +201,10 @@ static uint32_t algorithms_of(int kind, const conv2d_geometry *g, int32_t factor
     if (kind == DNN_CONV_GRAD_WEIGHT && conv2d_wgrad_per_thread_fit(g, threads) &&
         (DNN_KERNELS || !bf16))
         ret[n++] = WGRAD_PER_THREAD;
-    if (conv2d_1x1_fit(g) && gemm_microkernel_at(factor, 0))
+    if (tiles && !first)
         ret[n++] = GEMM_1X1;
-    else if (!DNN_KERNELS && conv2d_implicit_fits(g) && gemm_microkernel_at(factor, 0))
+    else if (!tiles && !DNN_KERNELS && conv2d_implicit_fits(g) &&
+             gemm_microkernel_at(factor, 0))
         ret[n++] = IMPLICIT;
     if (!DNN_KERNELS)
         return n;

@@ -73,7 +73,8 @@ typedef struct shape {
 
 static const shape shapes[] = {{1, 1, 1, 1},      {14, 32, 16, 1},   {15, 33, 17, 1},
                                {3, 65, 800, 2},   {40, 50, 1601, 1}, {100, 300, 33, 1},
-                               {48, 64, 1100, 1}, {7, 530, 769, 1},  {150, 40, 4000, 2}};
+                               {48, 64, 1100, 1}, {7, 530, 769, 1},  {150, 40, 4000, 2},
+                               {290, 17, 1100, 2}};
 enum { SHAPES = sizeof shapes / sizeof *shapes, LAYOUTS = 4, DTYPES = 4 };
 
 /* Those of AMX, the rest of whose code wants AVX512_BF16, for f16 AVX-512, of vdpbf16ps, which wants AVX-512, and of bfmmla
