@@ -78,6 +78,16 @@ INLINE void sum_tile(int rows, int vecs, int64_t words, const float *a, const fl
     }
 }
 
+/* Asks for the sums of the eight outputs that come next, while products of these are added up. */
+INLINE void ask_for(const float *y, int64_t y_row)
+{
+    GEMM_UNROLL for (int r = 0; r < 8; r++)
+    {
+        __builtin_prefetch(y + r * y_row, 1);
+        __builtin_prefetch(y + r * y_row + LANES, 1);
+    }
+}
+
 static void sums(int64_t words, int64_t most, int64_t c, int64_t c_count, int64_t o_count,
                  const float *d, const float *v, int start, float *sum, int64_t sum_row)
 {
@@ -86,7 +96,9 @@ static void sums(int64_t words, int64_t most, int64_t c, int64_t c_count, int64_
         const float *a = d + o * most / 2;
         float *y = sum + o * sum_row + c;
         if (c_count - c > LANES) {
+            ask_for(y + 8 * sum_row, sum_row);
             sum_tile(8, 2, words, a, b, start, y, sum_row);
+            ask_for(y + 16 * sum_row, sum_row);
             sum_tile(8, 2, words, a + 8, b, start, y + 8 * sum_row, sum_row);
         } else {
             sum_tile(16, 1, words, a, b, start, y, sum_row);

@@ -1,14 +1,23 @@
 /* conv2d_winograd.c - 3 x 3 convolutions in bf16 by Winograd's F(2 x 2, 3 x 3), and their gradients. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "conv2d/conv2d_winograd.h"
+#include "common/op_util.h"
 #include "conv2d/conv2d_algorithms.h"
 #include "conv2d/conv2d_pairs.h"
 
 #include <stdlib.h>
 
 /* Bytes of transformed numbers of a block: of forward, a thread's own, in its second cache where that leaves enough
- * tiles for filters to be read seldom; of the weights' gradient, of all threads. */
-enum { BLOCK_BYTES = 1 << 19, BLOCK_TILES = 96, SUMS_BYTES = 1 << 21, SUMS_TILES = 256 };
+ * tiles for filters to be read seldom; of the weights' gradient, of all threads, or a thread's own while sums of that for
+ * all threads are not more than APART_BYTES. */
+enum {
+    BLOCK_BYTES = 1 << 19,
+    BLOCK_TILES = 96,
+    SUMS_BYTES = 1 << 21,
+    SUMS_TILES = 256,
+    OWN_TILES = 128,
+    APART_BYTES = 1 << 24
+};
 
 struct conv2d_winograd_state {
     const conv2d_winograd_loops *loops;
@@ -16,6 +25,7 @@ struct conv2d_winograd_state {
     conv2d_geometry g;
     conv2d_dtypes dtypes;
     int32_t kind, threads;
+    int32_t apart, reserved; /* weights' gradient: each thread has blocks and sums of its own */
     winograd_images x, y; /* what is read and written; of the weights' gradient both are read */
     int64_t rows, blocks; /* of tiles in a block; of these */
     int64_t most;         /* tiles of a block */
@@ -64,14 +74,16 @@ static int64_t rows_of_tiles(const conv2d_winograd_state *s)
     return s->g.b * s->y.high;
 }
 
-/* As many rows of tiles to a block as have room for `tiles`, all blocks alike. */
-static void divide(conv2d_winograd_state *s, int64_t tiles, int64_t least_blocks)
+/* As many rows of tiles to a block as have room for `tiles`: blocks for threads that take as many of them (`shared` 0), or
+ * blocks whose rows threads share, two at a time.  The last block may have fewer. */
+static void divide(conv2d_winograd_state *s, int64_t tiles, int shared)
 {
     const int64_t rows = rows_of_tiles(s), most = parts_of(tiles, s->y.wide);
-    int64_t blocks = parts_of(rows, most);
-    if (blocks < least_blocks)
-        blocks = least(least_blocks, rows);
+    const int64_t unit = shared ? 1 : s->threads, even = shared ? 2 * s->threads : 1;
+    const int64_t blocks = least(parts_of(parts_of(rows, most), unit) * unit, rows);
     s->rows = parts_of(rows, blocks);
+    if (s->rows > even)
+        s->rows -= s->rows % even;
     s->blocks = parts_of(rows, s->rows);
     s->most = parts_of(s->rows * s->y.wide, 2) * 2;
 }
@@ -88,7 +100,7 @@ static uint64_t plan_images(conv2d_winograd_state *s)
     }
     cut(s);
     const int64_t tile = WINOGRAD_POINTS * (2 * s->x.c + 4 * s->y.c);
-    divide(s, BLOCK_BYTES / tile > BLOCK_TILES ? BLOCK_BYTES / tile : BLOCK_TILES, s->threads);
+    divide(s, BLOCK_BYTES / tile > BLOCK_TILES ? BLOCK_BYTES / tile : BLOCK_TILES, 0);
     s->u = apart(g->c * g->o / 2);
     s->v = apart(s->most * s->x.c / 2);
     s->m = apart(s->most * s->y.c);
@@ -102,11 +114,17 @@ static uint64_t plan_weights(conv2d_winograd_state *s)
     s->y = patches_of(s->dtypes.y, g->oh, g->ow, g->o, 0, 0);
     cut(s);
     const int64_t tile = WINOGRAD_POINTS * 2 * (g->c + g->o);
-    divide(s, SUMS_BYTES / tile > SUMS_TILES ? SUMS_BYTES / tile : SUMS_TILES, 1);
+    const int64_t shared = SUMS_BYTES / tile > SUMS_TILES ? SUMS_BYTES / tile : SUMS_TILES;
+    const int64_t own = BLOCK_BYTES / tile > OWN_TILES ? BLOCK_BYTES / tile : OWN_TILES;
+    const int64_t blocks = parts_of(rows_of_tiles(s), parts_of(own, s->y.wide));
     s->u = apart(g->c * g->o);
+    s->apart = s->threads > 1 && blocks >= 2 * s->threads &&
+               s->threads * WINOGRAD_POINTS * s->u * 4 <= APART_BYTES;
+    divide(s, s->apart ? own : shared, !s->apart);
+    s->apart = s->apart && s->blocks >= s->threads; /* each has sums */
     s->v = apart(s->most * g->c / 2);
     s->m = apart(s->most * g->o / 2);
-    return (uint64_t)(WINOGRAD_POINTS * (s->u + s->v + s->m));
+    return (uint64_t)((s->apart ? s->threads : 1) * WINOGRAD_POINTS * (s->u + s->v + s->m));
 }
 
 tutti_status conv2d_winograd_create(int32_t kind, const conv2d_geometry *g,
@@ -176,6 +194,23 @@ static void run_images(const conv2d_winograd_state *s, const void *x, const void
 
 /* ---- the weights' gradient: within a block, threads divide rows of tiles, then points and channels ---- */
 
+/* Rows of tiles [row, row + 2) of a block. */
+static void transform(const conv2d_winograd_state *s, const winograd_block *b, int64_t row,
+                      const void *x, const void *dy, float *v, float *d)
+{
+    s->loops->pairs(&s->x, b, row, 1, PAIRS_X, x, s->v, v);
+    s->loops->pairs(&s->y, b, row, 0, PAIRS_DY, dy, s->m, d);
+}
+
+/* Panel p of all points' panels of a block; `start`: of the first one. */
+static void add_up(const conv2d_winograd_state *s, const winograd_block *b, int64_t p,
+                   int start, const float *v, const float *d, float *u)
+{
+    const int64_t panels = parts_of(s->g.c, PAIRS_X), e = p / panels;
+    s->pairs->sums(parts_of(b->rows * s->x.wide, 2), b->most, p % panels * PAIRS_X, s->g.c,
+                   s->g.o, d + e * s->m, v + e * s->v, start, u + e * s->u, s->g.c);
+}
+
 static void run_weights(const conv2d_winograd_state *s, const void *x, const void *dy, void *dw,
                         float *scratch)
 {
@@ -185,18 +220,12 @@ static void run_weights(const conv2d_winograd_state *s, const void *x, const voi
     {
         for (int64_t k = 0; k < s->blocks; k++) {
             const winograd_block b = block_of(s, k);
-            const int64_t words = parts_of(b.rows * s->x.wide, 2);
 #pragma omp for schedule(static)
-            for (int64_t row = 0; row < b.rows; row += 2) {
-                s->loops->pairs(&s->x, &b, row, 1, PAIRS_X, x, s->v, v);
-                s->loops->pairs(&s->y, &b, row, 0, PAIRS_DY, dy, s->m, d);
-            }
+            for (int64_t row = 0; row < b.rows; row += 2)
+                transform(s, &b, row, x, dy, v, d);
 #pragma omp for schedule(static)
-            for (int64_t p = 0; p < WINOGRAD_POINTS * panels; p++) {
-                const int64_t e = p / panels;
-                s->pairs->sums(words, b.most, p % panels * PAIRS_X, s->g.c, s->g.o,
-                               d + e * s->m, v + e * s->v, k == 0, u + e * s->u, s->g.c);
-            }
+            for (int64_t p = 0; p < WINOGRAD_POINTS * panels; p++)
+                add_up(s, &b, p, k == 0, v, d, u);
         }
 #pragma omp for schedule(static)
         for (int64_t o = 0; o < s->g.o; o++)
@@ -204,10 +233,56 @@ static void run_weights(const conv2d_winograd_state *s, const void *x, const voi
     }
 }
 
+/* ---- or each thread has blocks of its own, and what they add up is joined: no thread waits for another's caches ---- */
+
+static void own_blocks(const conv2d_winograd_state *s, int64_t t, const void *x, const void *dy,
+                       float *u)
+{
+    const int64_t panels = parts_of(s->g.c, PAIRS_X), first = s->blocks * t / s->threads;
+    float *v = u + WINOGRAD_POINTS * s->u, *d = v + WINOGRAD_POINTS * s->v;
+    for (int64_t k = first; k < s->blocks * (t + 1) / s->threads; k++) {
+        const winograd_block b = block_of(s, k);
+        for (int64_t row = 0; row < b.rows; row += 2)
+            transform(s, &b, row, x, dy, v, d);
+        for (int64_t p = 0; p < WINOGRAD_POINTS * panels; p++)
+            add_up(s, &b, p, k == first, v, d, u);
+    }
+}
+
+/* Output o's sums of all threads, into those of the first. */
+static void join(const conv2d_winograd_state *s, int64_t o, float *u)
+{
+    const int64_t each = WINOGRAD_POINTS * (s->u + s->v + s->m);
+    for (int64_t t = 1; t < s->threads; t++)
+        for (int64_t e = 0; e < WINOGRAD_POINTS; e++) {
+            float *to = u + e * s->u + o * s->g.c;
+            const float *more = to + t * each;
+            OP_LOOP for (int64_t c = 0; c < s->g.c; c++) to[c] += more[c];
+        }
+}
+
+static void run_weights_apart(const conv2d_winograd_state *s, const void *x, const void *dy,
+                              void *dw, float *u)
+{
+#pragma omp parallel num_threads(s->threads)
+    {
+#pragma omp for schedule(static)
+        for (int64_t t = 0; t < s->threads; t++)
+            own_blocks(s, t, x, dy, u + t * WINOGRAD_POINTS * (s->u + s->v + s->m));
+#pragma omp for schedule(static)
+        for (int64_t o = 0; o < s->g.o; o++) {
+            join(s, o, u);
+            s->loops->weights(o, s->g.c, u, s->u, s->dtypes.w, dw);
+        }
+    }
+}
+
 void conv2d_winograd_run(const conv2d_winograd_state *s, const void *in0, const void *in1,
                          const float *bias, void *out, void *scratch)
 {
-    if (s->kind == DNN_CONV_GRAD_WEIGHT)
+    if (s->apart)
+        run_weights_apart(s, in0, in1, out, scratch);
+    else if (s->kind == DNN_CONV_GRAD_WEIGHT)
         run_weights(s, in0, in1, out, scratch);
     else
         run_images(s, in0, in1, bias, out, scratch);
