@@ -158,9 +158,11 @@ static tutti_status report(const trainer *t, const run_file *run, const tutti_op
     machine_bound m = {0.0, 0.0};
     char text[32];
     if (!find_batches(p, &batches, &ns))
-        return tutti_fail(err, TUTTI_E_STATE,
-                          "no batch was measured: an epoch has fewer than %d batches",
-                          UNMEASURED + 1);
+        return tutti_fail(
+            err, TUTTI_E_STATE,
+            "no batch was measured: fewer than %d batches of an epoch ran; it is shorter, "
+            "or a plugin has stopped the run",
+            UNMEASURED + 1);
     if (json)
         return profile_print_json(t, batches, ns, err);
     const int32_t dtype =

@@ -109,6 +109,6 @@ check "again, over the first" "$TUTTI" profile run.json --batches 1
 says "a number that is none" 2 "tutti: --batches 0, want a number from 1 to 1000000" \
   "$TUTTI" profile run.json --batches 0
 says "data that end too soon" 1 \
-  "tutti: no batch was measured: an epoch has fewer than 3 batches" \
+  "tutti: no batch was measured: fewer than 3 batches of an epoch ran; it is shorter, or a plugin has stopped the run" \
   "$TUTTI" profile run.json --set train.batch_size=640
 finish
