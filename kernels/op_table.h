@@ -8,6 +8,9 @@
 /* NULL-terminated, sorted by name; the variants for this CPU.  Filled before main. */
 extern const tutti_op *tutti_op_table[];
 
+/* The level of tutti/isa.h whose variants alone were built (TUTTI_ISA_ONLY of CMake), -1 where all were. */
+extern const int32_t tutti_op_table_only;
+
 /* Fills the table with the variants of a level that this CPU has, for tests: before other threads run. */
 void tutti_op_table_fill(int32_t level);
 

@@ -80,6 +80,8 @@ int plugins_verify(const cli_options *o, const tutti_op *const *ops);
 cli_function bench_dispatch, bench_plan, bench_kernels, bench_peak, bench_optimizer,
     bench_loader;
 
+/* The level of tutti/isa.h that kernels were built for alone, -1 for all; main sets it before a command runs. */
+extern int32_t cli_kernels_only;
 extern const char cli_default_run[]; /* host/recipes/glyphs_cnn.json, embedded */
 
 /* ---- ranks.c ---- */

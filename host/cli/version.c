@@ -6,6 +6,8 @@
 
 #include <stdio.h>
 
+int32_t cli_kernels_only = -1;
+
 /* Opening one tells whether this build has code for it. */
 static void print_gpus(void)
 {
@@ -32,6 +34,8 @@ static int run(const cli_options *o, const tutti_op *const *ops)
                  TUTTI_ABI & 0xFFFFu, n);
     (void)printf("instruction set: %s; this CPU's: %s\n", tutti_isa_name(tutti_isa()),
                  tutti_isa_name(tutti_isa_cpu()));
+    if (cli_kernels_only >= 0)
+        (void)printf("kernels: built for %s alone\n", tutti_isa_name(cli_kernels_only));
     print_gpus();
     return CLI_OK;
 }

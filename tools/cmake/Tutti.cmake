@@ -53,6 +53,23 @@ target_compile_definitions(tutti_internal INTERFACE TUTTI_USE_MINOR=2)
 
 include("${CMAKE_CURRENT_LIST_DIR}/Isa.cmake")
 
+# What is built for one level of instruction sets takes half of the time for kernels.
+set(TUTTI_ISA_ONLY "" CACHE STRING "The one level that hot loops are compiled for, native for this machine's; all where empty")
+set(TUTTI_ISA_AT "${TUTTI_ISA_ONLY}")
+if(TUTTI_ISA_ONLY AND NOT CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
+  set(TUTTI_ISA_AT "") # only there does each level have those below it
+elseif(TUTTI_ISA_ONLY STREQUAL native)
+  unset(TUTTI_ISA_RUNS CACHE) # the folder may have come from another machine
+  try_run(TUTTI_ISA_RUNS TUTTI_ISA_COMPILES "${CMAKE_BINARY_DIR}/isa" "${CMAKE_CURRENT_LIST_DIR}/isa_level.c"
+    CMAKE_FLAGS "-DINCLUDE_DIRECTORIES=${CMAKE_SOURCE_DIR}/sdk/include" RUN_OUTPUT_VARIABLE TUTTI_ISA_AT)
+endif()
+if(TUTTI_ISA_AT AND NOT TUTTI_ISA_AT STREQUAL base AND NOT TUTTI_ISA_AT IN_LIST TUTTI_ISA_LEVELS)
+  message(FATAL_ERROR "TUTTI_ISA_ONLY is \"${TUTTI_ISA_ONLY}\", want native, base or one of ${TUTTI_ISA_LEVELS}")
+endif()
+if(TUTTI_ISA_AT AND BUILD_TESTING)
+  message(FATAL_ERROR "TUTTI_ISA_ONLY is \"${TUTTI_ISA_ONLY}\", and tests are of all levels: set BUILD_TESTING=OFF as well")
+endif()
+
 # tutti_pkg(<target> <pkg-config name>): an imported target pkg::<target>.
 function(tutti_pkg target module)
   pkg_check_modules(${target} REQUIRED IMPORTED_TARGET ${module})
