@@ -53,7 +53,32 @@ typedef struct sdpa_tensors64 {
 } sdpa_tensors64;
 void sdpa_grad_reference(const sdpa_shape *s, const sdpa_tensors64 *t);
 
-/* ---- on a CPU, in f32 or bf16 ---- */
+/* ---- on a CPU, in f32, bf16 or f16 ---- */
+
+/* Sources that make pairs of f16, with this defined, have names of their own. */
+#if defined(PAIRS_F16)
+#define sdpa_run sdpa_run_f16
+#define sdpa_grad_run sdpa_grad_run_f16
+#define sdpa_scratch sdpa_scratch_f16
+#define sdpa_grad_scratch sdpa_grad_scratch_f16
+#define sdpa_gemm_run sdpa_gemm_run_f16
+#define sdpa_gemm_pairs_run sdpa_gemm_pairs_run_f16
+#define sdpa_pack_transposed sdpa_pack_transposed_f16
+#define sdpa_pack_rows sdpa_pack_rows_f16
+#define sdpa_pack_words sdpa_pack_words_f16
+#define sdpa_pack_pairs sdpa_pack_pairs_f16
+#define sdpa_narrow_row sdpa_narrow_row_f16
+#define sdpa_narrow_tiles sdpa_narrow_tiles_f16
+#define sdpa_store_half sdpa_store_half_f16
+#define sdpa_dot_half sdpa_dot_half_f16
+#define sdpa_softmax_row sdpa_softmax_row_f16
+#define sdpa_softmax_half sdpa_softmax_half_f16
+#define sdpa_drop_row sdpa_drop_row_f16
+#define sdpa_grad_row sdpa_grad_row_f16
+#define sdpa_grad_half sdpa_grad_half_f16
+#define sdpa_scale_row sdpa_scale_row_f16
+#define sdpa_dot sdpa_dot_f16
+#endif
 
 typedef struct sdpa_tensors {
     const void *q, *k, *v;
@@ -62,15 +87,18 @@ typedef struct sdpa_tensors {
     float *lse;        /* so is this */
     const void *dy;
     void *dq, *dk, *dv;
-    int32_t bf16; /* all but bias and lse are BF16, D is even; else F32 */
+    int32_t dtype; /* of all but bias and lse: TUTTI_F32, or 16 bits and D is even */
     int32_t reserved;
 } sdpa_tensors;
 
-/* What prepare says of the dtypes of a call, *ret_bf16 as above: E_UNSUPPORTED where the host has to convert.  `like`
- * has the bits of inputs that go with q. */
-tutti_status sdpa_dtypes(const tutti_op_call *c, uint32_t like, const sdpa_shape *s,
-                         int32_t *ret_bf16);
+/* What prepare says of the dtypes of a call: E_UNSUPPORTED where the host has to convert.  `like` has the bits of inputs
+ * that go with q. */
+tutti_status sdpa_dtypes(const tutti_op_call *c, uint32_t like, const sdpa_shape *s);
+/* Both passes, by the variant for t->dtype and this CPU. */
+void sdpa_forward(const sdpa_shape *s, const sdpa_tensors *t, int threads, void *scratch);
+void sdpa_backward(const sdpa_shape *s, const sdpa_tensors *t, int threads, void *scratch);
 
+/* Those of one variant.  Sources with PAIRS_F16 have F16 in the place of BF16. */
 uint64_t sdpa_scratch(const sdpa_shape *s, int threads);
 void sdpa_run(const sdpa_shape *s, const sdpa_tensors *t, int threads, void *scratch);
 TUTTI_ISA_VARIANTS(sdpa_run);
@@ -95,8 +123,8 @@ typedef struct sdpa_gemm {
     int64_t m, n, k, a_row, a_col, b_row, c_row;
 } sdpa_gemm;
 void sdpa_gemm_run(const sdpa_gemm *p, const float *a, const float *b, float *c, int add);
-/* The same where a and b are words of two bf16 that are neighbours along k, which counts words. */
-void sdpa_gemm_bf16_run(const sdpa_gemm *p, const float *a, const float *b, float *c, int add);
+/* The same where a and b are words of two numbers of 16 bits that are neighbours along k, which counts words. */
+void sdpa_gemm_pairs_run(const sdpa_gemm *p, const float *a, const float *b, float *c, int add);
 
 /* to (d, SDPA_TILE) = scale x^T for n <= SDPA_TILE rows of x; zeros beyond. */
 void sdpa_pack_transposed(const float *x, int64_t row, int64_t n, int64_t d, float scale,
@@ -106,14 +134,14 @@ void sdpa_pack_rows(const float *x, int64_t row, int64_t n, int64_t d, int64_t w
                     float scale, float *to);
 /* to (words, SDPA_TILE) = x^T as bits, for n <= SDPA_TILE rows of words; zeros beyond. */
 void sdpa_pack_words(const float *x, int64_t row, int64_t n, int64_t words, float *to);
-/* to ((n + 1) / 2, width) words: columns of rows 2 j and 2 j + 1 of bf16; zeros beyond n and d. */
+/* to ((n + 1) / 2, width) words: columns of rows 2 j and 2 j + 1 of 16 bits; zeros beyond n and d. */
 void sdpa_pack_pairs(const uint16_t *x, int64_t row, int64_t n, int64_t d, int64_t width,
                      float *to);
-/* A row of a tile becomes bf16 in its place. */
+/* A row of a tile becomes 16 bits in its place. */
 void sdpa_narrow_row(float *row);
-/* Rows of tiles p and ds become words, each of two rows: p2 and ds2; ds becomes bf16 in its place, too. */
+/* Rows of tiles p and ds become words, each of two rows: p2 and ds2; ds becomes 16 bits in its place, too. */
 void sdpa_narrow_tiles(int64_t rows, const float *p, float *ds, float *p2, float *ds2);
-/* to = scale x, rounded to bf16 */
+/* to = scale x, rounded to 16 bits */
 void sdpa_store_half(const float *x, int64_t n, float scale, uint16_t *to);
 double sdpa_dot_half(const uint16_t *x, const uint16_t *y, int64_t n);
 /* One row of a tile goes from scores to exponentials exp(s - shift), `seen` of them, zeros beyond.
@@ -125,7 +153,7 @@ void sdpa_drop_row(const sdpa_shape *s, int64_t head, int64_t i, int64_t j, int6
                    float *p);
 /* p = exp(p - lse), ds = p (ds - delta), zeros from `seen` on. */
 void sdpa_grad_row(float *p, float *ds, int64_t seen, float lse, float delta);
-/* Both for scores that are yet to be scaled, and for products of bf16: the exponentials of a row become bf16 in its
+/* Both for scores that are yet to be scaled, and for products of 16 bits: the exponentials of a row become these in its
  * place. */
 float sdpa_softmax_half(float *s, float scale, int64_t seen, float *max, float *sum);
 /* A row of p and ds; p NULL: there is none. */
@@ -134,7 +162,7 @@ typedef struct sdpa_grad_line {
     int64_t seen;
     float lse, delta;
 } sdpa_grad_line;
-/* Two rows, of which the first is there, as words of p2 and ds2; ds becomes bf16 in its place, p is used up. */
+/* Two rows, of which the first is there, as words of p2 and ds2; ds becomes 16 bits in its place, p is used up. */
 void sdpa_grad_half(const sdpa_grad_line l[2], float scale, float *p2, float *ds2);
 void sdpa_scale_row(float *x, float scale, int64_t n);
 double sdpa_dot(const float *x, const float *y, int64_t n);

@@ -36,10 +36,10 @@ static int threads_for(const sdpa_shape *s, int threads)
     return s->batch * s->heads * s->tq * s->tk * s->d < OP_SERIAL_BELOW ? 1 : threads;
 }
 
-/* Numbers of q, k, v and dy in a word: two of bf16, neighbours along what a product sums over. */
+/* Numbers of q, k, v and dy in a word: two of 16 bits, neighbours along what a product sums over. */
 static int64_t deep_of(const sdpa_tensors *t)
 {
-    return t->bf16 ? 2 : 1;
+    return t->dtype == TUTTI_F32 ? 1 : 2;
 }
 
 static int64_t words_of(int64_t n, int64_t deep)
@@ -63,13 +63,13 @@ static void product(int64_t deep, const sdpa_gemm *p, const float *a, const floa
                     int add)
 {
     if (deep == 2)
-        sdpa_gemm_bf16_run(p, a, b, c, add);
+        sdpa_gemm_pairs_run(p, a, b, c, add);
     else
         sdpa_gemm_run(p, a, b, c, add);
 }
 
-/* n rows of a tensor as a panel, a word of D after the other; bf16 is left as it is, its scale comes with the
- * scores. */
+/* n rows of a tensor as a panel, a word of D after the other; 16 bits are left as they are, their scale comes with
+ * the scores. */
 static void load_panel(const sdpa_shape *s, int64_t deep, const void *x, int64_t row, int64_t n,
                        float scale, float *to)
 {
@@ -79,7 +79,7 @@ static void load_panel(const sdpa_shape *s, int64_t deep, const void *x, int64_t
         sdpa_pack_transposed(x, row, n, s->d, scale, to);
 }
 
-/* n rows as rows of `w`, or every two of bf16 as one of words. */
+/* n rows as rows of `w`, or every two of 16 bits as one of words. */
 static void load_rows(const sdpa_shape *s, int64_t deep, const void *x, int64_t row, int64_t n,
                       int64_t w, float scale, float *to)
 {
@@ -133,7 +133,7 @@ static int64_t first_seeing(const sdpa_shape *s, int64_t i0, int64_t rows, int64
     return first < 0 ? 0 : least(first, rows);
 }
 
-/* c (rows, TILE) = a (rows, d) panel (d, TILE), times scale where a and panel are bf16, as far as each group of rows
+/* c (rows, TILE) = a (rows, d) panel (d, TILE), times scale where a and panel have 16 bits, as far as each group of rows
  * sees. */
 static void scores_of(const sdpa_shape *s, int64_t deep, const float *a, int64_t a_row,
                       const float *panel, float scale, int64_t i0, int64_t rows, int64_t j0,
@@ -236,7 +236,7 @@ typedef struct drawn {
     int64_t head, i, j;
 } drawn;
 
-/* A row of scores becomes exponentials, of bf16 where the products are; returns what the results so far shrink by. */
+/* A row of scores becomes exponentials, of 16 bits where the products are; returns what the results so far shrink by. */
 static float exponentials_of(const sdpa_shape *s, int64_t deep, const drawn *at, float scale,
                              int64_t seen, float *row, float *max, float *sum)
 {
@@ -319,13 +319,13 @@ void sdpa_run(const sdpa_shape *s, const sdpa_tensors *t, int threads, void *scr
 /* Of one thread: the tensors of a head in the layouts that the products want. */
 typedef struct backward {
     float *kt, *vt;                /* panels as above; k scaled */
-    float *k, *q, *dy;             /* (T, width); k scaled; of bf16 two rows in one */
+    float *k, *q, *dy;             /* (T, width); k scaled; of 16 bits two rows in one */
     const float *q_rows, *dy_rows; /* whose rows are factors of scores */
     int64_t q_row, dy_row;         /* words */
     float *dq;                     /* (Tq, width) */
     float *dk, *dv;                /* (TILE, width) */
     float *p, *ds;                 /* (TILE, TILE) */
-    float *p2, *ds2;               /* of bf16: two rows of these in one */
+    float *p2, *ds2;               /* of 16 bits: two rows of these in one */
     float *delta;                  /* (Tq): sum of dy y over a row */
 } backward;
 
@@ -412,7 +412,7 @@ static void grads_of(const sdpa_shape *s, int64_t deep, const place *t, const ba
         sdpa_narrow_tiles(t->rows, f->p, f->ds, f->p2, f->ds2);
 }
 
-/* The same in bf16 without dropout, two rows at a time. */
+/* The same in 16 bits without dropout, two rows at a time. */
 static void half_grads_of(const sdpa_shape *s, float scale, const place *t, const backward *f)
 {
     for (int64_t r = 0; r < t->rows; r += 2) {

@@ -50,9 +50,8 @@ static tutti_status prepare(const tutti_op_call *c, void **ret_state, uint64_t *
 {
     (void)ret_state, (void)err;
     const sdpa_shape s = sdpa_shape_known(c, false, 6);
-    int32_t bf16;
     *ret_scratch = sdpa_grad_scratch(&s, c->threads);
-    return sdpa_dtypes(c, 0x2f, &s, &bf16);
+    return sdpa_dtypes(c, 0x2f, &s);
 }
 
 static tutti_status run(void *state, const tutti_op_call *c, const void *const *in,
@@ -60,18 +59,18 @@ static tutti_status run(void *state, const tutti_op_call *c, const void *const *
 {
     (void)state;
     const sdpa_shape s = sdpa_shape_known(c, false, 6);
-    sdpa_tensors t = {.q = in[0],
-                      .k = in[1],
-                      .v = in[2],
-                      .bias = c->nin > 6 ? in[6] : NULL,
-                      .y = (void *)(uintptr_t)in[3],
-                      .lse = (float *)(uintptr_t)in[4],
-                      .dy = in[5],
-                      .dq = out[0],
-                      .dk = out[1],
-                      .dv = out[2]};
-    (void)sdpa_dtypes(c, 0x2f, &s, &t.bf16);
-    TUTTI_ISA_PICK(sdpa_grad_run)(&s, &t, c->threads, scratch);
+    const sdpa_tensors t = {.dtype = c->in[0].dtype,
+                            .q = in[0],
+                            .k = in[1],
+                            .v = in[2],
+                            .bias = c->nin > 6 ? in[6] : NULL,
+                            .y = (void *)(uintptr_t)in[3],
+                            .lse = (float *)(uintptr_t)in[4],
+                            .dy = in[5],
+                            .dq = out[0],
+                            .dk = out[1],
+                            .dv = out[2]};
+    sdpa_backward(&s, &t, c->threads, scratch);
     return TUTTI_OK;
 }
 

@@ -27,9 +27,8 @@ static tutti_status prepare(const tutti_op_call *c, void **ret_state, uint64_t *
 {
     (void)ret_state, (void)err;
     const sdpa_shape s = sdpa_shape_known(c, false, 3);
-    int32_t bf16;
     *ret_scratch = sdpa_scratch(&s, c->threads);
-    return sdpa_dtypes(c, 7, &s, &bf16);
+    return sdpa_dtypes(c, 7, &s);
 }
 
 static tutti_status run(void *state, const tutti_op_call *c, const void *const *in,
@@ -37,14 +36,14 @@ static tutti_status run(void *state, const tutti_op_call *c, const void *const *
 {
     (void)state;
     const sdpa_shape s = sdpa_shape_known(c, false, 3);
-    sdpa_tensors t = {.q = in[0],
-                      .k = in[1],
-                      .v = in[2],
-                      .bias = c->nin > 3 ? in[3] : NULL,
-                      .y = out[0],
-                      .lse = out[1]};
-    (void)sdpa_dtypes(c, 7, &s, &t.bf16);
-    TUTTI_ISA_PICK(sdpa_run)(&s, &t, c->threads, scratch);
+    const sdpa_tensors t = {.dtype = c->in[0].dtype,
+                            .q = in[0],
+                            .k = in[1],
+                            .v = in[2],
+                            .bias = c->nin > 3 ? in[3] : NULL,
+                            .y = out[0],
+                            .lse = out[1]};
+    sdpa_forward(&s, &t, c->threads, scratch);
     return TUTTI_OK;
 }
 

@@ -85,9 +85,8 @@ static tutti_status prepare(const tutti_op_call *c, void **ret_state, uint64_t *
 {
     (void)ret_state, (void)err;
     const sdpa_shape s = sdpa_shape_known(c, true, 1);
-    int32_t bf16;
     *ret_scratch = sdpa_scratch(&s, c->threads);
-    return sdpa_dtypes(c, 1, &s, &bf16);
+    return sdpa_dtypes(c, 1, &s);
 }
 
 static tutti_status grad_prepare(const tutti_op_call *c, void **ret_state,
@@ -95,9 +94,8 @@ static tutti_status grad_prepare(const tutti_op_call *c, void **ret_state,
 {
     (void)ret_state, (void)err;
     const sdpa_shape s = sdpa_shape_known(c, true, 4);
-    int32_t bf16;
     *ret_scratch = sdpa_grad_scratch(&s, c->threads);
-    return sdpa_dtypes(c, 0xb, &s, &bf16);
+    return sdpa_dtypes(c, 0xb, &s);
 }
 
 /* q, k or v, or their gradients, which lie side by side. */
@@ -111,14 +109,14 @@ static tutti_status run(void *state, const tutti_op_call *c, const void *const *
 {
     (void)state;
     const sdpa_shape s = sdpa_shape_known(c, true, 1);
-    sdpa_tensors t = {.q = in[0],
-                      .k = third_of(c, &s, in[0], 1),
-                      .v = third_of(c, &s, in[0], 2),
-                      .bias = c->nin > 1 ? in[1] : NULL,
-                      .y = out[0],
-                      .lse = out[1]};
-    (void)sdpa_dtypes(c, 1, &s, &t.bf16);
-    TUTTI_ISA_PICK(sdpa_run)(&s, &t, c->threads, scratch);
+    const sdpa_tensors t = {.dtype = c->in[0].dtype,
+                            .q = in[0],
+                            .k = third_of(c, &s, in[0], 1),
+                            .v = third_of(c, &s, in[0], 2),
+                            .bias = c->nin > 1 ? in[1] : NULL,
+                            .y = out[0],
+                            .lse = out[1]};
+    sdpa_forward(&s, &t, c->threads, scratch);
     return TUTTI_OK;
 }
 
@@ -127,18 +125,18 @@ static tutti_status grad_run(void *state, const tutti_op_call *c, const void *co
 {
     (void)state;
     const sdpa_shape s = sdpa_shape_known(c, true, 4);
-    sdpa_tensors t = {.q = in[0],
-                      .k = third_of(c, &s, in[0], 1),
-                      .v = third_of(c, &s, in[0], 2),
-                      .bias = c->nin > 4 ? in[4] : NULL,
-                      .y = (void *)(uintptr_t)in[1],
-                      .lse = (float *)(uintptr_t)in[2],
-                      .dy = in[3],
-                      .dq = out[0],
-                      .dk = third_of(c, &s, out[0], 1),
-                      .dv = third_of(c, &s, out[0], 2)};
-    (void)sdpa_dtypes(c, 0xb, &s, &t.bf16);
-    TUTTI_ISA_PICK(sdpa_grad_run)(&s, &t, c->threads, scratch);
+    const sdpa_tensors t = {.dtype = c->in[0].dtype,
+                            .q = in[0],
+                            .k = third_of(c, &s, in[0], 1),
+                            .v = third_of(c, &s, in[0], 2),
+                            .bias = c->nin > 4 ? in[4] : NULL,
+                            .y = (void *)(uintptr_t)in[1],
+                            .lse = (float *)(uintptr_t)in[2],
+                            .dy = in[3],
+                            .dq = out[0],
+                            .dk = third_of(c, &s, out[0], 1),
+                            .dv = third_of(c, &s, out[0], 2)};
+    sdpa_backward(&s, &t, c->threads, scratch);
     return TUTTI_OK;
 }
 

@@ -147,19 +147,3 @@ double sdpa_flops_of(const sdpa_shape *s)
         seen += (double)sdpa_seen(s, i);
     return 4.0 * (double)(s->batch * s->heads) * seen * (double)s->d;
 }
-
-tutti_status sdpa_dtypes(const tutti_op_call *c, uint32_t like, const sdpa_shape *s,
-                         int32_t *ret_bf16)
-{
-    const int32_t dtype = c->in[0].dtype;
-    const int f32 = dtype == TUTTI_F32;
-    const int bf16 = dtype == TUTTI_BF16 && s->d % 2 == 0 && gemm_microkernel_at(TUTTI_BF16, 0);
-    *ret_bf16 = bf16;
-    for (uint32_t k = 0; k < c->nin; k++)
-        if (c->in[k].dtype != (like >> k & 1 ? dtype : TUTTI_F32))
-            return TUTTI_E_UNSUPPORTED;
-    for (uint32_t k = 0; k < c->nout; k++) /* lse is the only vector a query */
-        if (c->out[k].dtype != (c->out[k].rank > 3 ? dtype : TUTTI_F32))
-            return TUTTI_E_UNSUPPORTED;
-    return f32 || bf16 ? TUTTI_OK : TUTTI_E_UNSUPPORTED;
-}

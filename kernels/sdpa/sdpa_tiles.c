@@ -3,25 +3,50 @@
 #include "common/amx.h"
 #include "common/fastmath.h"
 #include "common/gemm_microkernel_loop.h"
+#include "common/half.h"
 #include "common/simd_transpose.h"
 #include "sdpa/sdpa.h"
 
 #define INLINE SIMD_INLINE
 
+/* Sums of products of pairs, where there are registers for that.  No instruction below AMX multiplies f16 and sums in
+ * f32: what a tile register does not fill is converted. */
+#if defined(PAIRS_F16) && defined(__AVX512F__)
+#include <immintrin.h>
+
+INLINE __m512 low_halves(__m512i words)
+{
+    return _mm512_cvtph_ps(_mm512_cvtepi32_epi16(words));
+}
+
+INLINE __m512 add_products(__m512 acc, __m512i x, __m512i b)
+{
+    acc = _mm512_fmadd_ps(low_halves(x), low_halves(b), acc);
+    return _mm512_fmadd_ps(low_halves(_mm512_srli_epi32(x, 16)),
+                           low_halves(_mm512_srli_epi32(b, 16)), acc);
+}
+
+#define FMA_PAIRS(acc, x, b)                                                                   \
+    ((acc) = (f32x16)add_products((__m512)(acc), _mm512_set1_epi32((int32_t)fast_bits(*(x))),  \
+                                  (__m512i)(b)))
+#elif !defined(PAIRS_F16) && defined(GEMM_FMA_BF16)
+#define FMA_PAIRS GEMM_FMA_BF16
+#endif
+
 GEMM_MICROKERNEL_LOOP(loop, simd_f32, GEMM_FMA_F32)
-#if defined(GEMM_FMA_BF16)
-GEMM_MICROKERNEL_LOOP(loop_bf16, simd_f32, GEMM_FMA_BF16)
-#define LOOP(bf16, ...) ((bf16) ? loop_bf16(__VA_ARGS__) : loop(__VA_ARGS__))
+#if defined(FMA_PAIRS)
+GEMM_MICROKERNEL_LOOP(loop_pairs, simd_f32, FMA_PAIRS)
+#define LOOP(pairs, ...) ((pairs) ? loop_pairs(__VA_ARGS__) : loop(__VA_ARGS__))
 #else
-#define LOOP(bf16, ...) loop(__VA_ARGS__)
+#define LOOP(pairs, ...) loop(__VA_ARGS__)
 #endif
 
 /* Of AVX-512's 32 registers 24 hold results where four of columns go together, else 16, as of NEON's; of 16 registers
  * 12 do. */
 enum { TILE = SDPA_TILE, ROWS = 6, VECS = 4, HIGH = SIMD_REGISTERS == 32 ? 8 : 6 };
 
-/* rows x vecs registers of c (constants after inlining, as `bf16`) stay while k runs. */
-INLINE void block(const sdpa_gemm *p, int bf16, int rows, int vecs, const float *a,
+/* rows x vecs registers of c (constants after inlining, as `pairs`) stay while k runs. */
+INLINE void block(const sdpa_gemm *p, int pairs, int rows, int vecs, const float *a,
                   const float *b, float *c, int add)
 {
     simd_f32 acc[HIGH][GEMM_MAX_VECS];
@@ -29,50 +54,50 @@ INLINE void block(const sdpa_gemm *p, int bf16, int rows, int vecs, const float 
         for (int v = 0; v < vecs; v++)
             acc[r][v] =
                 add ? *(const simd_f32 *)(c + r * p->c_row + v * SIMD_WIDTH) : (simd_f32){0};
-    LOOP(bf16, rows, vecs, p->k, a, p->a_row, p->a_col, b, p->b_row, 0, acc);
+    LOOP(pairs, rows, vecs, p->k, a, p->a_row, p->a_col, b, p->b_row, 0, acc);
     for (int r = 0; r < rows; r++)
         for (int v = 0; v < vecs; v++)
             *(simd_f32 *)(c + r * p->c_row + v * SIMD_WIDTH) = acc[r][v];
 }
 
 /* All rows of two registers' columns, or of one. */
-INLINE void panel(const sdpa_gemm *p, int bf16, int vecs, const float *a, const float *b,
+INLINE void panel(const sdpa_gemm *p, int pairs, int vecs, const float *a, const float *b,
                   float *c, int add)
 {
     int64_t i = 0;
     for (; i + HIGH <= p->m; i += HIGH)
-        block(p, bf16, HIGH, vecs, a + i * p->a_row, b, c + i * p->c_row, add);
+        block(p, pairs, HIGH, vecs, a + i * p->a_row, b, c + i * p->c_row, add);
     for (; i + 2 <= p->m; i += 2)
-        block(p, bf16, 2, vecs, a + i * p->a_row, b, c + i * p->c_row, add);
+        block(p, pairs, 2, vecs, a + i * p->a_row, b, c + i * p->c_row, add);
     for (; i < p->m; i++)
-        block(p, bf16, 1, vecs, a + i * p->a_row, b, c + i * p->c_row, add);
+        block(p, pairs, 1, vecs, a + i * p->a_row, b, c + i * p->c_row, add);
 }
 
 /* All rows of four registers' columns. */
-INLINE void wide_panel(const sdpa_gemm *p, int bf16, const float *a, const float *b, float *c,
+INLINE void wide_panel(const sdpa_gemm *p, int pairs, const float *a, const float *b, float *c,
                        int add)
 {
     int64_t i = 0;
     for (; i + ROWS <= p->m; i += ROWS)
-        block(p, bf16, ROWS, VECS, a + i * p->a_row, b, c + i * p->c_row, add);
+        block(p, pairs, ROWS, VECS, a + i * p->a_row, b, c + i * p->c_row, add);
     if (i + 4 <= p->m) {
-        block(p, bf16, 4, VECS, a + i * p->a_row, b, c + i * p->c_row, add);
+        block(p, pairs, 4, VECS, a + i * p->a_row, b, c + i * p->c_row, add);
         i += 4;
     }
     for (; i < p->m; i++)
-        block(p, bf16, 1, VECS, a + i * p->a_row, b, c + i * p->c_row, add);
+        block(p, pairs, 1, VECS, a + i * p->a_row, b, c + i * p->c_row, add);
 }
 
-INLINE void gemm(const sdpa_gemm *p, int bf16, const float *a, const float *b, float *c,
+INLINE void gemm(const sdpa_gemm *p, int pairs, const float *a, const float *b, float *c,
                  int add)
 {
     int64_t j = 0;
     for (; SIMD_WIDTH == 16 && j + VECS * SIMD_WIDTH <= p->n; j += VECS * SIMD_WIDTH)
-        wide_panel(p, bf16, a, b + j, c + j, add);
+        wide_panel(p, pairs, a, b + j, c + j, add);
     for (; j + 2 * SIMD_WIDTH <= p->n; j += 2 * SIMD_WIDTH)
-        panel(p, bf16, 2, a, b + j, c + j, add);
+        panel(p, pairs, 2, a, b + j, c + j, add);
     for (; j < p->n; j += SIMD_WIDTH)
-        panel(p, bf16, 1, a, b + j, c + j, add);
+        panel(p, pairs, 1, a, b + j, c + j, add);
 }
 
 void sdpa_gemm_run(const sdpa_gemm *p, const float *a, const float *b, float *c, int add)
@@ -135,8 +160,8 @@ INLINE void amx_product(const sdpa_gemm *p, int64_t m, int64_t words, const floa
         amx_rows(p, 0, words, a + i * a_row, a_row, b, c + i * p->c_row, add);
 }
 
-/* What is less than a tile register goes by vdpbf16ps. */
-void sdpa_gemm_bf16_run(const sdpa_gemm *p, const float *a, const float *b, float *c, int add)
+/* What is less than a tile register goes by registers of AVX-512. */
+void sdpa_gemm_pairs_run(const sdpa_gemm *p, const float *a, const float *b, float *c, int add)
 {
     const int64_t m = p->m / AMX_ROWS * AMX_ROWS, words = p->k / AMX_WORDS * AMX_WORDS;
     sdpa_gemm rest = *p;
@@ -154,22 +179,28 @@ void sdpa_gemm_bf16_run(const sdpa_gemm *p, const float *a, const float *b, floa
     if (rest.m)
         gemm(&rest, 1, a + m * p->a_row, b, c + m * p->c_row, add);
 }
-#elif defined(GEMM_FMA_BF16)
-void sdpa_gemm_bf16_run(const sdpa_gemm *p, const float *a, const float *b, float *c, int add)
+#elif defined(FMA_PAIRS)
+void sdpa_gemm_pairs_run(const sdpa_gemm *p, const float *a, const float *b, float *c, int add)
 {
     gemm(p, 1, a, b, c, add);
 }
 #else
-/* The halves of a word of bf16. */
+#if defined(PAIRS_F16)
+#define NUMBER half_from_f16
+#else
+#define NUMBER half_from_bf16
+#endif
+
+/* The halves of a word. */
 INLINE void halves(const float *word, float ret[2])
 {
     const uint32_t bits = fast_bits(*word);
-    ret[0] = fast_from_bits(bits << 16);
-    ret[1] = fast_from_bits(bits & 0xFFFF0000u);
+    ret[0] = NUMBER((uint16_t)bits);
+    ret[1] = NUMBER((uint16_t)(bits >> 16));
 }
 
 /* A model of the instruction, for tests of the rest where a CPU lacks it. */
-void sdpa_gemm_bf16_run(const sdpa_gemm *p, const float *a, const float *b, float *c, int add)
+void sdpa_gemm_pairs_run(const sdpa_gemm *p, const float *a, const float *b, float *c, int add)
 {
     for (int64_t i = 0; i < p->m; i++)
         for (int64_t j = 0; j < p->n; j++) {

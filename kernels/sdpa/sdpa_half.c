@@ -1,15 +1,46 @@
-/* sdpa_bf16.c - attention in bf16: pairs for the GEMMs, rows of tiles that become bf16. */
+/* sdpa_half.c - attention in bf16 or, with PAIRS_F16, in f16: pairs for the GEMMs, rows of tiles that become 16 bits. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/fastmath.h"
 #include "common/half.h"
 #include "common/simd.h"
 #include "sdpa/sdpa.h"
 
-#if defined(__AVX512BF16__)
+#include <string.h>
+
+#if defined(__AVX512BF16__) || (defined(PAIRS_F16) && defined(__AVX512F__))
+#define WITH_AVX512 1
 #include "common/exp2_avx512.h"
 #endif
 
 enum { TILE = SDPA_TILE };
+
+#if defined(PAIRS_F16)
+#define NARROW half_to_f16
+#define WIDEN half_from_f16
+
+/* A register, rounded. */
+static void store_register(const float *x, uint16_t *to)
+{
+#if defined(WITH_AVX512)
+    _mm256_storeu_si256((__m256i *)to,
+                        _mm512_cvtps_ph(_mm512_loadu_ps(x), _MM_FROUND_TO_NEAREST_INT));
+#else
+    uint16_t rounded[SIMD_WIDTH]; /* `to` may be what x is */
+    for (int k = 0; k < SIMD_WIDTH; k++)
+        rounded[k] = half_to_f16(x[k]);
+    memcpy(to, rounded, sizeof rounded);
+#endif
+}
+#else
+#define NARROW half_to_bf16
+#define WIDEN half_from_bf16
+
+static void store_register(const float *x, uint16_t *to)
+{
+    const simd_f32 v = *(const simd_f32 *)x;
+    simd_store_bf16(&v, to);
+}
+#endif
 
 void sdpa_pack_pairs(const uint16_t *x, int64_t row, int64_t n, int64_t d, int64_t width,
                      float *to)
@@ -31,10 +62,8 @@ void sdpa_pack_pairs(const uint16_t *x, int64_t row, int64_t n, int64_t d, int64
 void sdpa_narrow_row(float *row)
 {
     uint16_t *to = (uint16_t *)row;
-    for (int64_t i = 0; i < TILE; i += SIMD_WIDTH) {
-        const simd_f32 v = *(const simd_f32 *)(row + i);
-        simd_store_bf16(&v, to + i);
-    }
+    for (int64_t i = 0; i < TILE; i += SIMD_WIDTH)
+        store_register(row + i, to + i);
 }
 
 /* Two rows of a tile (`high` NULL: zeros) become one of words. */
@@ -43,9 +72,9 @@ static void pair_rows(const float *low, const float *high, float *to)
     uint16_t a[TILE], b[TILE] = {0};
     uint32_t *words = (uint32_t *)to;
     for (int64_t i = 0; i < TILE; i += SIMD_WIDTH) {
-        simd_store_bf16((const simd_f32 *)(low + i), a + i);
+        store_register(low + i, a + i);
         if (high)
-            simd_store_bf16((const simd_f32 *)(high + i), b + i);
+            store_register(high + i, b + i);
     }
     OP_LOOP for (int64_t i = 0; i < TILE; i++) words[i] = a[i] | (uint32_t)b[i] << 16;
 }
@@ -61,7 +90,7 @@ void sdpa_narrow_tiles(int64_t rows, const float *p, float *ds, float *p2, float
         sdpa_narrow_row(ds + r * TILE);
 }
 
-#if defined(__AVX512BF16__)
+#if defined(WITH_AVX512)
 enum { VECTORS = TILE / SIMD_LANES };
 
 /* exp(x), 0 where that is no normal number. */
@@ -80,9 +109,21 @@ SIMD_INLINE __mmask16 seen_lanes(int64_t seen, int k)
     return n >= SIMD_LANES ? 0xFFFF : n <= 0 ? 0 : (__mmask16)((1u << n) - 1u);
 }
 
+/* Thirty-two numbers, rounded. */
+SIMD_INLINE __m512i narrow_both(__m512 low, __m512 high)
+{
+#if defined(PAIRS_F16)
+    const __m256i first = _mm512_cvtps_ph(low, _MM_FROUND_TO_NEAREST_INT);
+    return _mm512_inserti64x4(_mm512_castsi256_si512(first),
+                              _mm512_cvtps_ph(high, _MM_FROUND_TO_NEAREST_INT), 1);
+#else
+    return (__m512i)_mm512_cvtne2ps_pbh(high, low);
+#endif
+}
+
 SIMD_INLINE void store_both(uint16_t *to, __m512 low, __m512 high)
 {
-    _mm512_storeu_si512(to, (__m512i)_mm512_cvtne2ps_pbh(high, low));
+    _mm512_storeu_si512(to, narrow_both(low, high));
 }
 
 float sdpa_softmax_half(float *s, float scale, int64_t seen, float *max, float *sum)
@@ -143,8 +184,8 @@ void sdpa_grad_half(const sdpa_grad_line l[2], float scale, float *p2, float *ds
             store_both((uint16_t *)l[r].ds + k * SIMD_LANES, ds[r][0], ds[r][1]);
         }
         for (int v = 0; v < 2; v++) {
-            const __m512i wp = (__m512i)_mm512_cvtne2ps_pbh(p[1][v], p[0][v]);
-            const __m512i wd = (__m512i)_mm512_cvtne2ps_pbh(ds[1][v], ds[0][v]);
+            const __m512i wp = narrow_both(p[0][v], p[1][v]);
+            const __m512i wd = narrow_both(ds[0][v], ds[1][v]);
             _mm512_storeu_si512(p2 + (k + v) * SIMD_LANES,
                                 _mm512_permutexvar_epi16(by_word, wp));
             _mm512_storeu_si512(ds2 + (k + v) * SIMD_LANES,
@@ -179,13 +220,13 @@ void sdpa_store_half(const float *x, int64_t n, float scale, uint16_t *to)
     int64_t i = 0;
     for (; i + SIMD_WIDTH <= n; i += SIMD_WIDTH) {
         const simd_f32 v = *(const simd_f32 *)(x + i) * scale;
-        simd_store_bf16(&v, to + i);
+        store_register((const float *)&v, to + i);
     }
     for (; i < n; i++)
-        to[i] = half_to_bf16(scale * x[i]);
+        to[i] = NARROW(scale * x[i]);
 }
 
-#if defined(__AVX512BF16__)
+#if defined(__AVX512BF16__) && !defined(PAIRS_F16)
 /* Products are exact, and a lane gets two of 32. */
 double sdpa_dot_half(const uint16_t *x, const uint16_t *y, int64_t n)
 {
@@ -208,8 +249,8 @@ double sdpa_dot_half(const uint16_t *x, const uint16_t *y, int64_t n)
         float a[TILE], b[TILE];
         OP_LOOP for (int64_t i = 0; i < some; i++)
         {
-            a[i] = half_from_bf16(x[at + i]);
-            b[i] = half_from_bf16(y[at + i]);
+            a[i] = WIDEN(x[at + i]);
+            b[i] = WIDEN(y[at + i]);
         }
         sum += sdpa_dot(a, b, some);
     }

@@ -1,4 +1,4 @@
-/* sdpa_bf16_test.c - attention of bf16 and its gradient against the definition in f64 of the same numbers. */
+/* sdpa_half_test.c - attention of bf16 and f16 and its gradient against the definition in f64 of the same numbers. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/gemm_microkernel.h"
 #include "numbers.h"
@@ -49,15 +49,20 @@ static void *zeros(int64_t n)
 static void put_number(numbers *x, int64_t k, double v)
 {
     x->f32[k] = (float)v;
-    x->half[k] = tutti_to_bf16((float)v);
-    x->rounded[k] = number_of_bf16(x->half[k]);
+    x->half[k] = tutti_to_half((float)v, x->dtype);
+    x->rounded[k] = number_of_half(x->half[k], x->dtype);
+}
+
+static int is_half(const tutti_desc *d)
+{
+    return d->dtype != TUTTI_F32;
 }
 
 /* The numbers of input k as the kernel has them, in f64. */
 static void upcast(job *j, uint32_t k)
 {
     const int64_t n = tutti_numel(&j->descs[k]);
-    const int half = j->descs[k].dtype == TUTTI_BF16;
+    const int half = is_half(&j->descs[k]);
     for (int64_t i = 0; i < n; i++)
         j->wide[k][i] = (double)(half ? j->in[k].rounded[i] : j->in[k].f32[i]);
 }
@@ -107,13 +112,13 @@ static void go_forward(int kind, job *j)
     }
 }
 
-static void job_init(const shape *q, int kind, job *j)
+static void job_init(const shape *q, int kind, int32_t dtype, job *j)
 {
     memset(j, 0, sizeof *j);
-    descs_of(q, kind, TUTTI_BF16, j);
+    descs_of(q, kind, dtype, j);
     for (uint32_t k = 0; k < j->c.nin; k++) {
         const int64_t n = tutti_numel(&j->descs[k]);
-        j->in[k] = numbers_make(n, 7 * k + 1);
+        j->in[k] = numbers_make_as(n, 7 * k + 1, dtype);
         j->wide[k] = zeros(n);
         for (int64_t i = 0; q->bias == LEFT_OUT && k + 1 == j->c.nin && i < n; i++)
             if (i % q->tk < q->tk / 2 + 5)
@@ -141,20 +146,23 @@ static void job_fini(job *j)
         free(j->out[k]), free(j->want[k]);
 }
 
-/* Probabilities and what their gradients are made of are rounded once, and so is the result: two steps of bf16 of
+/* Probabilities and what their gradients are made of are rounded once, and so is the result: two steps of 16 bits of
  * the largest one.  lse comes from sums in f32. */
 static void check_results(const job *j)
 {
     for (uint32_t k = 0; k < j->c.nout; k++) {
-        const int half = j->c.out[k].dtype == TUTTI_BF16;
+        const int32_t dtype = j->c.out[k].dtype;
+        const double step = dtype == TUTTI_F16 ? 0x1p-10 : 0x1p-7;
+        const int half = is_half(&j->c.out[k]);
         const int64_t n = tutti_numel(&j->c.out[k]);
         double most = 0.0;
         for (int64_t i = 0; i < n; i++)
             most = fmax(most, fabs(j->want[k][i]));
         for (int64_t i = 0; i < n; i++)
-            number_is_close(half ? (double)number_of_bf16(((const uint16_t *)j->out[k])[i])
-                                 : (double)((const float *)j->out[k])[i],
-                            j->want[k][i], most * (half ? 0x1p-7 : 1e-5) + 1e-6);
+            number_is_close(
+                half ? (double)number_of_half(((const uint16_t *)j->out[k])[i], dtype)
+                     : (double)((const float *)j->out[k])[i],
+                j->want[k][i], most * (half ? step : 1e-5) + 1e-6);
     }
 }
 
@@ -164,18 +172,23 @@ static void data_of(const job *j, const void **ret)
         ret[k] = numbers_as(&j->in[k], j->descs[k].dtype);
 }
 
-START_TEST(attention_reads_and_writes_bf16)
+static const int32_t dtypes[] = {TUTTI_BF16, TUTTI_F16};
+enum { DTYPES = sizeof dtypes / sizeof *dtypes };
+
+START_TEST(attention_reads_and_writes_16_bits)
 {
-    if (!gemm_microkernel_at(TUTTI_BF16, 0))
+    const shape *q = &shapes[_i / DTYPES];
+    const int32_t dtype = dtypes[_i % DTYPES];
+    if (!gemm_microkernel_at(dtype, 0))
         return;
     for (int kind = 0; kind < KINDS; kind++) {
         const void *in[MAX_IN] = {0};
         void *state = NULL;
         uint64_t bytes = 0;
         job j;
-        if (kind > 1 && shapes[_i].tq != shapes[_i].tk)
+        if (kind > 1 && q->tq != q->tk)
             continue;
-        job_init(&shapes[_i], kind, &j);
+        job_init(q, kind, dtype, &j);
         data_of(&j, in);
         ck_assert_int_eq(ops[kind]->cpu->prepare(&j.c, &state, &bytes, NULL), TUTTI_OK);
         void *scratch = aligned_alloc(64, (bytes + 127) / 64 * 64);
@@ -189,31 +202,55 @@ START_TEST(attention_reads_and_writes_bf16)
 }
 END_TEST
 
-/* Packing, tails and what is seen, with a model of the instruction that every CPU has. */
-START_TEST(the_model_of_the_instruction_gives_the_same)
+typedef void pass(const sdpa_shape *s, const sdpa_tensors *t, int threads, void *scratch);
+extern pass sdpa_run_f16, sdpa_grad_run_f16;
+
+/* What computes both passes where a CPU lacks the instruction. */
+typedef struct model {
+    const char *name;
+    int32_t dtype, level; /* the least level of tutti/isa.h */
+    pass *passes[2];
+} model;
+
+#if defined(__x86_64__)
+/* With a model of AMX's registers. */
+extern pass sdpa_run_f16_model, sdpa_grad_run_f16_model;
+#endif
+static const model models[] = {
+    {"bf16", TUTTI_BF16, TUTTI_ISA_base, {sdpa_run, sdpa_grad_run}},
+    {"f16", TUTTI_F16, TUTTI_ISA_base, {sdpa_run_f16, sdpa_grad_run_f16}},
+#if defined(__x86_64__)
+    {"f16 by tiles", TUTTI_F16, TUTTI_ISA_v4, {sdpa_run_f16_model, sdpa_grad_run_f16_model}},
+#endif
+};
+enum { MODELS = sizeof models / sizeof *models };
+
+/* Packing, tails and what is seen, with models of the instructions. */
+START_TEST(the_models_of_the_instructions_give_the_same)
 {
+    const shape *q = &shapes[_i / MODELS];
+    const model *m = &models[_i % MODELS];
+    if (tutti_isa() < m->level)
+        return;
     for (int kind = 0; kind < 2; kind++) {
         const void *in[MAX_IN] = {0};
         job j;
-        job_init(&shapes[_i], kind, &j);
+        job_init(q, kind, m->dtype, &j);
         data_of(&j, in);
         const sdpa_shape s = sdpa_shape_known(&j.c, false, kind ? 6 : 3);
-        sdpa_tensors t = {.q = in[0], .k = in[1], .v = in[2], .bf16 = 1};
+        sdpa_tensors t = {.q = in[0], .k = in[1], .v = in[2], .dtype = m->dtype};
         t.y = kind ? (void *)(uintptr_t)in[3] : j.out[0];
         t.lse = kind ? (float *)(uintptr_t)in[4] : j.out[1];
         t.dy = kind ? in[5] : NULL;
         t.dq = j.out[0];
         t.dk = j.out[1];
         t.dv = j.out[2];
-        t.bias = shapes[_i].bias ? in[j.c.nin - 1] : NULL;
+        t.bias = q->bias ? in[j.c.nin - 1] : NULL;
         const uint64_t bytes = kind ? sdpa_grad_scratch(&s, 1) : sdpa_scratch(&s, 1);
         void *scratch = aligned_alloc(64, (bytes + 127) / 64 * 64);
         ck_assert_ptr_nonnull(scratch);
         memset(scratch, 0xFF, bytes);
-        if (kind)
-            sdpa_grad_run(&s, &t, 1, scratch);
-        else
-            sdpa_run(&s, &t, 1, scratch);
+        m->passes[kind](&s, &t, 1, scratch);
         check_results(&j);
         free(scratch);
         job_fini(&j);
@@ -224,9 +261,16 @@ END_TEST
 #if defined(__x86_64__)
 /* ---- the products of tiles ---- */
 
-/* That of AMX with a model of its registers, for CPUs without. */
-extern void sdpa_gemm_bf16_run_amx_model(const sdpa_gemm *p, const float *a, const float *b,
-                                         float *c, int add);
+/* Those of AMX with a model of its registers, for CPUs without. */
+typedef void tile_product(const sdpa_gemm *p, const float *a, const float *b, float *c,
+                          int add);
+extern tile_product sdpa_gemm_pairs_run_amx_model, sdpa_gemm_pairs_run_f16_model;
+static const struct {
+    int32_t dtype, level;
+    tile_product *run;
+} tile_products[] = {{TUTTI_BF16, TUTTI_ISA_bf16, sdpa_gemm_pairs_run_amx_model},
+                     {TUTTI_F16, TUTTI_ISA_v4, sdpa_gemm_pairs_run_f16_model}};
+enum { WAYS = 4 * sizeof tile_products / sizeof *tile_products };
 
 static const struct {
     int64_t m, n, k;
@@ -235,43 +279,47 @@ static const struct {
 enum { PRODUCTS = sizeof products / sizeof *products };
 
 /* Row i of c by words, in f64. */
-static double word_product(const sdpa_gemm *p, const float *a, const float *b, int64_t i,
-                           int64_t j)
+static double word_product(const sdpa_gemm *p, int32_t dtype, const float *a, const float *b,
+                           int64_t i, int64_t j)
 {
     double sum = 0.0;
     for (int64_t w = 0; w < p->k; w++) {
         uint32_t x, y;
         memcpy(&x, a + i * p->a_row + w * p->a_col, sizeof x);
         memcpy(&y, b + w * p->b_row + j, sizeof y);
-        sum += (double)number_of_bf16((uint16_t)x) * (double)number_of_bf16((uint16_t)y);
-        sum += (double)number_of_bf16((uint16_t)(x >> 16)) *
-               (double)number_of_bf16((uint16_t)(y >> 16));
+        sum += (double)number_of_half((uint16_t)x, dtype) *
+               (double)number_of_half((uint16_t)y, dtype);
+        sum += (double)number_of_half((uint16_t)(x >> 16), dtype) *
+               (double)number_of_half((uint16_t)(y >> 16), dtype);
     }
     return sum;
 }
 
 START_TEST(products_of_tiles_by_amx_are_those_of_their_words)
 {
-    const int transposed = _i % 2, add = _i / 2 % 2;
-    const int64_t m = products[_i / 4].m, n = products[_i / 4].n, k = products[_i / 4].k;
+    const int transposed = _i % 2, add = _i / 2 % 2, which = _i / 4 % (WAYS / 4);
+    const int64_t m = products[_i / WAYS].m, n = products[_i / WAYS].n,
+                  k = products[_i / WAYS].k;
+    const int32_t dtype = tile_products[which].dtype;
     const sdpa_gemm p = {m, n, k, transposed ? 1 : k, transposed ? m + 1 : 1, n, n + 16};
-    if (!gemm_microkernel_at(TUTTI_BF16, 0))
+    if (tutti_isa() < tile_products[which].level)
         return;
-    numbers a = numbers_make(2 * (m + 1) * (k + 1), 1), b = numbers_make(2 * k * n, 2);
+    numbers a = numbers_make_as(2 * (m + 1) * (k + 1), 1, dtype),
+            b = numbers_make_as(2 * k * n, 2, dtype);
     float *c = calloc((size_t)(m * p.c_row), sizeof *c);
     for (int64_t i = 0; i < m * p.c_row; i++)
         c[i] = add ? (float)(i % 7) : NAN;
-    sdpa_gemm_bf16_run_amx_model(&p, (const float *)(const void *)a.half,
-                                 (const float *)(const void *)b.half, c, add);
+    tile_products[which].run(&p, (const float *)(const void *)a.half,
+                             (const float *)(const void *)b.half, c, add);
     for (int64_t i = 0; i < m; i++)
         for (int64_t j = 0; j < p.c_row; j++) {
             const int64_t at = i * p.c_row + j;
             const double before = add ? (double)(at % 7) : 0.0;
             if (j < n)
                 number_is_close((double)c[at],
-                                before + word_product(&p, (const float *)(const void *)a.half,
-                                                      (const float *)(const void *)b.half, i,
-                                                      j),
+                                before +
+                                    word_product(&p, dtype, (const float *)(const void *)a.half,
+                                                 (const float *)(const void *)b.half, i, j),
                                 bound_of(2 * k, (double)(2 * k) + 7.0));
             else
                 ck_assert(add ? (double)c[at] == before
@@ -284,7 +332,8 @@ START_TEST(products_of_tiles_by_amx_are_those_of_their_words)
 END_TEST
 #endif
 
-/* What it leaves to the host's conversions: F16, mixtures, and rows of which half a word is left. */
+/* What it leaves to the host's conversions: F16 where nothing multiplies it, mixtures, and rows of which half a word is
+ * left. */
 START_TEST(other_halves_are_refused_without_a_word)
 {
     static const shape odd = {1, 1, 8, 8, 7, 0, 0, 0.0}, even = {1, 1, 8, 8, 8, 0, 0, 0.0};
@@ -293,6 +342,8 @@ START_TEST(other_halves_are_refused_without_a_word)
         void *state = NULL;
         uint64_t bytes = 0;
         tutti_error err = TUTTI_ERROR_INIT;
+        if (_i == 1 && gemm_microkernel_at(TUTTI_F16, 0))
+            continue;
         descs_of(_i == 0 ? &odd : &even, kind, _i == 1 ? TUTTI_F16 : TUTTI_BF16, &j);
         if (_i == 2)
             j.descs[MAX_IN].dtype = TUTTI_F32;
@@ -306,15 +357,20 @@ END_TEST
 int main(void)
 {
     if (!gemm_microkernel_at(TUTTI_BF16, 0))
-        (void)puts("attention_reads_and_writes_bf16: not here, this CPU has no units for bf16 "
-                   "(AVX512_BF16)");
-    Suite *s = suite_create("sdpa_bf16");
+        (void)puts(
+            "attention_reads_and_writes_16_bits: not in bf16 here, this CPU has no units "
+            "for it (AVX512_BF16)");
+    if (!gemm_microkernel_at(TUTTI_F16, 0))
+        (void)puts("attention_reads_and_writes_16_bits: not in f16 here, this CPU has no units "
+                   "for it (AMX-FP16)");
+    Suite *s = suite_create("sdpa_half");
     TCase *t = tcase_create("attention");
     tcase_set_timeout(t, 60);
-    tcase_add_loop_test(t, attention_reads_and_writes_bf16, 0, SHAPES);
-    tcase_add_loop_test(t, the_model_of_the_instruction_gives_the_same, 0, SHAPES);
+    tcase_add_loop_test(t, attention_reads_and_writes_16_bits, 0, SHAPES * DTYPES);
+    tcase_add_loop_test(t, the_models_of_the_instructions_give_the_same, 0, SHAPES * MODELS);
 #if defined(__x86_64__)
-    tcase_add_loop_test(t, products_of_tiles_by_amx_are_those_of_their_words, 0, 4 * PRODUCTS);
+    tcase_add_loop_test(t, products_of_tiles_by_amx_are_those_of_their_words, 0,
+                        WAYS * PRODUCTS);
 #endif
     tcase_add_loop_test(t, other_halves_are_refused_without_a_word, 0, 3);
     suite_add_tcase(s, t);
