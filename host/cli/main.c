@@ -87,23 +87,23 @@ static bool isa_is_known(void)
     return false;
 }
 
-/* A build for one level that has come to a processor, or was told by TUTTI_ISA, below it. */
-static void warn_of_missing_variants(void)
+/* A build for one level of instruction sets runs at that one alone. */
+static bool kernels_fit(void)
 {
-    if (tutti_op_table_only > tutti_isa())
-        (void)fprintf(
-            stderr,
-            "tutti: warning: kernels were built for the instruction set %s alone; with "
-            "%s slow ones run (build with TUTTI_ISA_ONLY empty, or native here)\n",
-            tutti_isa_name(tutti_op_table_only), tutti_isa_name(tutti_isa()));
+    tutti_error e = TUTTI_ERROR_INIT;
+    cli_kernels_only = tutti_op_table_only;
+    if (!tutti_op_table_check(&e))
+        return true;
+    (void)fprintf(stderr, "tutti: %s\n", e.text);
+    return false;
 }
 
 static int run_command(int argc, char **argv)
 {
     if (!isa_is_known())
         return CLI_USAGE;
-    cli_kernels_only = tutti_op_table_only;
-    warn_of_missing_variants();
+    if (!kernels_fit())
+        return CLI_FAILED;
     return cli_run_line(commands, argc, argv, tutti_op_table);
 }
 

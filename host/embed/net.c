@@ -113,7 +113,8 @@ static tutti_status open_optimizer(tutti_net *n, const char *json, tutti_error *
 
 static tutti_status open_all(tutti_net *n, const tutti_net_options *o, tutti_error *err)
 {
-    tutti_status s = plugins_open(o->plugin_paths, &n->told, &n->registry, err);
+    tutti_status s = tutti_op_table_check(err);
+    s = s ? s : plugins_open(o->plugin_paths, &n->told, &n->registry, err);
     if (s || (s = open_model(n, o, err)) || (s = open_optimizer(n, o->optimizer, err)))
         return s;
     const net_model_options options = {.net = n->net,

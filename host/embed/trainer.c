@@ -59,7 +59,8 @@ static tutti_status read_run(tutti_trainer *t, const tutti_trainer_options *o, t
 
 static tutti_status open_all(tutti_trainer *t, const tutti_trainer_options *o, tutti_error *err)
 {
-    tutti_status s = plugins_open(o->plugin_paths, &t->told, &t->registry, err);
+    tutti_status s = tutti_op_table_check(err);
+    s = s ? s : plugins_open(o->plugin_paths, &t->told, &t->registry, err);
     if (s || (s = read_run(t, o, err)))
         return s;
     if ((s = trainer_create(t->run, t->registry, tutti_op_table, &t->trainer, err))) {

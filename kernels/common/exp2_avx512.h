@@ -1,4 +1,4 @@
-/* exp2_avx512.h - powers of two of sixteen numbers, for results that are rounded to bf16. */
+/* exp2_avx512.h - powers of two of sixteen numbers, for results that are rounded to 16 bits. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef KERNELS_COMMON_EXP2_AVX512_H
 #define KERNELS_COMMON_EXP2_AVX512_H

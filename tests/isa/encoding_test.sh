@@ -20,7 +20,7 @@ if ! command -v as >/dev/null || ! echo 'tdpfp16ps %tmm6, %tmm4, %tmm0' | as - -
 fi
 # multiplies OBJECT TYPE: the tiles that its instructions multiply, of such pairs
 multiplies() {
-  objdump -d --no-show-raw-insn "$1" | sed -n "s/.*tdp${2}ps *//p"
+  objdump -d --no-show-raw-insn "$1" | sed -n "s/.*tdp${2}ps *//p" | sort # what is around them may move them
 }
 for kind in "${kinds[@]}"; do
   multiplies "${bf16[$kind]}" bf16 >"$work/bf16"

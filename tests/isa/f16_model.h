@@ -39,5 +39,14 @@
 #define conv2d_implicit_create conv2d_implicit_create_model
 #define conv2d_implicit_run conv2d_implicit_run_model
 #define conv2d_implicit_destroy conv2d_implicit_destroy_model
+#define sdpa_dtypes sdpa_dtypes_model
+#define sdpa_forward sdpa_forward_model
+#define sdpa_backward sdpa_backward_model
+#define sdpa_run_f16_isa sdpa_run_f16_model_isa
+#define sdpa_grad_run_f16_isa sdpa_grad_run_f16_model_isa
+#define tutti_op_sdpa tutti_op_sdpa_model
+#define tutti_op_sdpa_grad tutti_op_sdpa_grad_model
+#define tutti_op_sdpa_packed tutti_op_sdpa_packed_model
+#define tutti_op_sdpa_packed_grad tutti_op_sdpa_packed_grad_model
 
 #endif

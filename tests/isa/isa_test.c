@@ -2,9 +2,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "isa_level.h"
 #include "op_table.h"
+#include "op_table_level.h"
 #include "tutti/half.h"
 #include "tutti_check.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include <sys/wait.h>
@@ -210,6 +212,36 @@ START_TEST(the_table_has_the_variants_beyond_the_usual_levels)
 END_TEST
 #endif
 
+START_TEST(a_build_for_one_level_runs_at_no_other_one)
+{
+    tutti_error e = TUTTI_ERROR_INIT;
+    ck_assert_int_eq(op_table_fits(-1, TUTTI_ISA_base, &e), TUTTI_OK);
+    ck_assert_int_eq(op_table_fits(TUTTI_ISA_base, TUTTI_ISA_base, &e), TUTTI_OK);
+    ck_assert_int_eq(tutti_op_table_check(&e), TUTTI_OK);
+#if defined(__x86_64__)
+    ck_assert_int_eq(op_table_fits(TUTTI_ISA_base + 1, TUTTI_ISA_base, &e),
+                     TUTTI_E_UNSUPPORTED);
+    ck_assert_ptr_nonnull(strstr(e.text, "alone, and this is base"));
+#endif
+}
+END_TEST
+
+START_TEST(a_cpu_above_the_one_level_is_taken_for_it)
+{
+    const char *before = getenv("TUTTI_ISA");
+    op_table_pin(-1);
+    op_table_pin(tutti_isa_cpu());
+    ck_assert_ptr_eq(getenv("TUTTI_ISA"), before);
+    if (before || tutti_isa_cpu() == TUTTI_ISA_base)
+        return;
+    op_table_pin(TUTTI_ISA_base);
+    ck_assert_str_eq(getenv("TUTTI_ISA"), "base");
+    ck_assert_int_eq(setenv("TUTTI_ISA", tutti_isa_name(tutti_isa_cpu()), 1), 0);
+    op_table_pin(TUTTI_ISA_base); /* what the user wants is refused later */
+    ck_assert_str_eq(getenv("TUTTI_ISA"), tutti_isa_name(tutti_isa_cpu()));
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("isa");
@@ -229,6 +261,8 @@ int main(void)
     tcase_add_test(t, every_level_rounds_to_the_same_bf16);
     tcase_add_test(t, the_environment_lowers_the_level);
     tcase_add_test(t, the_table_of_operations_follows_the_level);
+    tcase_add_test(t, a_build_for_one_level_runs_at_no_other_one);
+    tcase_add_test(t, a_cpu_above_the_one_level_is_taken_for_it);
 #if defined(__x86_64__) || defined(__aarch64__)
     tcase_add_test(t, the_table_has_the_variants_beyond_the_usual_levels);
 #endif

@@ -28,6 +28,26 @@ enum { SHAPES = sizeof shapes / sizeof *shapes, KINDS = 4, MAX_IN = 7, MAX_OUT =
 static const tutti_op *const ops[KINDS] = {&tutti_op_sdpa, &tutti_op_sdpa_grad,
                                            &tutti_op_sdpa_packed, &tutti_op_sdpa_packed_grad};
 
+/* What operations compute with: bf16 and f16 where this CPU has units for them, and f16 by a model of AMX-FP16. */
+#if defined(__x86_64__)
+extern const tutti_op tutti_op_sdpa_model, tutti_op_sdpa_grad_model, tutti_op_sdpa_packed_model,
+    tutti_op_sdpa_packed_grad_model;
+static const tutti_op *const ops_by_model[KINDS] = {
+    &tutti_op_sdpa_model, &tutti_op_sdpa_grad_model, &tutti_op_sdpa_packed_model,
+    &tutti_op_sdpa_packed_grad_model};
+static int has_model(void)
+{
+    return tutti_isa() >= TUTTI_ISA_v4;
+}
+#else
+static const tutti_op *const *const ops_by_model = ops;
+static int has_model(void)
+{
+    return 0;
+}
+#endif
+enum { BF16, F16, F16_MODEL, WAYS };
+
 /* A call of one of the operations: what it reads is made here, the forward pass's results by the definition. */
 typedef struct job {
     sdpa_attr attr;
@@ -172,14 +192,13 @@ static void data_of(const job *j, const void **ret)
         ret[k] = numbers_as(&j->in[k], j->descs[k].dtype);
 }
 
-static const int32_t dtypes[] = {TUTTI_BF16, TUTTI_F16};
-enum { DTYPES = sizeof dtypes / sizeof *dtypes };
-
 START_TEST(attention_reads_and_writes_16_bits)
 {
-    const shape *q = &shapes[_i / DTYPES];
-    const int32_t dtype = dtypes[_i % DTYPES];
-    if (!gemm_microkernel_at(dtype, 0))
+    const shape *q = &shapes[_i / WAYS];
+    const int by_model = _i % WAYS == F16_MODEL;
+    const int32_t dtype = _i % WAYS == BF16 ? TUTTI_BF16 : TUTTI_F16;
+    const tutti_op *const *const all = by_model ? ops_by_model : ops;
+    if (by_model ? !has_model() : !gemm_microkernel_at(dtype, 0))
         return;
     for (int kind = 0; kind < KINDS; kind++) {
         const void *in[MAX_IN] = {0};
@@ -190,11 +209,11 @@ START_TEST(attention_reads_and_writes_16_bits)
             continue;
         job_init(q, kind, dtype, &j);
         data_of(&j, in);
-        ck_assert_int_eq(ops[kind]->cpu->prepare(&j.c, &state, &bytes, NULL), TUTTI_OK);
+        ck_assert_int_eq(all[kind]->cpu->prepare(&j.c, &state, &bytes, NULL), TUTTI_OK);
         void *scratch = aligned_alloc(64, (bytes + 127) / 64 * 64);
         ck_assert_ptr_nonnull(scratch);
         memset(scratch, 0xFF, bytes); /* NaNs */
-        ck_assert_int_eq(ops[kind]->cpu->run(state, &j.c, in, j.out, scratch), TUTTI_OK);
+        ck_assert_int_eq(all[kind]->cpu->run(state, &j.c, in, j.out, scratch), TUTTI_OK);
         check_results(&j);
         free(scratch);
         job_fini(&j);
@@ -270,7 +289,7 @@ static const struct {
     tile_product *run;
 } tile_products[] = {{TUTTI_BF16, TUTTI_ISA_bf16, sdpa_gemm_pairs_run_amx_model},
                      {TUTTI_F16, TUTTI_ISA_v4, sdpa_gemm_pairs_run_f16_model}};
-enum { WAYS = 4 * sizeof tile_products / sizeof *tile_products };
+enum { TILE_CASES = 4 * sizeof tile_products / sizeof *tile_products };
 
 static const struct {
     int64_t m, n, k;
@@ -297,9 +316,9 @@ static double word_product(const sdpa_gemm *p, int32_t dtype, const float *a, co
 
 START_TEST(products_of_tiles_by_amx_are_those_of_their_words)
 {
-    const int transposed = _i % 2, add = _i / 2 % 2, which = _i / 4 % (WAYS / 4);
-    const int64_t m = products[_i / WAYS].m, n = products[_i / WAYS].n,
-                  k = products[_i / WAYS].k;
+    const int transposed = _i % 2, add = _i / 2 % 2, which = _i / 4 % (TILE_CASES / 4);
+    const int64_t m = products[_i / TILE_CASES].m, n = products[_i / TILE_CASES].n,
+                  k = products[_i / TILE_CASES].k;
     const int32_t dtype = tile_products[which].dtype;
     const sdpa_gemm p = {m, n, k, transposed ? 1 : k, transposed ? m + 1 : 1, n, n + 16};
     if (tutti_isa() < tile_products[which].level)
@@ -366,7 +385,7 @@ int main(void)
     Suite *s = suite_create("sdpa_half");
     TCase *t = tcase_create("attention");
     tcase_set_timeout(t, 60);
-    tcase_add_loop_test(t, attention_reads_and_writes_16_bits, 0, SHAPES * DTYPES);
+    tcase_add_loop_test(t, attention_reads_and_writes_16_bits, 0, SHAPES * WAYS);
     tcase_add_loop_test(t, the_models_of_the_instructions_give_the_same, 0, SHAPES * MODELS);
 #if defined(__x86_64__)
     tcase_add_loop_test(t, products_of_tiles_by_amx_are_those_of_their_words, 0,

@@ -63,8 +63,7 @@ class Program:
         return total
 
     def steps(self, count, limit=600):
-        """Seconds a step, over `count` of them, once what ran before has come to rest."""
-        time.sleep(SETTLE_S)
+        """Seconds a step, over `count` of them."""
         before = self.cpu_ns() if Program.count_cpu else 0
         try:
             self.process.stdin.write(f"{count}\n".encode())
@@ -104,3 +103,12 @@ class Llmc(Program):
         status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text(encoding="ascii")
         self.peak_kb = next(int(x.split()[1]) for x in status.splitlines() if "VmHWM" in x)
         return sum(times) / count
+
+
+def in_turn(programs, counts):
+    """Seconds a step of a block of each, once what ran before has come to rest."""
+    times = []
+    for program, count in zip(programs, counts):
+        time.sleep(SETTLE_S)
+        times.append(program.steps(count))
+    return times

@@ -58,12 +58,16 @@ set(TUTTI_ISA_ONLY "" CACHE STRING "The one level that hot loops are compiled fo
 set(TUTTI_ISA_AT "${TUTTI_ISA_ONLY}")
 if(TUTTI_ISA_ONLY AND NOT CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
   set(TUTTI_ISA_AT "") # only there does each level have those below it
-elseif(TUTTI_ISA_ONLY STREQUAL native)
+elseif(TUTTI_ISA_ONLY STREQUAL "native")
   unset(TUTTI_ISA_RUNS CACHE) # the folder may have come from another machine
   try_run(TUTTI_ISA_RUNS TUTTI_ISA_COMPILES "${CMAKE_BINARY_DIR}/isa" "${CMAKE_CURRENT_LIST_DIR}/isa_level.c"
     CMAKE_FLAGS "-DINCLUDE_DIRECTORIES=${CMAKE_SOURCE_DIR}/sdk/include" RUN_OUTPUT_VARIABLE TUTTI_ISA_AT)
+  if(NOT TUTTI_ISA_COMPILES OR NOT TUTTI_ISA_RUNS EQUAL 0)
+    message(FATAL_ERROR "TUTTI_ISA_ONLY is native, and the program that tells this machine's level does not build or run "
+      "(${CMAKE_CURRENT_LIST_DIR}/isa_level.c)")
+  endif()
 endif()
-if(TUTTI_ISA_AT AND NOT TUTTI_ISA_AT STREQUAL base AND NOT TUTTI_ISA_AT IN_LIST TUTTI_ISA_LEVELS)
+if(TUTTI_ISA_AT AND NOT TUTTI_ISA_AT STREQUAL "base" AND NOT TUTTI_ISA_AT IN_LIST TUTTI_ISA_LEVELS)
   message(FATAL_ERROR "TUTTI_ISA_ONLY is \"${TUTTI_ISA_ONLY}\", want native, base or one of ${TUTTI_ISA_LEVELS}")
 endif()
 if(TUTTI_ISA_AT AND BUILD_TESTING)

@@ -24,7 +24,8 @@ enum {
                                shape of in[0]; elsewhere, and without this, the host converts around
                                them.  infer sees F32 in either case */
     TUTTI_OP_BF16 =
-        1u << 6 /* its CPU kernel takes BF16 for any F32 operand or result where the CPU
+        1u
+        << 6 /* its CPU kernel takes BF16, or F16, for any F32 operand or result where the CPU
                                has units for that; elsewhere its prepare says E_UNSUPPORTED, and the
                                host converts around it */
 #if TUTTI_USE_MINOR >= 1

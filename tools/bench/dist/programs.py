@@ -14,8 +14,9 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent.parent
-sys.path.insert(0, str(ROOT / "tests/dist"))
+sys.path[:0] = [str(ROOT / "tests/dist"), str(HERE.parent)]
 from link import Link, missing  # noqa: E402  pylint: disable=wrong-import-position
+from program import in_turn  # noqa: E402  pylint: disable=wrong-import-position
 
 MPI = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1",
        "OMPI_MCA_mpi_yield_when_idle": "1", "OMPI_MCA_hwloc_base_binding_policy": "none",
@@ -155,7 +156,7 @@ def pairs(programs, count, seconds):
         program.steps(2)
     once = [program.steps(2) for program in programs]
     blocks = [max(1, int(seconds / one)) for one in once]
-    return [[program.steps(block) for program, block in zip(programs, blocks)] for _ in range(count)]
+    return [in_turn(programs, blocks) for _ in range(count)]
 
 
 def quartiles(values):
