@@ -55,31 +55,6 @@ void sdpa_grad_reference(const sdpa_shape *s, const sdpa_tensors64 *t);
 
 /* ---- on a CPU, in f32, bf16 or f16 ---- */
 
-/* Sources that make pairs of f16, with this defined, have names of their own. */
-#if defined(PAIRS_F16)
-#define sdpa_run sdpa_run_f16
-#define sdpa_grad_run sdpa_grad_run_f16
-#define sdpa_scratch sdpa_scratch_f16
-#define sdpa_grad_scratch sdpa_grad_scratch_f16
-#define sdpa_gemm_run sdpa_gemm_run_f16
-#define sdpa_gemm_pairs_run sdpa_gemm_pairs_run_f16
-#define sdpa_pack_transposed sdpa_pack_transposed_f16
-#define sdpa_pack_rows sdpa_pack_rows_f16
-#define sdpa_pack_words sdpa_pack_words_f16
-#define sdpa_pack_pairs sdpa_pack_pairs_f16
-#define sdpa_narrow_row sdpa_narrow_row_f16
-#define sdpa_narrow_tiles sdpa_narrow_tiles_f16
-#define sdpa_store_half sdpa_store_half_f16
-#define sdpa_dot_half sdpa_dot_half_f16
-#define sdpa_softmax_row sdpa_softmax_row_f16
-#define sdpa_softmax_half sdpa_softmax_half_f16
-#define sdpa_drop_row sdpa_drop_row_f16
-#define sdpa_grad_row sdpa_grad_row_f16
-#define sdpa_grad_half sdpa_grad_half_f16
-#define sdpa_scale_row sdpa_scale_row_f16
-#define sdpa_dot sdpa_dot_f16
-#endif
-
 typedef struct sdpa_tensors {
     const void *q, *k, *v;
     const float *bias; /* may be NULL */
